@@ -1,0 +1,182 @@
+//! Agents under test.
+//!
+//! An [`Agent`] is one file here and one line in [`open`]. It is driven either by a command line that the trial starts
+//! inside the sandbox ([`Oracle`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
+//! knows nothing of plans, conditions or verdicts.
+
+mod conversation;
+mod nop;
+mod oracle;
+mod window;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_model::{ChatModel, Scene, Usage};
+use assay_sandbox::Session;
+use assay_trace::Trajectory;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use conversation::{Loop, LoopOptions};
+pub use nop::Nop;
+pub use oracle::Oracle;
+
+/// Something that works on a task inside a sandbox.
+pub trait Agent: Send + Sync {
+    /// The name it has in experiments and records.
+    fn name(&self) -> &'static str;
+
+    /// The version that runs.
+    fn version(&self) -> String;
+
+    /// `provider:model`, where it uses one.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where inside the sandbox it looks for skills.
+    fn skills_dir(&self) -> &'static str {
+        "/skills"
+    }
+
+    /// Everything about it that can change an outcome.
+    fn identity(&self) -> Value;
+
+    /// Whether the condition's mere name can change what it does (a script that asks for it).
+    fn reads_condition(&self) -> bool {
+        false
+    }
+
+    /// Whether its results say anything about a model.
+    fn measures_a_model(&self) -> bool {
+        true
+    }
+
+    /// Whether the task's solution is laid into its sandbox.
+    fn needs_solution(&self) -> bool {
+        false
+    }
+
+    /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: what went wrong is in [`AgentRun::ended`], so
+    /// that the steps up to there are kept.
+    fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun;
+}
+
+/// What an agent is given.
+#[derive(Debug)]
+pub struct Job<'a> {
+    /// The task's text.
+    pub instruction: &'a str,
+    /// The skills that were laid into the sandbox, in order.
+    pub skills: &'a [CatalogueEntry],
+    /// Whether it is told that these skills are for this task, beyond their standing in its catalogue.
+    pub told: bool,
+    /// Put before the instruction by the condition; mostly empty.
+    pub preface: &'a str,
+    /// Where commands start, inside.
+    pub workdir: PathBuf,
+    /// When its time is over.
+    pub deadline: Instant,
+    /// Set from outside to give up.
+    pub cancel: &'a AtomicBool,
+    /// Where in the experiment it stands, for scripted models.
+    pub scene: &'a Scene,
+    /// A host folder for raw logs.
+    pub logs: PathBuf,
+    /// Added to the environment of its commands.
+    pub env: &'a [(String, String)],
+}
+
+/// A skill as an agent's catalogue shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CatalogueEntry {
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// Its SKILL.md, inside the sandbox.
+    pub path: PathBuf,
+}
+
+/// What an agent did.
+#[derive(Debug, Clone)]
+pub struct AgentRun {
+    /// Step by step.
+    pub trajectory: Trajectory,
+    /// Tokens; `None` where nobody counted them.
+    pub usage: Option<Usage>,
+    /// Why it stopped.
+    pub ended: Ended,
+    /// Time spent waiting for a provider between tries.
+    pub throttled: Duration,
+}
+
+/// Why an agent stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Ended {
+    /// It said that it is done.
+    Finished,
+    /// It used up its turns.
+    TurnLimit,
+    /// It used up its tokens.
+    TokenLimit,
+    /// It passed the limit of memory or disk.
+    ResourceLimit {
+        /// Which.
+        limit: String,
+    },
+    /// Its time was over.
+    Deadline,
+    /// The run was interrupted.
+    Cancelled,
+    /// Something under it broke; nothing can be said of the agent.
+    Broken {
+        /// What.
+        part: Part,
+        /// How.
+        message: String,
+    },
+}
+
+/// What can break under an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Part {
+    /// The sandbox.
+    Sandbox,
+    /// The provider of its model.
+    ModelProvider,
+    /// The agent's own set-up.
+    AgentSetup,
+}
+
+/// An agent by its name in an experiment. `model` is there for the agents that use one.
+///
+/// # Errors
+/// The reason, as a sentence fragment, when no agent has that name or it lacks its model.
+pub fn open(
+    name: &str,
+    model: Option<Arc<dyn ChatModel>>,
+    options: LoopOptions,
+) -> Result<Arc<dyn Agent>, String> {
+    match (name, model) {
+        ("loop", Some(model)) => Ok(Arc::new(Loop::new(model, options))),
+        ("loop", None) => {
+            Err("the agent `loop` needs a model, such as `model = \"openai:gpt-5\"`".to_owned())
+        }
+        ("oracle", _) => Ok(Arc::new(Oracle)),
+        ("nop", _) => Ok(Arc::new(Nop)),
+        (other, _) => Err(format!("there is no agent `{other}`; there are {}", NAMES.join(", "))),
+    }
+}
+
+/// The names [`open`] knows.
+pub const NAMES: [&str; 3] = ["loop", "oracle", "nop"];
+
+fn now() -> String {
+    jiff::Timestamp::now().to_string()
+}

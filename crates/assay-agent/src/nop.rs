@@ -1,0 +1,36 @@
+use std::time::Duration;
+
+use assay_sandbox::Session;
+use assay_trace::{AgentInfo, Source, Trajectory};
+use serde_json::{Value, json};
+
+use crate::{Agent, AgentRun, Ended, Job};
+
+/// Does nothing: what passes with it passes without work.
+#[derive(Debug, Clone, Copy)]
+pub struct Nop;
+
+impl Agent for Nop {
+    fn name(&self) -> &'static str {
+        "nop"
+    }
+
+    fn version(&self) -> String {
+        "1".to_owned()
+    }
+
+    fn identity(&self) -> Value {
+        json!({ "name": "nop", "version": "1" })
+    }
+
+    fn measures_a_model(&self) -> bool {
+        false
+    }
+
+    fn run(&self, job: &Job<'_>, _session: &mut dyn Session) -> AgentRun {
+        let info = AgentInfo { name: "nop".to_owned(), version: self.version(), model_name: None };
+        let mut trajectory = Trajectory::new(info);
+        trajectory.say(Source::User, job.instruction);
+        AgentRun { trajectory, usage: None, ended: Ended::Finished, throttled: Duration::ZERO }
+    }
+}

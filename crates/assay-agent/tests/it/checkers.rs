@@ -1,0 +1,89 @@
+//! The agents that check tasks.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_agent::{Agent, Ended, Job, LoopOptions, NAMES, Nop, Oracle, Part, open};
+use assay_model::Scene;
+use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
+
+/// A session that ends every command in the same way, or cannot be used.
+struct Once(Result<Exit, ()>, Vec<Vec<String>>);
+
+impl Session for Once {
+    fn exec(&mut self, command: &Exec, _cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError> {
+        self.1.push(command.argv.clone());
+        let exit = self.0.map_err(|()| SandboxError::Start("no room".into()))?;
+        let captured = Captured { head: b"solved".to_vec(), tail: Vec::new(), total: 6 };
+        Ok(ExecOutcome { exit, stdout: captured, stderr: Captured::default(), wall: Duration::ZERO })
+    }
+
+    fn path(&self, target: &Path) -> PathBuf {
+        Path::new("/elsewhere").join(target.strip_prefix("/").unwrap())
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        unreachable!("no agent asks")
+    }
+
+    fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
+        Ok(Usage::default())
+    }
+}
+
+fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
+    let logs = tempfile::tempdir().unwrap();
+    let job = Job {
+        instruction: "Do it.",
+        skills: &[],
+        told: false,
+        preface: "",
+        workdir: "/app".into(),
+        deadline: Instant::now() + Duration::from_mins(1),
+        cancel: &AtomicBool::new(false),
+        scene: &Scene::default(),
+        logs: logs.path().to_owned(),
+        env: &[],
+    };
+    agent.run(&job, session)
+}
+
+#[test]
+fn the_oracle_plays_the_solution_where_it_lies() {
+    let check = |exit: Result<Exit, ()>, expected: &Ended| {
+        let mut session = Once(exit, Vec::new());
+        let run = play(&Oracle, &mut session);
+        assert_eq!(&run.ended, expected);
+        assert_eq!(session.1, [["bash", "/elsewhere/solution/solve.sh"]]);
+        assert_eq!(run.usage, None, "nobody counts tokens");
+    };
+    check(Ok(Exit::Code(0)), &Ended::Finished);
+    // A solution that fails has been played; the verifier says what it was worth.
+    check(Ok(Exit::Code(1)), &Ended::Finished);
+    check(Ok(Exit::Deadline), &Ended::Deadline);
+    check(Ok(Exit::Cancelled), &Ended::Cancelled);
+    let message = "the sandbox did not start: no room".to_owned();
+    check(Err(()), &Ended::Broken { part: Part::Sandbox, message });
+}
+
+#[test]
+fn nop_does_nothing() {
+    let mut session = Once(Ok(Exit::Code(0)), Vec::new());
+    let run = play(&Nop, &mut session);
+    assert_eq!((run.ended, session.1.len(), run.trajectory.turns()), (Ended::Finished, 0, 0));
+}
+
+#[test]
+fn every_name_opens_and_others_are_told() {
+    let name = |name: &str| match open(name, None, LoopOptions::default()) {
+        Ok(agent) => agent.name().to_owned(),
+        Err(message) => message,
+    };
+    for known in NAMES.iter().filter(|name| **name != "loop") {
+        assert_eq!(name(known), *known);
+        assert!(!open(known, None, LoopOptions::default()).unwrap().measures_a_model());
+    }
+    assert!(name("loop").contains("needs a model"));
+    assert_eq!(name("lop"), "there is no agent `lop`; there are loop, oracle, nop");
+}

@@ -1,0 +1,212 @@
+//! A model, a sandbox and a job, all in memory.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use assay_agent::{Agent, AgentRun, CatalogueEntry, Job, Loop, LoopOptions};
+use assay_model::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage,
+};
+use assay_sandbox::{
+    Captured, Enforcement, Exec, ExecOutcome, Exit, Mechanism, SandboxError, Session, Usage as Used,
+};
+use serde_json::{Value, json};
+
+/// A turn that says something and calls nothing.
+pub(crate) fn say(text: &str) -> ChatReply {
+    ChatReply {
+        text: text.to_owned(),
+        tool_calls: Vec::new(),
+        reasoning: None,
+        stop: Stop::End,
+        usage: Some(Usage { input: 100, output: 10, cache_read: 5, cache_write: 1 }),
+        raw_usage: Value::Null,
+        raw: Value::Null,
+        model: None,
+        retries: Vec::new(),
+    }
+}
+
+/// A turn that runs commands. Every one is called `call-…`, counted from 0.
+pub(crate) fn run(commands: &[&str]) -> ChatReply {
+    let call = |(number, command): (usize, &&str)| ToolCall {
+        id: format!("call-{number}"),
+        name: "bash".to_owned(),
+        arguments: json!({ "command": command }),
+    };
+    ChatReply { tool_calls: commands.iter().enumerate().map(call).collect(), stop: Stop::Tools, ..say("") }
+}
+
+/// A turn that calls one tool.
+pub(crate) fn call(name: &str, arguments: Value) -> ChatReply {
+    let call = ToolCall { id: "call-0".to_owned(), name: name.to_owned(), arguments };
+    ChatReply { tool_calls: vec![call], ..run(&[]) }
+}
+
+/// A model that gives its turns away one after another, and then says that it is done.
+struct Model {
+    turns: Mutex<VecDeque<Result<ChatReply, ModelError>>>,
+    asked: Arc<Mutex<Vec<ChatRequest>>>,
+}
+
+impl ChatModel for Model {
+    fn id(&self) -> &'static str {
+        "memory:test"
+    }
+
+    fn chat(&self, request: &ChatRequest, _call: &Call<'_>) -> Result<ChatReply, ModelError> {
+        self.asked.lock().unwrap().push(request.clone());
+        self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(say("done")))
+    }
+}
+
+/// How a command ends, by its text.
+type Shell = dyn Fn(&str, &Exec) -> Result<Exit, SandboxError> + Send;
+
+struct Memory {
+    shell: Box<Shell>,
+    ran: Arc<Mutex<Vec<String>>>,
+    cancel_after: Option<usize>,
+}
+
+impl Session for Memory {
+    fn exec(&mut self, exec: &Exec, cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError> {
+        let command = exec.argv.last().unwrap().clone();
+        let exit = (self.shell)(&command, exec);
+        let mut ran = self.ran.lock().unwrap();
+        ran.push(command.clone());
+        if self.cancel_after.is_some_and(|after| ran.len() >= after) {
+            cancel.store(true, Ordering::Relaxed);
+        }
+        let text = format!("output of {command}").into_bytes();
+        let stdout = Captured { total: text.len() as u64, head: text, tail: Vec::new() };
+        Ok(ExecOutcome { exit: exit?, stdout, stderr: Captured::default(), wall: Duration::from_secs(7) })
+    }
+
+    fn path(&self, target: &Path) -> PathBuf {
+        target.to_owned()
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        const NOTHING: Enforcement = Enforcement {
+            cpus: Mechanism::Nothing,
+            memory: Mechanism::Nothing,
+            pids: Mechanism::Nothing,
+            storage: Mechanism::Nothing,
+        };
+        &NOTHING
+    }
+
+    fn stop(self: Box<Self>) -> Result<Used, SandboxError> {
+        Ok(Used::default())
+    }
+}
+
+/// What a conversation is to be held with.
+pub(crate) struct Desk {
+    pub(crate) turns: Vec<Result<ChatReply, ModelError>>,
+    pub(crate) options: LoopOptions,
+    pub(crate) shell: Box<Shell>,
+    pub(crate) skills: Vec<CatalogueEntry>,
+    pub(crate) told: bool,
+    pub(crate) preface: &'static str,
+    /// Seconds until the agent's time is over; may lie in the past.
+    pub(crate) seconds: f64,
+    pub(crate) cancelled: bool,
+    /// Cancels once so many commands have run.
+    pub(crate) cancel_after: Option<usize>,
+}
+
+/// What came of it.
+pub(crate) struct Talk {
+    pub(crate) run: AgentRun,
+    /// What the model was asked, turn by turn.
+    pub(crate) asked: Vec<ChatRequest>,
+    /// The commands that ran.
+    pub(crate) ran: Vec<String>,
+}
+
+impl Desk {
+    pub(crate) fn new(turns: Vec<ChatReply>) -> Self {
+        Self {
+            turns: turns.into_iter().map(Ok).collect(),
+            options: LoopOptions::default(),
+            shell: Box::new(|_, _| Ok(Exit::Code(0))),
+            skills: Vec::new(),
+            told: false,
+            preface: "",
+            seconds: 600.0,
+            cancelled: false,
+            cancel_after: None,
+        }
+    }
+
+    /// Holds the conversation, and checks what holds for every trajectory.
+    pub(crate) fn talk(self) -> Talk {
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let ran = Arc::new(Mutex::new(Vec::new()));
+        let model = Model { turns: Mutex::new(self.turns.into()), asked: asked.clone() };
+        let mut session = Memory { shell: self.shell, ran: ran.clone(), cancel_after: self.cancel_after };
+        let logs = tempfile::tempdir().unwrap();
+        let now = Instant::now();
+        let deadline = if self.seconds < 0.0 { now } else { now + Duration::from_secs_f64(self.seconds) };
+        let job = Job {
+            instruction: "Export the ledger.",
+            skills: &self.skills,
+            told: self.told,
+            preface: self.preface,
+            workdir: "/app".into(),
+            deadline,
+            cancel: &AtomicBool::new(self.cancelled),
+            scene: &Scene::default(),
+            logs: logs.path().to_owned(),
+            env: &[("TOKEN".to_owned(), "value".to_owned())],
+        };
+        let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);
+        let talk = Talk { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };
+        talk.check();
+        talk
+    }
+}
+
+impl Talk {
+    /// The rules of ATIF, and that a conversation answers every call before it goes on.
+    fn check(&self) {
+        let trajectory = &self.run.trajectory;
+        let numbers: Vec<usize> = trajectory.steps.iter().map(|step| step.step_id).collect();
+        assert_eq!(numbers, (1..=trajectory.steps.len()).collect::<Vec<_>>());
+        assert_eq!(trajectory.final_metrics.as_ref().unwrap().total_steps, trajectory.steps.len());
+        for step in &trajectory.steps {
+            assert!(step.timestamp.as_deref().is_some_and(|time| time.ends_with('Z')), "{step:?}");
+            assert!(step.tool_calls.iter().all(|call| call.arguments.is_object()), "{step:?}");
+            let calls: Vec<&str> = step.tool_calls.iter().map(|call| call.tool_call_id.as_str()).collect();
+            let results = step.observation.iter().flat_map(|observation| &observation.results);
+            let answered: Vec<&str> = results.filter_map(|result| result.source_call_id.as_deref()).collect();
+            assert_eq!(calls, answered, "{step:?}");
+        }
+        for request in &self.asked {
+            let mut open: Vec<&str> = Vec::new();
+            for message in &request.messages {
+                match message {
+                    Message::Tool { call_id, .. } => assert_eq!(open.remove(0), call_id),
+                    _ if !open.is_empty() => panic!("{open:?} not answered before {message:?}"),
+                    Message::Assistant { tool_calls, .. } => {
+                        open = tool_calls.iter().map(|call| call.id.as_str()).collect();
+                    }
+                    Message::User { .. } => {}
+                }
+            }
+            assert!(open.is_empty(), "{open:?}");
+        }
+    }
+
+    /// What the calls gave, as the model was shown it.
+    pub(crate) fn results(&self) -> Vec<&str> {
+        let steps = self.run.trajectory.steps.iter();
+        let results = steps.filter_map(|step| step.observation.as_ref()).flat_map(|it| &it.results);
+        results.filter_map(|result| result.content.as_deref()).collect()
+    }
+}

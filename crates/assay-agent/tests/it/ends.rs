@@ -1,0 +1,145 @@
+//! Why a conversation ends.
+
+use assay_agent::{Ended, LoopOptions, Part};
+use assay_model::{ChatReply, ModelError, Stop};
+use assay_sandbox::{Exit, LimitKind, SandboxError};
+
+use crate::desk::{Desk, Talk, run, say};
+
+fn forever() -> Vec<ChatReply> {
+    (0..100).map(|_| run(&["ls"])).collect()
+}
+
+fn with(turns: Vec<ChatReply>, change: impl FnOnce(&mut Desk)) -> Talk {
+    let mut desk = Desk::new(turns);
+    change(&mut desk);
+    desk.talk()
+}
+
+#[test]
+fn an_answer_without_a_call_is_the_end() {
+    let talk = with(vec![run(&["ls"]), say("all done")], |_| {});
+    assert_eq!((&talk.run.ended, talk.asked.len(), talk.run.trajectory.turns()), (&Ended::Finished, 2, 2));
+    for stop in [Stop::End, Stop::Refusal, Stop::Other("odd".into())] {
+        let talk = with(vec![ChatReply { stop, ..say("no") }], |_| {});
+        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::Finished, 1));
+    }
+}
+
+#[test]
+fn turns_are_limited() {
+    for max_turns in [0, 1, 7] {
+        let talk = with(forever(), |desk| desk.options = LoopOptions { max_turns, ..desk.options });
+        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TurnLimit, max_turns));
+    }
+}
+
+#[test]
+fn tokens_are_limited() {
+    // Each turn counts 116.
+    for (max_tokens, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (1000, 9)] {
+        let talk = with(forever(), |desk| desk.options = LoopOptions { max_tokens, ..desk.options });
+        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TokenLimit, turns), "{max_tokens}");
+    }
+    // Also where nobody counts them, by an estimate: the system message alone is a hundred.
+    let uncounted = (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
+    let talk =
+        with(uncounted, |desk| desk.options = LoopOptions { max_tokens: 300, max_turns: 90, ..desk.options });
+    assert_eq!(talk.run.ended, Ended::TokenLimit);
+}
+
+#[test]
+fn the_time_ends_before_a_turn() {
+    let talk = with(forever(), |desk| desk.seconds = -1.0);
+    assert_eq!((talk.run.ended, talk.asked.len(), talk.run.usage), (Ended::Deadline, 0, None));
+}
+
+#[test]
+fn a_command_that_runs_out_of_its_own_time_is_told_and_the_agents_time_ends_all() {
+    let late = |command_timeout: f64, seconds: f64| {
+        with(vec![run(&["sleep", "ls"])], |desk| {
+            desk.options = LoopOptions { command_timeout, ..desk.options };
+            desk.seconds = seconds;
+            desk.shell =
+                Box::new(|command, _| Ok(if command == "sleep" { Exit::Deadline } else { Exit::Code(0) }));
+        })
+    };
+    let talk = late(10.0, 600.0);
+    assert_eq!((&talk.run.ended, talk.ran.len()), (&Ended::Finished, 2));
+    assert!(talk.results()[0].ends_with("[killed after 7 s: the time for a command was over]"));
+    let talk = late(600.0, 10.0);
+    assert_eq!((&talk.run.ended, talk.ran.len(), talk.asked.len()), (&Ended::Deadline, 1, 1));
+    // What no longer ran is answered all the same.
+    assert_eq!(talk.results()[1], "not run");
+}
+
+#[test]
+fn a_command_gets_the_shorter_of_the_two_times() {
+    let check = |command_timeout: f64, seconds: f64, expected: f64| {
+        with(vec![run(&["ls"])], |desk| {
+            desk.options = LoopOptions { command_timeout, ..desk.options };
+            desk.seconds = seconds;
+            desk.shell = Box::new(move |_, exec| {
+                let left = exec.deadline.unwrap() - std::time::Instant::now();
+                assert!(left.as_secs_f64() <= expected && left.as_secs_f64() > expected - 5.0, "{left:?}");
+                Ok(Exit::Code(0))
+            });
+        });
+    };
+    check(10.0, 600.0, 10.0);
+    check(600.0, 20.0, 20.0);
+}
+
+#[test]
+fn cancelling_ends_at_once() {
+    let talk = with(forever(), |desk| desk.cancelled = true);
+    assert_eq!((talk.run.ended, talk.asked.len()), (Ended::Cancelled, 0));
+    let talk = with(forever(), |desk| desk.cancel_after = Some(3));
+    assert_eq!((talk.run.ended, talk.ran.len(), talk.asked.len()), (Ended::Cancelled, 3, 3));
+    let talk = with(forever(), |desk| desk.shell = Box::new(|_, _| Ok(Exit::Cancelled)));
+    assert_eq!((talk.run.ended, talk.ran.len()), (Ended::Cancelled, 1));
+}
+
+#[test]
+fn a_limit_of_the_sandbox_ends_it() {
+    for (kind, limit) in [(LimitKind::Memory, "memory"), (LimitKind::Storage, "storage")] {
+        let talk = with(forever(), move |desk| desk.shell = Box::new(move |_, _| Ok(Exit::Limit(kind))));
+        assert_eq!(talk.run.ended, Ended::ResourceLimit { limit: limit.to_owned() });
+    }
+}
+
+#[test]
+fn a_broken_sandbox_is_nobodys_failure() {
+    let talk = with(vec![run(&["ls", "pwd"])], |desk| {
+        desk.shell = Box::new(|_, _| Err(SandboxError::Died { command: "bash".into() }));
+    });
+    let Ended::Broken { part: Part::Sandbox, message } = &talk.run.ended else {
+        panic!("{:?}", talk.run.ended)
+    };
+    assert!(message.contains("died while `bash` ran"), "{message}");
+    assert_eq!(talk.results()[1], "not run");
+}
+
+#[test]
+fn a_model_that_does_not_answer_breaks_the_trial_and_keeps_its_steps() {
+    let message = || "x".to_owned();
+    let errors: [(ModelError, Result<Part, Ended>); 9] = [
+        (ModelError::RateLimited { status: 429, tries: 3, message: message() }, Ok(Part::ModelProvider)),
+        (ModelError::Server { status: 500, tries: 3, message: message() }, Ok(Part::ModelProvider)),
+        (ModelError::Network { tries: 3, message: message() }, Ok(Part::ModelProvider)),
+        (ModelError::Protocol { message: message() }, Ok(Part::ModelProvider)),
+        (ModelError::Refused { status: 401, message: message() }, Ok(Part::AgentSetup)),
+        (ModelError::Script(message()), Ok(Part::AgentSetup)),
+        (ModelError::Spec(message()), Ok(Part::AgentSetup)),
+        (ModelError::Deadline, Err(Ended::Deadline)),
+        (ModelError::Cancelled, Err(Ended::Cancelled)),
+    ];
+    for (error, expected) in errors {
+        let told = error.to_string();
+        let talk = with(vec![run(&["ls"])], |desk| desk.turns.push(Err(error)));
+        let expected = expected.map_or_else(|end| end, |part| Ended::Broken { part, message: told.clone() });
+        assert_eq!(talk.run.ended, expected, "{told}");
+        assert_eq!((talk.run.trajectory.turns(), talk.ran.len()), (1, 1), "{told}");
+        assert!(talk.run.usage.is_some(), "{told}");
+    }
+}

@@ -1,0 +1,75 @@
+//! What the model is told at first.
+
+use assay_agent::CatalogueEntry;
+use assay_trace::Source;
+
+use crate::desk::{Desk, say};
+
+fn skill(name: &str, description: &str) -> CatalogueEntry {
+    CatalogueEntry {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        path: format!("/skills/{name}/SKILL.md").into(),
+    }
+}
+
+/// The system message, which has to be the first step of the trajectory as well.
+fn system(change: impl FnOnce(&mut Desk)) -> String {
+    let mut desk = Desk::new(vec![say("done")]);
+    change(&mut desk);
+    let talk = desk.talk();
+    let steps = &talk.run.trajectory.steps;
+    assert_eq!((steps[0].source, steps[1].source), (Source::System, Source::User));
+    assert_eq!(steps[0].message, talk.asked[0].system);
+    talk.asked[0].system.clone()
+}
+
+#[test]
+fn without_skills_there_is_no_word_of_skills() {
+    let plain = system(|_| {});
+    assert!(plain.contains("starts in /app") && !plain.to_lowercase().contains("skill"), "{plain}");
+    // Whether it would have been told makes no difference then: the baseline is the same.
+    assert_eq!(plain, system(|desk| desk.told = true));
+}
+
+#[test]
+fn the_catalogue_has_a_line_for_each_skill_in_order() {
+    let with = |told| {
+        system(|desk| {
+            desk.told = told;
+            desk.skills =
+                vec![skill("ledger", "Writes\nledgers\t in  house format."), skill("audit", "Audits.")];
+        })
+    };
+    let offered = with(false);
+    let lines: Vec<&str> = offered.lines().filter(|line| line.starts_with("- ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "- ledger: Writes ledgers in house format. (file: /skills/ledger/SKILL.md)",
+            "- audit: Audits. (file: /skills/audit/SKILL.md)"
+        ]
+    );
+    assert!(offered.starts_with(&system(|_| {})), "skills are added and nothing else changes");
+    let told = with(true);
+    assert!(offered.contains("If one fits the task") && !told.contains("If one fits the task"));
+    assert!(told.contains("They were installed for this task"), "{told}");
+}
+
+#[test]
+fn the_instruction_is_the_users_and_a_preface_goes_before_it() {
+    let user = |preface| {
+        let talk = Desk { preface, ..Desk::new(vec![say("done")]) }.talk();
+        talk.run.trajectory.steps[1].message.clone()
+    };
+    assert_eq!(user(""), "Export the ledger.");
+    assert_eq!(user("First, think."), "First, think.\n\nExport the ledger.");
+}
+
+#[test]
+fn one_tool_is_offered() {
+    let talk = Desk::new(vec![say("done")]).talk();
+    let [tool] = &talk.asked[0].tools[..] else { panic!("one tool") };
+    assert_eq!((tool.name.as_str(), &tool.parameters["required"]), ("bash", &serde_json::json!(["command"])));
+    assert!(tool.description.contains("120 seconds"), "{}", tool.description);
+}

@@ -1,0 +1,145 @@
+//! What the loop makes of replies, good and odd.
+
+use std::time::Duration;
+
+use assay_agent::Ended;
+use assay_model::{ChatReply, Message, Retry, Stop, ToolCall, Usage};
+use serde_json::{Value, json};
+
+use crate::desk::{Desk, call, run, say};
+
+#[test]
+fn a_reply_that_is_cut_off_may_go_on_and_three_in_a_row_may_not() {
+    let cut = |text: &str| ChatReply { stop: Stop::Length, ..say(text) };
+    let talk =
+        Desk::new(vec![cut("so"), cut("and"), run(&["ls"]), cut("so"), cut("and"), say("done")]).talk();
+    assert_eq!((&talk.run.ended, talk.asked.len()), (&Ended::Finished, 6));
+    let Some(Message::User { text }) = talk.asked[1].messages.last() else { panic!("it is told") };
+    assert!(text.contains("cut off"), "{text}");
+    let talk = Desk::new(vec![cut("so"), cut("and"), cut("on"), run(&["ls"])]).talk();
+    assert_eq!((&talk.run.ended, talk.asked.len(), talk.ran.len()), (&Ended::Finished, 3, 0));
+    assert_eq!(talk.run.trajectory.steps.last().unwrap().extra["stop"], "length");
+}
+
+#[test]
+fn what_cannot_be_run_is_told_and_is_not_run() {
+    let nonsense = [
+        call("python", json!({ "command": "ls" })),
+        call("bash", json!({})),
+        call("bash", json!({ "command": 7 })),
+        call("bash", json!({ "command": ["ls"] })),
+        call("bash", json!("{\"command\": \"l")),
+        call("bash", Value::Null),
+        call("", json!([1])),
+        call("bash", json!({ "command": "printf 'a\u{0}b'" })),
+    ];
+    for reply in nonsense {
+        let shown = format!("{:?}", reply.tool_calls);
+        let talk = Desk::new(vec![reply, run(&["ls"])]).talk();
+        assert_eq!((&talk.run.ended, talk.ran.len()), (&Ended::Finished, 1), "{shown}");
+        let Some(Message::Tool { text, is_error: true, .. }) = talk.asked[1].messages.last() else {
+            panic!("{shown} is told")
+        };
+        assert!(text.contains("the only tool is `bash`") || text.contains("a NUL character"), "{text}");
+    }
+}
+
+#[test]
+fn calls_of_one_reply_run_in_order_and_each_gets_its_answer() {
+    let talk = Desk::new(vec![run(&["one", "two", "three"])]).talk();
+    assert_eq!(talk.ran, ["one", "two", "three"]);
+    assert_eq!(
+        talk.results(),
+        ["one", "two", "three"].map(|command| format!("output of {command}\n[exit status 0]"))
+    );
+    // One that is no command stands between two that are.
+    let mut mixed = run(&["one", "", "three"]);
+    mixed.tool_calls[1].name = "search".to_owned();
+    let talk = Desk::new(vec![mixed]).talk();
+    assert_eq!(talk.ran, ["one", "three"]);
+    assert_eq!(talk.results().len(), 3);
+}
+
+#[test]
+fn the_models_own_form_of_a_message_goes_back_as_it_came() {
+    let raw = json!({ "signature": "abc" });
+    let reply = ChatReply {
+        raw: raw.clone(),
+        reasoning: Some("hm".into()),
+        model: Some("test-2026".into()),
+        raw_usage: json!({ "billed": 3 }),
+        ..run(&["ls"])
+    };
+    let talk = Desk::new(vec![reply]).talk();
+    let sent = talk.asked[1].messages.iter().find_map(|message| match message {
+        Message::Assistant { raw, .. } => Some(raw),
+        _ => None,
+    });
+    assert_eq!(sent, Some(&raw));
+    let step = &talk.run.trajectory.steps[2];
+    assert_eq!((step.reasoning_content.as_deref(), &step.extra["model"]), (Some("hm"), &json!("test-2026")));
+    assert_eq!(step.metrics.as_ref().unwrap().extra["usage"], json!({ "billed": 3 }));
+}
+
+#[test]
+fn tokens_add_up() {
+    let turn = |input, output, cache_read, cache_write| ChatReply {
+        usage: Some(Usage { input, output, cache_read, cache_write }),
+        ..run(&["ls"])
+    };
+    let last = ChatReply { tool_calls: Vec::new(), ..turn(4, 400, 40_000, 4_000_000) };
+    let run = Desk::new(vec![turn(1, 100, 10_000, 0), turn(2, 200, 20_000, 0), last]).talk().run;
+    let expected = Usage { input: 7, output: 700, cache_read: 70_000, cache_write: 4_000_000 };
+    assert_eq!(run.usage, Some(expected));
+    let total = run.trajectory.final_metrics.unwrap();
+    assert_eq!(
+        (total.total_prompt_tokens, total.total_completion_tokens, total.total_cached_tokens),
+        (Some(4_070_007), Some(700), Some(70_000))
+    );
+    let metrics = run.trajectory.steps[2].metrics.as_ref().unwrap();
+    assert_eq!((metrics.prompt_tokens, metrics.cached_tokens), (Some(10_001), Some(10_000)));
+}
+
+#[test]
+fn a_sum_with_an_unknown_part_is_unknown() {
+    let uncounted = ChatReply { usage: None, ..run(&["ls"]) };
+    let run = Desk::new(vec![run(&["ls"]), uncounted, say("done")]).talk().run;
+    assert_eq!(run.usage, None);
+    assert_eq!(run.trajectory.final_metrics.unwrap().total_prompt_tokens, None);
+    // What is known of each turn is kept.
+    assert!(run.trajectory.steps[2].metrics.is_some() && run.trajectory.steps[3].metrics.is_none());
+}
+
+#[test]
+fn figures_beyond_all_measure_are_only_figures() {
+    let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
+    let talk = Desk::new(vec![ChatReply { usage: Some(most), ..run(&["ls"]) }]).talk();
+    assert_eq!((talk.run.ended, talk.run.usage), (Ended::TokenLimit, Some(most)));
+}
+
+#[test]
+fn waits_for_a_provider_are_kept_apart() {
+    let retry = |seconds| Retry {
+        status: Some(429),
+        message: "slow down".into(),
+        waited: Duration::from_secs(seconds),
+    };
+    let first = ChatReply { retries: vec![retry(2), retry(3)], ..run(&["ls"]) };
+    let talk = Desk::new(vec![first, ChatReply { retries: vec![retry(4)], ..say("done") }]).talk();
+    assert_eq!(talk.run.throttled, Duration::from_secs(9));
+    assert_eq!(talk.run.trajectory.steps[2].extra["retries"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_server_that_reuses_its_ids_is_lived_with() {
+    let same = || ChatReply {
+        tool_calls: vec![ToolCall {
+            id: String::new(),
+            name: "bash".into(),
+            arguments: json!({ "command": "ls" }),
+        }],
+        ..run(&[])
+    };
+    let talk = Desk::new(vec![same(), same(), same()]).talk();
+    assert_eq!((talk.run.ended, talk.ran.len()), (Ended::Finished, 3));
+}

@@ -1,0 +1,41 @@
+//! What a long conversation keeps.
+
+use assay_agent::{CatalogueEntry, LoopOptions};
+use assay_model::Message;
+
+use crate::desk::{Desk, run};
+
+#[test]
+fn old_results_leave_the_window_and_skills_that_were_read_stay() {
+    let long = "x".repeat(2_000);
+    let read = format!("cat /skills/ledger/SKILL.md # {long}");
+    let look = format!("ls # {long}");
+    // Every reply calls its first command by the same id, as some servers do.
+    let mut turns = vec![run(&[&read])];
+    turns.extend((0..8).map(|_| run(&[&look])));
+    let mut desk = Desk::new(turns);
+    desk.options = LoopOptions { context_tokens: 4_000, ..desk.options };
+    desk.skills = vec![CatalogueEntry {
+        name: "ledger".into(),
+        description: "Ledgers.".into(),
+        path: "/skills/ledger/SKILL.md".into(),
+    }];
+    let talk = desk.talk();
+    let results: Vec<bool> = talk
+        .asked
+        .last()
+        .unwrap()
+        .messages
+        .iter()
+        .filter_map(|message| match message {
+            Message::Tool { text, .. } => Some(text.len() > 2_000),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 9, "calls keep their answers");
+    assert!(results[0], "the skill stays");
+    assert!(results[7] && results[8], "the last two stay");
+    assert_eq!(results[1..7].iter().filter(|whole| **whole).count(), 0, "{results:?}");
+    // The trajectory keeps everything.
+    assert!(talk.results().iter().all(|text| text.len() > 2_000));
+}

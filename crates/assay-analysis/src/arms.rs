@@ -1,0 +1,106 @@
+//! What was measured in each arm.
+
+use std::collections::BTreeMap;
+
+use assay_trial::{Outcome, RunFolder};
+
+use crate::gather::{Slot, Table};
+use crate::report::{Arm, ExposureShares, TokenCounts};
+use crate::result::TrialResult;
+
+pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
+    let mut arms = Vec::new();
+    for table in tables {
+        for condition in &run.conditions {
+            if let Some(tasks) = table.cells.get(condition) {
+                arms.push(arm(run, table, condition, tasks));
+            }
+        }
+    }
+    arms
+}
+
+fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String, Slot>) -> Arm {
+    let shared = table.shared_tasks();
+    let counted: Vec<&Slot> =
+        tasks.iter().filter(|(task, _)| shared.contains(task.as_str())).map(|(_, slot)| slot).collect();
+    let valid: Vec<&TrialResult> = counted.iter().flat_map(|slot| slot.valid()).collect();
+    let all: Vec<&TrialResult> = tasks.values().flat_map(|slot| &slot.results).collect();
+    let scores: Vec<Vec<f64>> = counted.iter().map(|slot| slot.scores()).collect();
+    let estimate = assay_stats::rate(&scores, 0.95);
+    let planned_tasks = table.planned_tasks();
+    let bound = |lost: f64| {
+        let all = tasks.iter().filter(|(task, _)| planned_tasks.contains(task.as_str()));
+        let scores: Vec<Vec<f64>> = all.map(|(_, slot)| slot.scores_with(lost)).collect();
+        assay_stats::rate(&scores, 0.95).map(|estimate| estimate.mean)
+    };
+    let mut causes = BTreeMap::new();
+    for cause in all.iter().filter_map(|record| record.cause) {
+        *causes.entry(cause.word().to_owned()).or_default() += 1;
+    }
+    let count = |outcome: Outcome| all.iter().filter(|record| record.outcome == outcome).count();
+    let planned: usize = tasks.values().map(|slot| slot.planned).sum();
+    let label = &run.agents[table.agent].label;
+    let token_counts = tokens(&valid);
+    Arm {
+        agent: label.name.clone(),
+        model: label.model.clone(),
+        sandbox: table.sandbox.clone(),
+        condition: condition.to_owned(),
+        disclosure: run.disclosure.clone(),
+        tasks: counted.len(),
+        trials: valid.len(),
+        planned,
+        pass_rate: estimate.map(|estimate| estimate.mean),
+        ci95: estimate.and_then(|estimate| estimate.interval).map(|interval| [interval.low, interval.high]),
+        bounds: bound(0.0).zip(bound(1.0)).map(|(low, high)| [low, high]),
+        tokens: token_counts.map(|mean| mean.input + mean.output + mean.cache_read + mean.cache_write),
+        token_counts,
+        cost_usd: mean_if_all(&valid, |record| record.cost_usd),
+        seconds: mean_if_all(&valid, |record| Some(record.seconds)),
+        turns: mean_if_all(&valid, |record| Some(record.turns as f64)),
+        exposure: exposure(&valid),
+        infrastructure: count(Outcome::Infrastructure),
+        infrastructure_causes: causes,
+        unfinished: planned - all.len(),
+        contaminated: all.iter().filter(|record| record.outcome.counts() && record.contaminated).count(),
+        tampered: count(Outcome::Tampered),
+        timed_out: count(Outcome::TimedOut),
+    }
+}
+
+/// The mean of a figure that every record has; an unknown one makes the mean unknown.
+fn mean_if_all(records: &[&TrialResult], figure: impl Fn(&TrialResult) -> Option<f64>) -> Option<f64> {
+    let figures: Option<Vec<f64>> = records.iter().map(|record| figure(record)).collect();
+    figures
+        .filter(|figures| !figures.is_empty())
+        .map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
+}
+
+fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
+    let counted: Vec<assay_model::Usage> = records.iter().filter_map(|record| record.usage).collect();
+    if counted.is_empty() {
+        return None;
+    }
+    let n = counted.len() as f64;
+    let mean = |field: fn(&assay_model::Usage) -> u64| {
+        counted.iter().map(|usage| field(usage) as f64).sum::<f64>() / n
+    };
+    Some(TokenCounts {
+        input: mean(|usage| usage.input),
+        output: mean(|usage| usage.output),
+        cache_read: mean(|usage| usage.cache_read),
+        cache_write: mean(|usage| usage.cache_write),
+    })
+}
+
+fn exposure(records: &[&TrialResult]) -> ExposureShares {
+    let share = |stage: usize| {
+        if records.is_empty() {
+            return 0.0;
+        }
+        records.iter().filter(|record| record.exposure[stage]).count() as f64 / records.len() as f64
+    };
+    let [offered, advertised, touched, opened, executed] = [0, 1, 2, 3, 4].map(share);
+    ExposureShares { offered, advertised, touched, opened, executed }
+}

@@ -1,0 +1,166 @@
+//! Two runs against each other: the same arms, now and before.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_trial::{RunFolder, Store, StoreError};
+use serde::Serialize;
+
+use crate::comparisons::{Pairing, adjust, clusters, judge};
+use crate::gather::{Gathered, Slot};
+use crate::report::{Comparison, gather};
+
+/// Below this many tasks that both runs hold, nothing is compared.
+pub const LEAST_TASKS: usize = 6;
+
+/// What two runs come to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunComparison {
+    /// `assay.compare/1`.
+    pub schema: &'static str,
+    /// The first run: the baseline.
+    pub first: String,
+    /// The second run.
+    pub second: String,
+    /// d in "no effect within ±d": the second run's.
+    pub margin: f64,
+    /// Whether either run holds all of an earlier one, so that its size may have been chosen after a look.
+    pub extended_after_look: bool,
+    /// The second run's arms against the first's: lift is second minus first. All of them together are one family.
+    pub comparisons: Vec<Comparison>,
+    /// Arms that were not compared, and why.
+    pub left_out: Vec<LeftOutArm>,
+    /// Skills by name, with the digests that each run holds.
+    pub skills: Vec<SkillChange>,
+    /// Trials that both runs share; on them the difference is 0 by construction.
+    pub shared_trials: usize,
+}
+
+/// An arm that was not compared.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LeftOutArm {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The condition.
+    pub condition: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// A skill in two runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillChange {
+    /// Its name.
+    pub name: String,
+    /// Its digest in the first run.
+    pub first: Option<String>,
+    /// Its digest in the second.
+    pub second: Option<String>,
+    /// Whether the two differ.
+    pub changed: bool,
+}
+
+/// An arm by what makes it the same in two runs.
+type Key = (String, Option<String>, String);
+
+/// Compares two runs of one store.
+pub fn compare(store: &Store, first: &RunFolder, second: &RunFolder) -> Result<RunComparison, StoreError> {
+    Ok(compare_gathered(first, &gather(store, first)?, second, &gather(store, second)?))
+}
+
+/// Compares two runs by their records alone.
+pub fn compare_gathered(
+    first: &RunFolder,
+    before: &Gathered,
+    second: &RunFolder,
+    after: &Gathered,
+) -> RunComparison {
+    let (olds, news) = (arms(first, before), arms(second, after));
+    let clusters = clusters(second);
+    let mut pairings = Vec::new();
+    let mut left_out = Vec::new();
+    let keys: BTreeSet<&Key> = olds.keys().chain(news.keys()).collect();
+    for key in keys {
+        let (Some(old), Some(new)) = (olds.get(key), news.get(key)) else {
+            let run = if olds.contains_key(key) { &first.run } else { &second.run };
+            left_out.push(leave(key, format!("only {run} holds it")));
+            continue;
+        };
+        let slots: Vec<(&str, &Slot, &Slot)> =
+            new.iter().filter_map(|(task, arm)| Some((*task, *arm, *old.get(task)?))).collect();
+        let shared: BTreeSet<&str> = slots
+            .iter()
+            .filter(|(_, arm, base)| arm.valid().next().is_some() && base.valid().next().is_some())
+            .map(|(task, _, _)| *task)
+            .collect();
+        if shared.len() < LEAST_TASKS {
+            left_out.push(leave(
+                key,
+                format!("{} shared tasks with results; {LEAST_TASKS} are the least", shared.len()),
+            ));
+            continue;
+        }
+        pairings.push((key, slots, shared));
+    }
+    let family = pairings.len();
+    let mut comparisons: Vec<Comparison> = pairings
+        .into_iter()
+        .map(|((agent, model, condition), slots, shared)| {
+            judge(&Pairing {
+                agent,
+                model: model.as_deref(),
+                sandbox: "",
+                baseline: &first.run,
+                condition,
+                slots,
+                shared,
+                clusters: &clusters,
+                family,
+                margin: second.margin,
+                seed: second.seed,
+            })
+        })
+        .collect();
+    adjust(&mut comparisons);
+    let (mine, theirs) = (second.trials(), first.trials());
+    RunComparison {
+        schema: "assay.compare/1",
+        first: first.run.clone(),
+        second: second.run.clone(),
+        margin: second.margin,
+        extended_after_look: first.extends.is_some() || second.extends.is_some(),
+        comparisons,
+        left_out,
+        skills: skills(first, second),
+        shared_trials: mine.intersection(&theirs).count(),
+    }
+}
+
+fn leave((agent, model, condition): &Key, reason: String) -> LeftOutArm {
+    LeftOutArm { agent: agent.clone(), model: model.clone(), condition: condition.clone(), reason }
+}
+
+/// Each arm's tasks. The sandbox is no part of the key: the question is what changed, and a changed sandbox is an answer too.
+fn arms<'a>(run: &RunFolder, gathered: &'a Gathered) -> BTreeMap<Key, BTreeMap<&'a str, &'a Slot>> {
+    let mut arms: BTreeMap<Key, BTreeMap<&str, &Slot>> = BTreeMap::new();
+    for table in &gathered.tables {
+        let label = &run.agents[table.agent].label;
+        for (condition, tasks) in &table.cells {
+            let key = (label.name.clone(), label.model.clone(), condition.clone());
+            arms.entry(key).or_default().extend(tasks.iter().map(|(task, slot)| (task.as_str(), slot)));
+        }
+    }
+    arms
+}
+
+fn skills(first: &RunFolder, second: &RunFolder) -> Vec<SkillChange> {
+    let names: BTreeSet<&String> = first.skills.keys().chain(second.skills.keys()).collect();
+    names
+        .into_iter()
+        .map(|name| {
+            let (old, new) = (first.skills.get(name).cloned(), second.skills.get(name).cloned());
+            SkillChange { name: name.clone(), changed: old != new, first: old, second: new }
+        })
+        .collect()
+}

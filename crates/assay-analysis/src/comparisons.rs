@@ -1,0 +1,200 @@
+//! Each condition against its baseline, all of them one family.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_stats::{Direction, Interval, Losses, PairedTask, Reason, VerdictKind};
+use assay_trial::RunFolder;
+
+use crate::gather::{Slot, Table};
+use crate::report::{Comparison, FamilyInterval};
+
+/// Below this, a difference of two pass rates is none: it comes of adding thirds.
+pub(crate) const EQUAL: f64 = 1e-9;
+
+pub(crate) fn comparisons(run: &RunFolder, tables: &[Table]) -> Vec<Comparison> {
+    let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
+    let pairs: Vec<(&Table, &String)> = tables
+        .iter()
+        .filter(|table| table.cells.contains_key(baseline))
+        .flat_map(|table| {
+            others
+                .iter()
+                .filter(|condition| table.cells.contains_key(*condition))
+                .map(move |other| (table, other))
+        })
+        .collect();
+    let family = pairs.len();
+    let clusters = clusters(run);
+    let mut comparisons: Vec<Comparison> = pairs
+        .into_iter()
+        .map(|(table, condition)| compare(run, table, baseline, condition, family, &clusters))
+        .collect();
+    adjust(&mut comparisons);
+    comparisons
+}
+
+/// Holm across the family. A comparison without a p-value takes no part.
+pub(crate) fn adjust(comparisons: &mut [Comparison]) {
+    let known: Vec<f64> = comparisons.iter().filter_map(|comparison| comparison.p).collect();
+    let mut adjusted = assay_stats::holm(&known).into_iter();
+    for comparison in comparisons.iter_mut().filter(|comparison| comparison.p.is_some()) {
+        comparison.p_adjusted = adjusted.next();
+    }
+}
+
+fn compare(
+    run: &RunFolder,
+    table: &Table,
+    baseline: &str,
+    condition: &str,
+    family: usize,
+    clusters: &BTreeMap<&str, u64>,
+) -> Comparison {
+    let planned = table.planned_tasks();
+    let slots = table.cells[condition]
+        .iter()
+        .filter(|(task, _)| planned.contains(task.as_str()))
+        .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
+        .collect();
+    let label = &run.agents[table.agent].label;
+    judge(&Pairing {
+        agent: &label.name,
+        model: label.model.as_deref(),
+        sandbox: &table.sandbox,
+        baseline,
+        condition,
+        slots,
+        shared: table.shared_tasks(),
+        clusters,
+        family,
+        margin: run.margin,
+        seed: run.seed,
+    })
+}
+
+/// Two arms laid side by side.
+pub(crate) struct Pairing<'a> {
+    pub(crate) agent: &'a str,
+    pub(crate) model: Option<&'a str>,
+    pub(crate) sandbox: &'a str,
+    pub(crate) baseline: &'a str,
+    pub(crate) condition: &'a str,
+    /// Task, arm, baseline.
+    pub(crate) slots: Vec<(&'a str, &'a Slot, &'a Slot)>,
+    /// Tasks that count: with a valid trial in every arm of the table.
+    pub(crate) shared: BTreeSet<&'a str>,
+    pub(crate) clusters: &'a BTreeMap<&'a str, u64>,
+    /// Comparisons that are judged together.
+    pub(crate) family: usize,
+    pub(crate) margin: f64,
+    pub(crate) seed: u64,
+}
+
+/// What two arms come to.
+pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
+    let Pairing { slots, shared, clusters, family, .. } = pairing;
+    let family = *family;
+    let pair = |task: &str, arm: Vec<f64>, base: Vec<f64>| PairedTask {
+        arm,
+        base,
+        cluster: clusters.get(task).copied(),
+    };
+    let counted: Vec<PairedTask> = slots
+        .iter()
+        .filter(|(task, _, _)| shared.contains(task))
+        .map(|(task, arm, base)| pair(task, arm.scores(), base.scores()))
+        .collect();
+    let bound = |arm_lost: f64, base_lost: f64| -> Vec<PairedTask> {
+        slots
+            .iter()
+            .map(|(task, arm, base)| pair(task, arm.scores_with(arm_lost), base.scores_with(base_lost)))
+            .collect()
+    };
+    let losses = Losses {
+        arm_lost: slots.iter().map(|(_, arm, _)| arm.lost()).sum(),
+        arm_planned: slots.iter().map(|(_, arm, _)| arm.planned).sum(),
+        base_lost: slots.iter().map(|(_, _, base)| base.lost()).sum(),
+        base_planned: slots.iter().map(|(_, _, base)| base.planned).sum(),
+        best: bound(1.0, 0.0),
+        worst: bound(0.0, 1.0),
+    };
+    let verdict = assay_stats::verdict(&counted, family, pairing.margin, Some(&losses));
+    let estimate = assay_stats::lift(&counted, 0.95);
+    let differences: Vec<f64> = counted.iter().map(|task| mean(&task.arm) - mean(&task.base)).collect();
+    let units = assay_stats::differences(&counted);
+    let gain = assay_stats::normalized_gain(&counted, 0.95);
+    let bases: Vec<Vec<f64>> = counted.iter().map(|task| task.base.clone()).collect();
+    let repetitions: Vec<usize> = counted.iter().map(|task| task.arm.len()).collect();
+    let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
+    Comparison {
+        agent: pairing.agent.to_owned(),
+        model: pairing.model.map(str::to_owned),
+        sandbox: pairing.sandbox.to_owned(),
+        baseline: pairing.baseline.to_owned(),
+        condition: pairing.condition.to_owned(),
+        tasks: counted.len(),
+        lift: estimate.map(|estimate| estimate.mean),
+        ci95: ends(estimate.and_then(|estimate| estimate.interval)),
+        family: verdict.interval.map(|interval| FamilyInterval {
+            level: 1.0 - 0.05 / family as f64,
+            low: interval.low,
+            high: interval.high,
+        }),
+        normalized_gain: gain.map(|gain| gain.value),
+        normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval)),
+        p: assay_stats::sign_flip(&units, pairing.seed),
+        p_adjusted: None,
+        p_wilcoxon: assay_stats::wilcoxon(&units),
+        noise_floor: assay_stats::noise_floor(&bases, &repetitions, pairing.seed),
+        smallest_detectable: assay_stats::smallest_detectable(&counted, family),
+        skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
+        verdict: match verdict.kind {
+            VerdictKind::Helps => "helps",
+            VerdictKind::Harms => "harms",
+            VerdictKind::NoEffect => "no-effect",
+            VerdictKind::Underpowered => "underpowered",
+        },
+        reason: verdict.reason.map(|reason| match reason {
+            Reason::Design => "design",
+            Reason::Losses => "losses",
+            Reason::Noise => "noise",
+        }),
+        direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::NoEffect).map(|direction| {
+            match direction {
+                Direction::Positive => "positive",
+                Direction::Negative => "negative",
+            }
+        }),
+        tasks_needed: verdict.tasks_needed,
+        better_equal_worse: [
+            count(|difference| difference > EQUAL),
+            count(|difference| difference.abs() <= EQUAL),
+            count(|difference| difference < -EQUAL),
+        ],
+    }
+}
+
+fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {
+    interval.map(|interval| [interval.low, interval.high])
+}
+
+fn mean(scores: &[f64]) -> f64 {
+    scores.iter().sum::<f64>() / scores.len() as f64
+}
+
+/// The number of each task's cluster. Where only some tasks name a cluster, each other task is its own; where none does, there
+/// are none.
+pub(crate) fn clusters(run: &RunFolder) -> BTreeMap<&str, u64> {
+    if run.tasks.iter().all(|task| task.cluster.is_none()) {
+        return BTreeMap::new();
+    }
+    let mut numbers = BTreeMap::new();
+    run.tasks
+        .iter()
+        .map(|task| {
+            let key = task.cluster.as_deref().map_or((false, task.name.as_str()), |cluster| (true, cluster));
+            let next = numbers.len() as u64;
+            (task.name.as_str(), *numbers.entry(key).or_insert(next))
+        })
+        .collect()
+}

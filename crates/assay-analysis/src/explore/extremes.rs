@@ -1,0 +1,74 @@
+//! The tasks on which a condition gained most, and lost most.
+
+use assay_trial::RunFolder;
+use serde::Serialize;
+
+use super::{Pair, difference};
+use crate::comparisons::EQUAL;
+
+/// How many tasks are named each way.
+const MOST: usize = 5;
+
+/// The tasks at one end of a comparison.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopTasks {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// The condition compared with.
+    pub baseline: String,
+    /// The condition compared.
+    pub condition: String,
+    /// At most 5, the largest first; tasks without a difference are not among them.
+    pub tasks: Vec<TopTask>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopTask {
+    /// The task.
+    pub task: String,
+    /// The difference of pass rates.
+    pub lift: f64,
+    /// The condition's pass rate.
+    pub pass_rate: f64,
+    /// The baseline's.
+    pub baseline_pass_rate: f64,
+}
+
+/// Gains and losses, comparison by comparison.
+pub(crate) fn extremes(run: &RunFolder, pairs: &[Pair<'_>]) -> (Vec<TopTasks>, Vec<TopTasks>) {
+    pairs.iter().map(|pair| (top(run, pair, 1.0), top(run, pair, -1.0))).unzip()
+}
+
+fn top(run: &RunFolder, pair: &Pair<'_>, sign: f64) -> TopTasks {
+    let mut tasks: Vec<TopTask> = pair
+        .tasks
+        .iter()
+        .filter_map(|(task, arm, base)| {
+            Some(TopTask {
+                task: (*task).to_owned(),
+                lift: difference(arm, base)?,
+                pass_rate: arm.pass_rate()?,
+                baseline_pass_rate: base.pass_rate()?,
+            })
+        })
+        .filter(|task| sign * task.lift > EQUAL)
+        .collect();
+    tasks.sort_by(|one, other| {
+        (sign * other.lift).total_cmp(&(sign * one.lift)).then_with(|| one.task.cmp(&other.task))
+    });
+    tasks.truncate(MOST);
+    let label = &run.agents[pair.agent].label;
+    TopTasks {
+        agent: label.name.clone(),
+        model: label.model.clone(),
+        sandbox: pair.sandbox.to_owned(),
+        baseline: pair.baseline.to_owned(),
+        condition: pair.condition.to_owned(),
+        tasks,
+    }
+}

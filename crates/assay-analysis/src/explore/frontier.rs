@@ -1,0 +1,86 @@
+//! Cost against pass rate: a cheap model with a skill against a large one without.
+
+use serde::Serialize;
+
+use crate::report::Arm;
+
+/// What each arm costs and what it reaches.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Frontier {
+    /// Arms of known cost, from the cheapest.
+    pub points: Vec<FrontierPoint>,
+    /// Arms that cannot be placed, for a trial of theirs has no known cost.
+    pub unknown_cost: Vec<UnknownCost>,
+}
+
+/// An arm of known cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct FrontierPoint {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// The condition.
+    pub condition: String,
+    /// Mean cost of a trial in USD.
+    pub cost_usd: f64,
+    /// Mean over tasks of the share of trials passed.
+    pub pass_rate: f64,
+    /// Its 95 % interval; `null` below 2 tasks.
+    pub ci95: Option<[f64; 2]>,
+    /// Whether no other arm costs no more and passes no less, one of the two strictly.
+    pub on_frontier: bool,
+}
+
+/// An arm of unknown cost.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct UnknownCost {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// The condition.
+    pub condition: String,
+    /// Mean over tasks of the share of trials passed; `null` without a task.
+    pub pass_rate: Option<f64>,
+}
+
+pub(crate) fn frontier(arms: &[Arm]) -> Frontier {
+    let known: Vec<(&Arm, f64, f64)> =
+        arms.iter().filter_map(|arm| Some((arm, arm.cost_usd?, arm.pass_rate?))).collect();
+    let mut points: Vec<FrontierPoint> = known
+        .iter()
+        .map(|&(arm, cost_usd, pass_rate)| FrontierPoint {
+            agent: arm.agent.clone(),
+            model: arm.model.clone(),
+            sandbox: arm.sandbox.clone(),
+            condition: arm.condition.clone(),
+            cost_usd,
+            pass_rate,
+            ci95: arm.ci95,
+            on_frontier: !known.iter().any(|&(_, cost, rate)| {
+                cost <= cost_usd && rate >= pass_rate && (cost < cost_usd || rate > pass_rate)
+            }),
+        })
+        .collect();
+    points.sort_by(|one, other| {
+        one.cost_usd.total_cmp(&other.cost_usd).then(one.pass_rate.total_cmp(&other.pass_rate))
+    });
+    let unknown = arms.iter().filter(|arm| arm.cost_usd.is_none() || arm.pass_rate.is_none());
+    Frontier {
+        points,
+        unknown_cost: unknown
+            .map(|arm| UnknownCost {
+                agent: arm.agent.clone(),
+                model: arm.model.clone(),
+                sandbox: arm.sandbox.clone(),
+                condition: arm.condition.clone(),
+                pass_rate: arm.pass_rate,
+            })
+            .collect(),
+    }
+}

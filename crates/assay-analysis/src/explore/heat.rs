@@ -1,0 +1,73 @@
+//! Task by arm.
+
+use assay_trial::RunFolder;
+use serde::Serialize;
+
+use crate::gather::{Slot, Table};
+
+/// The pass rates of one agent in one sandbox.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeatMap {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// In the plan's order; the first is the baseline.
+    pub conditions: Vec<String>,
+    /// The condition by whose lift the rows are ordered; `null` where there is only a baseline.
+    pub sorted_by: Option<String>,
+    /// From the largest gain to the largest loss; tasks without one come last, by name.
+    pub rows: Vec<HeatRow>,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HeatRow {
+    /// The task.
+    pub task: String,
+    /// Its pass rates, in the order of `conditions`; `null` without a valid trial.
+    pub pass_rates: Vec<Option<f64>>,
+    /// The difference that it is ordered by.
+    pub lift: Option<f64>,
+}
+
+pub(crate) fn heat(run: &RunFolder, tables: &[Table]) -> Vec<HeatMap> {
+    tables.iter().map(|table| map(run, table)).collect()
+}
+
+fn map(run: &RunFolder, table: &Table) -> HeatMap {
+    let baseline = run.conditions.first().filter(|baseline| table.cells.contains_key(*baseline));
+    let conditions: Vec<&String> =
+        run.conditions.iter().filter(|condition| table.cells.contains_key(*condition)).collect();
+    let sorted_by = baseline.and_then(|_| conditions.get(1).copied());
+    let mut rows: Vec<HeatRow> = run
+        .tasks
+        .iter()
+        .filter_map(|task| {
+            let slots: Vec<_> =
+                conditions.iter().map(|condition| table.cells[*condition].get(&task.name)).collect();
+            // Tasks that the table holds in no arm are another table's.
+            slots.iter().any(Option::is_some).then_some(())?;
+            let pass_rates: Vec<Option<f64>> =
+                slots.into_iter().map(|slot| slot.and_then(Slot::pass_rate)).collect();
+            let rate = |at: usize| pass_rates.get(at).copied().flatten();
+            let lift = sorted_by.and_then(|_| Some(rate(1)? - rate(0)?));
+            Some(HeatRow { task: task.name.clone(), pass_rates, lift })
+        })
+        .collect();
+    rows.sort_by(|one, other| {
+        let key = |row: &HeatRow| row.lift.unwrap_or(f64::NEG_INFINITY);
+        key(other).total_cmp(&key(one)).then_with(|| one.task.cmp(&other.task))
+    });
+    let label = &run.agents[table.agent].label;
+    HeatMap {
+        agent: label.name.clone(),
+        model: label.model.clone(),
+        sandbox: table.sandbox.clone(),
+        conditions: conditions.into_iter().cloned().collect(),
+        sorted_by: sorted_by.cloned(),
+        rows,
+    }
+}

@@ -1,0 +1,293 @@
+//! What a plan will cost, and what it can and cannot find, before anything runs.
+
+use std::collections::BTreeMap;
+
+use assay_stats::plan::{Chances, Impossible, Plan as Design, Wanted};
+use assay_stats::simulate::Baseline;
+use assay_trial::{Exclusion, Plan, Record, Store, StoreError};
+use serde::Serialize;
+
+/// Standard deviation over tasks of what an arm does, where nothing is known of it (VALIDITY rule 8).
+const SPREAD: f64 = 0.2;
+
+/// With fewer tasks that have two trials or more, recorded trials do not stand for the baseline.
+const PILOT_TASKS: usize = 5;
+
+/// What is asked of a plan beside what it can find.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Wish {
+    /// A true lift that is to be found.
+    pub lift: Option<f64>,
+    /// No effect is to be shown within ± this.
+    pub no_effect_within: Option<f64>,
+    /// A p value, after Holm's correction, that a gate asks for.
+    pub p: Option<f64>,
+}
+
+/// What a plan comes to.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PlanForecast {
+    /// `assay.plan-forecast/1`.
+    pub schema: &'static str,
+    /// The experiment's name.
+    pub run: String,
+    /// Distinct trials.
+    pub trials: usize,
+    /// Of them, with a result in the store.
+    pub in_store: usize,
+    /// Arm by arm.
+    pub arms: Vec<ArmForecast>,
+    /// What the missing trials will cost, in USD; `null` where the cost of one is unknown.
+    pub cost_usd: Option<f64>,
+    /// What they will take, in seconds, at the experiment's concurrency; `null` where nothing like them was recorded.
+    pub seconds: Option<f64>,
+    /// What the design can and cannot find.
+    pub design: DesignForecast,
+    /// What was asked for, and what it takes.
+    pub wanted: WishForecast,
+    /// Why what was asked for cannot be had at all, with the arithmetic. Empty: nothing stands against it.
+    pub impossible: Vec<String>,
+    /// Tasks and cells that cannot be run.
+    pub excluded: Vec<Exclusion>,
+}
+
+/// One arm of a plan.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArmForecast {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The condition.
+    pub condition: String,
+    /// Cells.
+    pub cells: usize,
+    /// Of them, with a result in the store.
+    pub in_store: usize,
+    /// Mean cost of its recorded trials, else of the agent's others, in USD.
+    pub cost_usd_each: Option<f64>,
+    /// The same, of the seconds they took.
+    pub seconds_each: Option<f64>,
+}
+
+/// What a design can and cannot find, by simulating the verdict.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DesignForecast {
+    /// Tasks that can be run.
+    pub tasks: usize,
+    /// Trials of each cell.
+    pub repetitions: u32,
+    /// Comparisons that share the error rate.
+    pub family: usize,
+    /// d in "no effect within ±d".
+    pub margin: f64,
+    /// `default`, or `records` where the store's trials of the baseline stood for it.
+    pub baseline_from: &'static str,
+    /// Mean pass rate of the baseline that was assumed.
+    pub baseline: f64,
+    /// Suites simulated.
+    pub suites: Option<usize>,
+    /// The smallest lift that comes out as `helps` with a chance of 80 %.
+    pub detectable_lift: Option<f64>,
+    /// The smallest margin within which nothing comes out as `no-effect` with a chance of 80 %.
+    pub smallest_margin: Option<f64>,
+    /// The chances of each verdict on an arm that does nothing.
+    pub if_nothing: Option<VerdictChances>,
+}
+
+/// The chances of the four verdicts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct VerdictChances {
+    /// Of `helps`.
+    pub helps: f64,
+    /// Of `harms`.
+    pub harms: f64,
+    /// Of `no-effect`.
+    pub no_effect: f64,
+    /// Of `underpowered`.
+    pub underpowered: f64,
+}
+
+/// What was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct WishForecast {
+    /// The lift.
+    pub lift: Option<f64>,
+    /// The chances of each verdict at that lift, with this design.
+    pub at_lift: Option<VerdictChances>,
+    /// Tasks needed to find it with a chance of 80 %, at these repetitions.
+    pub tasks_for_lift: Option<usize>,
+    /// The margin.
+    pub no_effect_within: Option<f64>,
+    /// Tasks needed to show no effect within it with a chance of 80 %, where there is none.
+    pub tasks_for_margin: Option<usize>,
+    /// The gate's p value.
+    pub p: Option<f64>,
+    /// The smallest p value these tasks can give, before Holm's correction.
+    pub smallest_p: f64,
+}
+
+/// Forecasts a plan from what the store holds.
+pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, StoreError> {
+    let mut records: BTreeMap<&assay_trial::TrialId, Record> = BTreeMap::new();
+    for id in plan.trials.keys() {
+        match store.record(id) {
+            Ok(Some(record)) if record.outcome.counts() => {
+                records.insert(id, record);
+            }
+            Ok(_) | Err(StoreError::Format { .. }) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let arms = arms(plan, &records);
+    let (cost_usd, seconds) = bill(plan, &arms);
+    let conditions = plan.experiment.conditions.len().saturating_sub(1);
+    let tasks = plan.cells.iter().map(|cell| &cell.task).collect::<std::collections::BTreeSet<_>>().len();
+    let pilot = pilot(plan, &records);
+    let design = Design {
+        tasks,
+        repetitions: plan.experiment.repetitions as usize,
+        base_repetitions: plan.experiment.repetitions as usize,
+        family: (conditions * plan.roster.len()).max(1),
+        margin: plan.experiment.margin,
+        baseline: pilot.unwrap_or_default(),
+        spread: SPREAD,
+    };
+    let (found, wanted, impossible) = judge(plan, &design, pilot.is_some(), wish);
+    Ok(PlanForecast {
+        schema: "assay.plan-forecast/1",
+        run: plan.experiment.name.clone(),
+        trials: plan.trials.len(),
+        in_store: records.len(),
+        arms,
+        cost_usd,
+        seconds,
+        design: found,
+        wanted,
+        impossible,
+        excluded: plan.excluded.clone(),
+    })
+}
+
+fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<ArmForecast> {
+    let mut arms = Vec::new();
+    for (agent, entry) in plan.roster.iter().enumerate() {
+        let of_agent: Vec<&Record> = recorded(plan, records, |cell| cell.agent == agent);
+        for condition in &plan.experiment.conditions {
+            let is_own = |cell: &assay_trial::Cell| cell.agent == agent && cell.condition == *condition;
+            let cells = plan.cells.iter().filter(|cell| is_own(cell)).count();
+            let own = recorded(plan, records, is_own);
+            let like = if own.is_empty() { &of_agent } else { &own };
+            arms.push(ArmForecast {
+                agent: entry.label.name.clone(),
+                model: entry.label.model.clone(),
+                condition: condition.clone(),
+                cells,
+                in_store: own.len(),
+                cost_usd_each: mean(like, |record| record.cost_usd),
+                seconds_each: mean(like, |record| Some(record.seconds.total)),
+            });
+        }
+    }
+    arms
+}
+
+fn recorded<'a>(
+    plan: &Plan,
+    records: &'a BTreeMap<&assay_trial::TrialId, Record>,
+    holds: impl Fn(&assay_trial::Cell) -> bool,
+) -> Vec<&'a Record> {
+    plan.cells.iter().filter(|cell| holds(cell)).filter_map(|cell| records.get(&cell.trial)).collect()
+}
+
+/// The mean of a figure that every record has; `None` where one has not, or there is none.
+fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<f64> {
+    let figures: Option<Vec<f64>> = records.iter().map(|record| figure(record)).collect();
+    figures
+        .filter(|figures| !figures.is_empty())
+        .map(|figures| figures.iter().sum::<f64>() / figures.len() as f64)
+}
+
+/// What the missing trials will cost and take. A script costs nothing; what is unknown makes the sum unknown.
+fn bill(plan: &Plan, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
+    let missing = |arm: &ArmForecast| (arm.cells - arm.in_store) as f64;
+    let sum = |figure: fn(&ArmForecast) -> Option<f64>| {
+        arms.iter()
+            .filter(|arm| arm.cells > arm.in_store)
+            .map(|arm| figure(arm).map(|each| each * missing(arm)))
+            .try_fold(0.0, |sum, figure| figure.map(|figure| sum + figure))
+    };
+    let free = plan.roster.iter().all(|entry| !entry.agent.measures_a_model());
+    let cost = if free { Some(0.0) } else { sum(|arm| arm.cost_usd_each) };
+    let seconds = sum(|arm| arm.seconds_each).map(|seconds| seconds / plan.experiment.concurrency as f64);
+    (cost, seconds)
+}
+
+/// The baseline's pass rates as the store has them, where it has enough.
+fn pilot(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Option<Baseline> {
+    let baseline = plan.experiment.conditions.first()?;
+    let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for cell in plan.cells.iter().filter(|cell| cell.condition == *baseline) {
+        if let Some(record) = records.get(&cell.trial) {
+            let passed = f64::from(u8::from(record.outcome == assay_trial::Outcome::Passed));
+            tasks.entry(&cell.task).or_default().push(passed);
+        }
+    }
+    let tasks: Vec<Vec<f64>> = tasks.into_values().filter(|scores| scores.len() > 1).collect();
+    if tasks.len() < PILOT_TASKS { None } else { Baseline::pilot(&tasks) }
+}
+
+fn judge(
+    plan: &Plan,
+    design: &Design,
+    piloted: bool,
+    wish: Wish,
+) -> (DesignForecast, WishForecast, Vec<String>) {
+    let seed = plan.experiment.seed;
+    let mut impossible: Vec<Impossible> =
+        design.impossible(&Wanted { lift: wish.lift, margin: wish.no_effect_within, p: wish.p });
+    let mut note = |error: Impossible| {
+        if !impossible.contains(&error) {
+            impossible.push(error);
+        }
+    };
+    let forecast = design.forecast(seed).map_err(&mut note).ok();
+    let at_lift = wish.lift.and_then(|lift| design.chances(lift, seed).map_err(&mut note).ok());
+    let tasks_for_lift =
+        wish.lift.and_then(|lift| design.tasks_for_lift(lift, seed).map_err(&mut note).ok()).flatten();
+    let tasks_for_margin = wish
+        .no_effect_within
+        .and_then(|margin| design.tasks_for_margin(margin, seed).map_err(&mut note).ok())
+        .flatten();
+    let found = DesignForecast {
+        tasks: design.tasks,
+        repetitions: plan.experiment.repetitions,
+        family: design.family,
+        margin: design.margin,
+        baseline_from: if piloted { "records" } else { "default" },
+        baseline: design.baseline.mean(),
+        suites: forecast.map(|forecast| forecast.suites),
+        detectable_lift: forecast.and_then(|forecast| forecast.detectable),
+        smallest_margin: forecast.and_then(|forecast| forecast.margin),
+        if_nothing: forecast.map(|forecast| chances(forecast.nothing)),
+    };
+    let wanted = WishForecast {
+        lift: wish.lift,
+        at_lift: at_lift.map(chances),
+        tasks_for_lift,
+        no_effect_within: wish.no_effect_within,
+        tasks_for_margin,
+        p: wish.p,
+        smallest_p: assay_stats::plan::smallest_p(design.tasks),
+    };
+    (found, wanted, impossible.iter().map(ToString::to_string).collect())
+}
+
+fn chances(chances: Chances) -> VerdictChances {
+    VerdictChances {
+        helps: chances.helps,
+        harms: chances.harms,
+        no_effect: chances.no_effect,
+        underpowered: chances.underpowered,
+    }
+}

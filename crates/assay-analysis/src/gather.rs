@@ -1,0 +1,221 @@
+//! The records of a run, laid onto its plan.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fs, io, thread};
+
+use assay_trial::{Exclusion, Outcome, Record, RunFolder, Store, StoreError, TrialId};
+
+use crate::result::TrialResult;
+
+/// More threads than this do not read small files faster.
+const MOST_THREADS: usize = 8;
+
+/// A run's records, cell by cell.
+#[derive(Debug, Default)]
+pub struct Gathered {
+    /// Tables: one per agent and sandbox, for arms in different sandboxes are not compared.
+    pub(crate) tables: Vec<Table>,
+    /// The same of the tasks where no skill should help. They count apart.
+    pub(crate) controls: Vec<Table>,
+    /// What was left out: by the plan, and by the checks.
+    pub(crate) excluded: Vec<Exclusion>,
+    /// Records that are there and cannot be read.
+    pub(crate) unreadable: usize,
+}
+
+/// All arms of one agent in one sandbox.
+#[derive(Debug)]
+pub(crate) struct Table {
+    /// Index into the run's agents.
+    pub(crate) agent: usize,
+    /// The sandbox.
+    pub(crate) sandbox: String,
+    /// By condition, then by task.
+    pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
+}
+
+/// All trials of one task in one arm.
+#[derive(Debug, Default)]
+pub(crate) struct Slot {
+    /// Planned.
+    pub(crate) planned: usize,
+    /// With a record, in order of repetition.
+    pub(crate) results: Vec<TrialResult>,
+}
+
+/// What became of one trial, as far as the disk says.
+#[derive(Debug, Clone)]
+pub(crate) enum Found {
+    /// There is no record yet.
+    Nothing,
+    /// There is one that cannot be understood.
+    Unreadable,
+    /// There is one.
+    Result(TrialResult),
+}
+
+impl Gathered {
+    /// Lays records onto a plan.
+    ///
+    /// `failed` are the tasks that the checks left out; `record` gives a trial's record, `None` where it is not finished.
+    /// A record that is there and cannot be understood counts as none.
+    ///
+    /// # Errors
+    /// What `record` fails with, unless that is [`StoreError::Format`]; a record of another schema version.
+    pub fn lay(
+        run: &RunFolder,
+        failed: &[Exclusion],
+        mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
+    ) -> Result<Self, StoreError> {
+        Self::lay_found(run, failed, |trial| match record(trial) {
+            Ok(None) => Ok(Found::Nothing),
+            Ok(Some(record)) if record.schema != Record::SCHEMA => {
+                Err(TrialResult::of_another_version(trial.as_str().into(), &record.schema))
+            }
+            Ok(Some(record)) => Ok(Found::Result(TrialResult::from(&record))),
+            Err(StoreError::Format { .. }) => Ok(Found::Unreadable),
+            Err(error) => Err(error),
+        })
+    }
+
+    /// Reads a run's records from a store, with several threads.
+    pub(crate) fn read(store: &Store, run: &RunFolder) -> Result<Self, StoreError> {
+        let failed = store.failed_checks(&run.run)?;
+        let trials: Vec<&TrialId> = run.trials().into_iter().collect();
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let share = trials.len().div_ceil(threads).max(1);
+        let found: Vec<Result<Found, StoreError>> = thread::scope(|scope| {
+            let shares: Vec<_> = trials
+                .chunks(share)
+                .map(|share| scope.spawn(|| share.iter().map(|trial| read(store, trial)).collect::<Vec<_>>()))
+                .collect();
+            shares
+                .into_iter()
+                .flat_map(|share| share.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+                .collect()
+        });
+        let found: Vec<Found> = found.into_iter().collect::<Result<_, _>>()?;
+        Self::lay_found(run, &failed, |trial| {
+            let at = trials.binary_search(&trial).ok();
+            Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(Found::Nothing))
+        })
+    }
+
+    fn lay_found(
+        run: &RunFolder,
+        failed: &[Exclusion],
+        mut find: impl FnMut(&TrialId) -> Result<Found, StoreError>,
+    ) -> Result<Self, StoreError> {
+        let mut gathered = Self::default();
+        gathered.excluded.extend(run.excluded.iter().chain(failed).cloned());
+        let left_out: BTreeSet<&str> = failed.iter().map(|excluded| excluded.task.as_str()).collect();
+        let controls: BTreeSet<&str> =
+            run.tasks.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
+        let mut tables: [BTreeMap<(usize, &str), Table>; 2] = [BTreeMap::new(), BTreeMap::new()];
+        for cell in run.cells.iter().filter(|cell| !left_out.contains(cell.task.as_str())) {
+            let result = match find(&cell.trial)? {
+                Found::Nothing => None,
+                Found::Unreadable => {
+                    gathered.unreadable += 1;
+                    None
+                }
+                Found::Result(result) => Some(result),
+            };
+            let tables = &mut tables[usize::from(controls.contains(cell.task.as_str()))];
+            let table = tables.entry((cell.agent, &cell.sandbox)).or_insert_with(|| Table {
+                agent: cell.agent,
+                sandbox: cell.sandbox.clone(),
+                cells: BTreeMap::new(),
+            });
+            let slot = table.slot(&cell.condition, &cell.task);
+            slot.planned += 1;
+            slot.results.extend(result);
+        }
+        let [measured, controls] = tables;
+        gathered.tables = measured.into_values().collect();
+        gathered.controls = controls.into_values().collect();
+        Ok(gathered)
+    }
+}
+
+/// Reads one record, as far as a report needs it.
+fn read(store: &Store, trial: &TrialId) -> Result<Found, StoreError> {
+    let path = store.trial_folder(trial).join("record.json");
+    match fs::read(&path) {
+        Ok(bytes) => match TrialResult::parse(&bytes) {
+            Ok(Ok(result)) => Ok(Found::Result(result)),
+            Ok(Err(schema)) => Err(TrialResult::of_another_version(path, &schema)),
+            Err(_) => Ok(Found::Unreadable),
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+        Err(source) => Err(StoreError::Io { action: "read", path, source }),
+    }
+}
+
+impl Slot {
+    /// Records that are results.
+    pub(crate) fn valid(&self) -> impl Iterator<Item = &TrialResult> {
+        self.results.iter().filter(|result| result.outcome.counts())
+    }
+
+    /// 1 for each valid trial that passed, 0 for each that did not.
+    pub(crate) fn scores(&self) -> Vec<f64> {
+        self.valid().map(|result| f64::from(u8::from(result.outcome == Outcome::Passed))).collect()
+    }
+
+    /// Share of valid trials that passed; `None` without one.
+    pub(crate) fn pass_rate(&self) -> Option<f64> {
+        let (mut passed, mut valid) = (0_usize, 0_usize);
+        for result in self.valid() {
+            passed += usize::from(result.outcome == Outcome::Passed);
+            valid += 1;
+        }
+        (valid > 0).then(|| passed as f64 / valid as f64)
+    }
+
+    /// The scores if each lost trial had come out as `lost`.
+    pub(crate) fn scores_with(&self, lost: f64) -> Vec<f64> {
+        let mut scores = self.scores();
+        scores.resize(self.planned.max(scores.len()), lost);
+        scores
+    }
+
+    /// Planned trials without a result.
+    pub(crate) fn lost(&self) -> usize {
+        self.planned - self.valid().count().min(self.planned)
+    }
+}
+
+impl Table {
+    /// A cell, made where there is none. Two look-ups without a copy of the names, for there are many cells.
+    fn slot(&mut self, condition: &str, task: &str) -> &mut Slot {
+        if !self.cells.contains_key(condition) {
+            self.cells.insert(condition.to_owned(), BTreeMap::new());
+        }
+        let arm = self.cells.get_mut(condition).expect("it has just been put there");
+        if !arm.contains_key(task) {
+            arm.insert(task.to_owned(), Slot::default());
+        }
+        arm.get_mut(task).expect("it has just been put there")
+    }
+
+    /// Tasks with a valid trial in every arm: the denominator.
+    pub(crate) fn shared_tasks(&self) -> BTreeSet<&str> {
+        self.tasks_where(|slot| slot.valid().next().is_some())
+    }
+
+    /// Tasks planned in every arm: what the denominator would be if no trial were lost.
+    pub(crate) fn planned_tasks(&self) -> BTreeSet<&str> {
+        self.tasks_where(|slot| slot.planned > 0)
+    }
+
+    /// Tasks that something holds for in every arm.
+    fn tasks_where(&self, holds: impl Fn(&Slot) -> bool) -> BTreeSet<&str> {
+        let mut arms = self.cells.values().map(|tasks| {
+            let holding = tasks.iter().filter(|(_, slot)| holds(slot));
+            holding.map(|(task, _)| task.as_str()).collect::<BTreeSet<_>>()
+        });
+        let first = arms.next().unwrap_or_default();
+        arms.fold(first, |shared, arm| shared.intersection(&arm).copied().collect())
+    }
+}

@@ -1,0 +1,32 @@
+//! Records to findings: pure functions from what lies in a store to what a report says.
+//!
+//! Nothing here calls a model, starts a sandbox or lays anything out. [`report`] gathers a run's records from a store,
+//! [`find`] needs none; [`Report`] is what they find: the arms, their comparisons with the baseline, and the tasks.
+
+mod arms;
+mod compare;
+mod comparisons;
+mod controls;
+mod explore;
+mod forecast;
+mod gather;
+mod report;
+mod result;
+mod tasks;
+mod tests_breakdown;
+
+pub use assay_trial::Exclusion;
+
+pub use compare::{LEAST_TASKS, LeftOutArm, RunComparison, SkillChange, compare, compare_gathered};
+pub use controls::NegativeControls;
+pub use explore::{
+    Frontier, FrontierPoint, HeatMap, HeatRow, Pooled, Repetitions, Stratum, TopTask, TopTasks, UnknownCost,
+    Variance,
+};
+pub use forecast::{ArmForecast, DesignForecast, PlanForecast, VerdictChances, Wish, WishForecast, forecast};
+pub use gather::Gathered;
+pub use report::{
+    Arm, Comparison, ExposureShares, FamilyInterval, Report, SCHEMA, TaskArm, TaskRow, TokenCounts, find,
+    report,
+};
+pub use tests_breakdown::{TestArm, TestRow};

@@ -1,0 +1,377 @@
+//! What a report says, and how it is found.
+
+use std::collections::BTreeMap;
+
+use assay_trial::{Exclusion, RunFolder, Store, StoreError};
+use serde::Serialize;
+
+use crate::controls::NegativeControls;
+use crate::explore::{Frontier, HeatMap, Pooled, Repetitions, Stratum, TopTasks, Variance};
+use crate::gather::Gathered;
+use crate::tests_breakdown::TestRow;
+use crate::{arms, comparisons, controls, explore, tasks, tests_breakdown};
+
+/// A placebo that is opened in a smaller share of its trials than this has not acted as one.
+const UNREAD: f64 = 0.05;
+
+/// The format of [`Report`].
+pub const SCHEMA: &str = "assay.report/1";
+
+/// All findings about a run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// `assay.report/1`.
+    pub schema: &'static str,
+    /// The run.
+    pub run: String,
+    /// d in "no effect within ±d", as the plan fixed it.
+    pub margin: f64,
+    /// Whether anything here was measured on a model. `false`: a demonstration.
+    pub measures_a_model: bool,
+    /// Whether this run holds all of an earlier one, so that its size may have been chosen after a look.
+    pub extended_after_look: bool,
+    /// What was measured, condition by condition.
+    pub arms: Vec<Arm>,
+    /// Each condition against its baseline. All of them together are one family.
+    pub comparisons: Vec<Comparison>,
+    /// Task by task. Exploratory: no verdict rests on one row.
+    pub tasks: Vec<TaskRow>,
+    /// Tasks where no skill should help, counted apart; `null` where there are none.
+    pub negative_controls: Option<NegativeControls>,
+    /// Lifts by domain, difficulty, number of skills and length of the curated skills. Exploratory.
+    pub strata: Vec<Stratum>,
+    /// Lifts over all agents together; empty where there is one. Exploratory.
+    pub pooled: Vec<Pooled>,
+    /// Pass rates task by arm, ordered by lift.
+    pub heat: Vec<HeatMap>,
+    /// Cost against pass rate. Exploratory.
+    pub frontier: Frontier,
+    /// Each arm's variance, within tasks and between them.
+    pub variance: Vec<Variance>,
+    /// Whether each comparison's repetitions suffice.
+    pub repetitions: Vec<Repetitions>,
+    /// The tasks that gained most, in the order of the comparisons. Exploratory.
+    pub gains: Vec<TopTasks>,
+    /// The tasks that lost most, in the order of the comparisons. Exploratory.
+    pub losses: Vec<TopTasks>,
+    /// Which of the verifiers' tests fail in each arm, and which ones a condition turns. Exploratory.
+    pub tests: Vec<TestRow>,
+    /// What was left out, and why.
+    pub excluded: Vec<Exclusion>,
+    /// What a reader has to know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// One arm: all trials of an agent, in a sandbox, under a condition.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Arm {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// The condition.
+    pub condition: String,
+    /// `offered` or `told`.
+    pub disclosure: String,
+    /// Tasks with a valid trial in every arm of the table: the denominator.
+    pub tasks: usize,
+    /// Valid trials on these tasks.
+    pub trials: usize,
+    /// Trials planned, on all tasks.
+    pub planned: usize,
+    /// Mean over tasks of the share of trials passed; `null` without a task.
+    pub pass_rate: Option<f64>,
+    /// Its 95 % interval over the population of tasks; `null` below 2 tasks.
+    pub ci95: Option<[f64; 2]>,
+    /// The pass rate over all tasks planned in every arm of the table, if every lost trial had failed, and if every one had
+    /// passed. A task that was lost whole counts here and not in `pass_rate`.
+    pub bounds: Option<[f64; 2]>,
+    /// Mean tokens of a trial, read and written, over the trials that count them.
+    pub tokens: Option<f64>,
+    /// The same, in four fields.
+    pub token_counts: Option<TokenCounts>,
+    /// Mean cost of a trial in USD; `null` where any trial's cost is unknown.
+    pub cost_usd: Option<f64>,
+    /// Mean seconds of a trial's agent.
+    pub seconds: Option<f64>,
+    /// Mean turns of a trial's agent.
+    pub turns: Option<f64>,
+    /// Shares of valid trials in which each stage was reached, by any skill.
+    pub exposure: ExposureShares,
+    /// Trials that ended as infrastructure.
+    pub infrastructure: usize,
+    /// The same, by cause.
+    pub infrastructure_causes: BTreeMap<String, usize>,
+    /// Trials without a record yet.
+    pub unfinished: usize,
+    /// Valid trials with a skill of the experiment in the sandbox that was not provided.
+    pub contaminated: usize,
+    /// Valid trials whose agent changed what decides about its own reward. They count as not passed.
+    pub tampered: usize,
+    /// Valid trials whose agent ran out of time. They count as not passed.
+    pub timed_out: usize,
+}
+
+/// Mean tokens of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct TokenCounts {
+    /// Read, and not from a cache.
+    pub input: f64,
+    /// Written.
+    pub output: f64,
+    /// Read from a cache.
+    pub cache_read: f64,
+    /// Written into a cache.
+    pub cache_write: f64,
+}
+
+/// Shares of valid trials, each fact on its own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct ExposureShares {
+    /// A skill's files were in the sandbox.
+    pub offered: f64,
+    /// The model was told a skill's name or description.
+    pub advertised: f64,
+    /// A tool call named a skill.
+    pub touched: f64,
+    /// Enough of a skill's body reached the model.
+    pub opened: f64,
+    /// A file of a skill was run.
+    pub executed: f64,
+}
+
+/// A condition against its baseline.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// The condition compared with.
+    pub baseline: String,
+    /// The condition compared.
+    pub condition: String,
+    /// Tasks with a valid trial in both.
+    pub tasks: usize,
+    /// Mean over tasks of the difference of pass rates.
+    pub lift: Option<f64>,
+    /// Its 95 % interval, unadjusted; `null` below 5 tasks or clusters.
+    pub ci95: Option<[f64; 2]>,
+    /// The interval the verdict reads, at the family's level.
+    pub family: Option<FamilyInterval>,
+    /// Share of the room above the baseline that was gained; for losses, share of the baseline lost.
+    pub normalized_gain: Option<f64>,
+    /// Its 95 % interval.
+    pub normalized_gain_ci95: Option<[f64; 2]>,
+    /// Sign-flip permutation, two-sided. Printed; never decides.
+    pub p: Option<f64>,
+    /// The same, by Holm across the family.
+    pub p_adjusted: Option<f64>,
+    /// Wilcoxon signed-rank, two-sided. Printed; never decides.
+    pub p_wilcoxon: Option<f64>,
+    /// 95th percentile of the same comparison between two halves of the baseline.
+    pub noise_floor: Option<f64>,
+    /// The smallest lift that this design and spread find with 80 % power.
+    pub smallest_detectable: Option<f64>,
+    /// Percentile bootstrap within tasks, as SkillsBench does it. Printed by name; never decides.
+    pub skillsbench_ci95: Option<[f64; 2]>,
+    /// `helps`, `harms`, `no-effect` or `underpowered`.
+    pub verdict: &'static str,
+    /// Why it is underpowered: `design`, `losses` or `noise`.
+    pub reason: Option<&'static str>,
+    /// The direction, where the interval excludes 0 and the verdict is `no-effect`.
+    pub direction: Option<&'static str>,
+    /// Tasks that would be needed for a verdict, at this spread.
+    pub tasks_needed: Option<usize>,
+    /// Tasks on which the condition was better, equal, and worse.
+    pub better_equal_worse: [usize; 3],
+}
+
+/// The interval that decides.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct FamilyInterval {
+    /// 1 − .05/m, m the number of comparisons.
+    pub level: f64,
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+}
+
+/// One task under one agent.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskRow {
+    /// The task.
+    pub task: String,
+    /// The harness.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The sandbox.
+    pub sandbox: String,
+    /// As the task says.
+    pub difficulty: Option<String>,
+    /// As the task says.
+    pub category: Option<String>,
+    /// By condition, in the plan's order.
+    pub arms: Vec<TaskArm>,
+}
+
+/// One task in one arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TaskArm {
+    /// The condition.
+    pub condition: String,
+    /// Valid trials.
+    pub trials: usize,
+    /// Of them, passed.
+    pub passed: usize,
+    /// Their share; `null` without a trial.
+    pub pass_rate: Option<f64>,
+    /// Difference to the baseline; `null` for the baseline itself and without trials in both.
+    pub lift: Option<f64>,
+    /// Trials that ended as infrastructure.
+    pub infrastructure: usize,
+}
+
+/// Finds everything about a run.
+pub fn report(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
+    Ok(find(run, &gather(store, run)?))
+}
+
+/// A run's records, laid onto its plan.
+pub(crate) fn gather(store: &Store, run: &RunFolder) -> Result<Gathered, StoreError> {
+    Gathered::read(store, run)
+}
+
+/// The findings, from records alone.
+pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
+    let tables = &gathered.tables;
+    let arms = arms::arms(run, tables);
+    let clusters = comparisons::clusters(run);
+    let pairs = explore::pairs(run, tables);
+    let (gains, losses) = explore::extremes(run, &pairs);
+    let mut report = Report {
+        schema: SCHEMA,
+        run: run.run.clone(),
+        margin: run.margin,
+        measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
+        extended_after_look: run.extends.is_some(),
+        comparisons: comparisons::comparisons(run, tables),
+        tasks: tasks::rows(run, tables),
+        negative_controls: controls::controls(run, gathered),
+        strata: explore::strata(run, &pairs, &clusters),
+        pooled: explore::pooled(run, &pairs, &clusters),
+        heat: explore::heat(run, tables),
+        frontier: explore::frontier(&arms),
+        variance: explore::variance(run, tables),
+        repetitions: explore::repetitions(run, &pairs),
+        gains,
+        losses,
+        tests: tests_breakdown::rows(run, tables),
+        arms,
+        excluded: gathered.excluded.clone(),
+        notes: Vec::new(),
+    };
+    report.notes = notes(run, gathered, &report);
+    report
+}
+
+fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
+    let mut notes = Vec::new();
+    let scripted: Vec<&str> = run
+        .agents
+        .iter()
+        .filter(|agent| !agent.measures_a_model)
+        .filter_map(|agent| agent.label.model.as_deref().or(Some(&agent.label.name)))
+        .collect();
+    if !scripted.is_empty() {
+        notes.push(format!(
+            "{} {} what a file says: such figures demonstrate the instrument and measure no model.",
+            scripted.join(", "),
+            if scripted.len() == 1 { "plays" } else { "play" }
+        ));
+    }
+    notes.extend(imported(run, gathered));
+    for (one, other, tasks) in &run.equal_conditions {
+        notes.push(format!(
+            "`{one}` and `{other}` provide the same on {}: there they share their trials.",
+            counted(*tasks, "task", "tasks")
+        ));
+    }
+    let control_arms = report.negative_controls.iter().flat_map(|controls| &controls.arms);
+    let all_arms: Vec<&Arm> = report.arms.iter().chain(control_arms).collect();
+    let unfinished: usize = all_arms.iter().map(|arm| arm.unfinished).sum();
+    if unfinished > 0 {
+        let trials = counted(unfinished, "planned trial has", "planned trials have");
+        notes.push(format!("{trials} no record yet: run the experiment again to go on."));
+    }
+    for arm in report.arms.iter().filter(|arm| arm.condition == "placebo") {
+        if arm.trials > 0 && arm.exposure.opened < UNREAD && run.imported.is_none() {
+            notes.push(format!(
+                "`placebo`{} was opened in {:.0} % of its trials: nobody read it, so it is a second baseline.",
+                by(run, arm),
+                100.0 * arm.exposure.opened
+            ));
+        }
+    }
+    for arm in all_arms.iter().filter(|arm| arm.contaminated > 0) {
+        notes.push(format!(
+            "{} `{}`{} had a skill of the experiment in the sandbox that was not provided.",
+            counted(arm.contaminated, "trial of", "trials of"),
+            arm.condition,
+            by(run, arm)
+        ));
+    }
+    notes.extend(controls::notes(run, report));
+    if let Some(earlier) = &run.extends {
+        notes.push(format!(
+            "This run holds all trials of `{earlier}` and more. If its report was looked at before, the verdict is too \
+             sure of itself."
+        ));
+    }
+    if gathered.unreadable > 0 {
+        let records = counted(gathered.unreadable, "record is", "records are");
+        notes.push(format!("{records} not readable, and the trial counts as unfinished."));
+    }
+    notes
+}
+
+/// What has to be known of trials that were executed elsewhere, and of rewards that came late.
+fn imported(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(origin) = &run.imported {
+        notes.push(format!(
+            "The trials were executed by {origin} and imported: which skills were offered and opened, what else stood in the \
+             sandbox, and whether an agent steered its grader is not known of them."
+        ));
+    }
+    let cells = gathered.tables.iter().chain(&gathered.controls).flat_map(|table| table.cells.values());
+    let late = cells.flat_map(BTreeMap::values).flat_map(|slot| &slot.results).filter(|result| result.late);
+    let late = late.count();
+    if late > 0 {
+        notes.push(format!(
+            "{} graded after its deadline: the reward was read when the agent's time was over and its processes may still \
+             have been at work. Such a trial counts as out of time.",
+            counted(late, "trial was", "trials were each")
+        ));
+    }
+    notes
+}
+
+/// A number with the word for one or for several.
+fn counted(number: usize, one: &str, several: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { several })
+}
+
+/// Whose arm it is, where there are several agents.
+fn by(run: &RunFolder, arm: &Arm) -> String {
+    if run.agents.len() < 2 {
+        return String::new();
+    }
+    format!(" by {}", arm.model.as_deref().unwrap_or(&arm.agent))
+}

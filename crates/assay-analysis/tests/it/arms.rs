@@ -1,0 +1,168 @@
+use assay_analysis::Arm;
+use assay_model::Usage;
+use assay_trace::{Execution, Exposure};
+use assay_trial::{Cause, Outcome};
+
+use crate::suite::{Suite, close};
+
+fn arm(suite: &Suite, condition: &str) -> Arm {
+    suite.report().arms.into_iter().find(|arm| arm.condition == condition).unwrap()
+}
+
+fn mixed() -> Suite {
+    Suite::new(
+        &["none", "curated"],
+        &[("a", &["PPF", "PPP"]), ("b", &["FFi", "PXT"]), ("c", &["iii", "PPP"]), ("d", &["P", ""])],
+    )
+}
+
+#[test]
+fn tasks_count_alike_and_only_where_every_arm_has_a_result() {
+    let (none, curated) = (arm(&mixed(), "none"), arm(&mixed(), "curated"));
+    // a: 2 of 3; b: 0 of 2, the third was lost. c has no result here, d was not planned there.
+    close(none.pass_rate, f64::midpoint(2.0 / 3.0, 0.0));
+    assert_eq!((none.tasks, none.trials, none.planned, none.unfinished), (2, 5, 10, 0));
+    // a: 3 of 3; b: 1 of 3, for who tampers or runs out of time has not passed.
+    close(curated.pass_rate, f64::midpoint(1.0, 1.0 / 3.0));
+    assert_eq!((curated.tasks, curated.trials, curated.tampered, curated.timed_out), (2, 6, 1, 1));
+}
+
+#[test]
+fn the_bounds_fill_lost_trials_in_on_every_task_planned_in_all_arms() {
+    let suite = mixed();
+    let [low, high] = arm(&suite, "none").bounds.unwrap();
+    close(low, (2.0 / 3.0 + 0.0 + 0.0) / 3.0);
+    close(high, (2.0 / 3.0 + 1.0 / 3.0 + 1.0) / 3.0);
+    // Nothing was lost in this arm.
+    let [low, high] = arm(&suite, "curated").bounds.unwrap();
+    close(low, 7.0 / 9.0);
+    close(high, 7.0 / 9.0);
+}
+
+#[test]
+fn a_trial_without_a_record_is_unfinished_and_as_good_as_lost() {
+    let none = arm(&Suite::new(&["none"], &[("a", &["P..?"])]), "none");
+    assert_eq!((none.trials, none.planned, none.unfinished, none.infrastructure), (1, 4, 3, 0));
+    close(none.pass_rate, 1.0);
+    let [low, high] = none.bounds.unwrap();
+    close(low, 0.25);
+    close(high, 1.0);
+}
+
+#[test]
+fn losses_stand_by_their_causes_also_on_tasks_that_do_not_count() {
+    let suite = mixed().each(|record| {
+        if record.task == "c" && record.outcome == Outcome::Infrastructure && record.repetition > 1 {
+            record.cause = Some(Cause::Verifier);
+        }
+    });
+    let none = arm(&suite, "none");
+    let causes: Vec<(&str, usize)> =
+        none.infrastructure_causes.iter().map(|(cause, n)| (cause.as_str(), *n)).collect();
+    assert_eq!((none.infrastructure, causes), (4, vec![("model_provider", 2), ("verifier", 2)]));
+}
+
+#[test]
+fn exposure_is_in_shares_of_valid_trials() {
+    let fact = |repetition: u32, from: u32| (repetition >= from).then_some(2);
+    let suite = Suite::new(&["curated"], &[("a", &["PPPPi"])]).each(|record| {
+        let n = record.repetition;
+        let execution = Execution { step: 3, file: "x.py".into(), evidence: "command-text".into() };
+        let shown = Exposure {
+            skill: "one".into(),
+            offered: true,
+            advertised: fact(n, 1),
+            touched: fact(n, 2),
+            opened: fact(n, 3),
+            executed: (n >= 4).then_some(execution),
+            body_lines: 9,
+            body_lines_delivered: 9,
+        };
+        // A second skill that nothing happened to takes nothing away.
+        let idle = Exposure {
+            skill: "two".into(),
+            advertised: None,
+            touched: None,
+            opened: None,
+            executed: None,
+            ..shown.clone()
+        };
+        record.exposure = vec![idle, shown];
+    });
+    let shares = arm(&suite, "curated").exposure;
+    assert_eq!(
+        (shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed),
+        (1.0, 1.0, 0.75, 0.5, 0.25)
+    );
+    // Without skills all of them are 0, which is no division by zero.
+    let shares = arm(&Suite::new(&["none"], &[("a", &["i"])]), "none").exposure;
+    assert_eq!((shares.offered, shares.opened), (0.0, 0.0));
+}
+
+#[test]
+fn what_is_unknown_is_null_and_never_zero() {
+    let suite = |unknown: u32| {
+        Suite::new(&["none"], &[("a", &["PFPi"])]).each(move |record| {
+            let n = u64::from(record.repetition);
+            record.usage = (record.repetition != unknown).then_some(Usage {
+                input: 100 * n,
+                output: 10 * n,
+                cache_read: n,
+                cache_write: 0,
+            });
+            record.cost_usd = record.usage.map(|_| 0.5 * n as f64);
+        })
+    };
+    let known = arm(&suite(0), "none");
+    close(known.cost_usd, 1.0);
+    close(known.tokens, 222.0);
+    close(known.token_counts.map(|mean| mean.input), 200.0);
+    close(known.seconds, 3.0);
+    close(known.turns, 2.0);
+    // The lost trial's cost is not needed.
+    close(arm(&suite(4), "none").cost_usd, 1.0);
+    // One unknown cost makes the mean unknown; tokens are a mean over the trials that counted them.
+    let partly = arm(&suite(1), "none");
+    assert_eq!(partly.cost_usd, None);
+    close(partly.tokens, 277.5);
+    let report = Suite::new(&["none"], &[("a", &["P"])]).report();
+    let json = serde_json::to_value(&report).unwrap();
+    for field in ["cost_usd", "tokens", "token_counts"] {
+        assert!(json["arms"][0][field].is_null(), "{field}");
+    }
+}
+
+#[test]
+fn contamination_counts_valid_trials_only() {
+    let suite = Suite::new(&["none"], &[("a", &["PFi"])])
+        .each(|record| record.contaminated = vec!["skill in /data/x.md".into()]);
+    assert_eq!(arm(&suite, "none").contaminated, 2);
+}
+
+#[test]
+fn the_interval_is_the_one_of_the_shared_tasks() {
+    let suite = mixed();
+    let expected = assay_stats::rate(&[vec![1.0, 1.0, 0.0], vec![0.0, 0.0]], 0.95).unwrap();
+    let interval = expected.interval.unwrap();
+    assert_eq!(arm(&suite, "none").ci95, Some([interval.low, interval.high]));
+}
+
+#[test]
+fn task_rows_keep_every_task_and_say_where_it_was_better() {
+    let report = mixed().report();
+    let row = |task: &str| {
+        let row = report.tasks.iter().find(|row| row.task == task).unwrap();
+        row.arms.iter().map(|arm| (arm.passed, arm.trials, arm.infrastructure)).collect::<Vec<_>>()
+    };
+    assert_eq!(row("a"), [(2, 3, 0), (3, 3, 0)]);
+    assert_eq!(row("b"), [(0, 2, 1), (1, 3, 0)]);
+    assert_eq!(row("c"), [(0, 0, 3), (3, 3, 0)]);
+    assert_eq!(row("d"), [(1, 1, 0)]);
+    let lifts = |task: &str| {
+        let row = report.tasks.iter().find(|row| row.task == task).unwrap();
+        row.arms.iter().map(|arm| arm.lift).collect::<Vec<_>>()
+    };
+    assert_eq!(lifts("a")[0], None);
+    close(lifts("a")[1], 1.0 / 3.0);
+    assert_eq!(lifts("c"), [None, None]);
+}

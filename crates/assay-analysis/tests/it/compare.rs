@@ -1,0 +1,93 @@
+//! Two runs against each other.
+
+use assay_analysis::{RunComparison, compare_gathered};
+
+use crate::suite::{Suite, close};
+
+fn against(first: &Suite, second: &Suite) -> RunComparison {
+    compare_gathered(&first.run, &first.gathered(), &second.run, &second.gathered())
+}
+
+fn named(suite: Suite, name: &str) -> Suite {
+    suite.plan(|run| name.clone_into(&mut run.run))
+}
+
+#[test]
+fn lift_is_second_minus_first_arm_by_arm() {
+    // Curated passed 2 of 5 before and passes all now; the baseline stays at 1 of 5.
+    let before = named(Suite::uniform(&["none", "curated"], &["PFFFF", "PPFFF"]), "before");
+    let after = named(Suite::uniform(&["none", "curated"], &["PFFFF", "PPPPP"]), "after");
+    let found = against(&before, &after);
+    assert_eq!((found.first.as_str(), found.second.as_str()), ("before", "after"));
+    let arms: Vec<_> = found
+        .comparisons
+        .iter()
+        .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.verdict))
+        .collect();
+    assert_eq!(arms, [("curated", "before", "helps"), ("none", "before", "no-effect")]);
+    close(found.comparisons[0].lift, 0.6);
+    close(found.comparisons[1].lift, 0.0);
+    // Both arms share one error rate.
+    close(found.comparisons[0].family.map(|family| family.level), 0.975);
+    // Turned round, the same difference has the other sign.
+    close(against(&after, &before).comparisons[0].lift, -0.6);
+}
+
+#[test]
+fn arms_that_do_not_meet_are_left_out_and_said() {
+    let before = named(Suite::uniform(&["none", "curated"], &["PF", "PP"]), "before");
+    let after = named(Suite::uniform(&["none", "placebo"], &["PF", "PP"]), "after");
+    let found = against(&before, &after);
+    let reasons: Vec<_> =
+        found.left_out.iter().map(|arm| (arm.condition.as_str(), arm.reason.as_str())).collect();
+    assert_eq!(reasons, [("curated", "only before holds it"), ("placebo", "only after holds it")]);
+    assert_eq!(found.comparisons.len(), 1);
+}
+
+#[test]
+fn five_shared_tasks_are_too_few_and_six_are_not() {
+    let check = |tasks: usize, compared: usize| {
+        let names: Vec<String> = (0..tasks).map(|n| format!("t{n}")).collect();
+        let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF"][..])).collect();
+        let suite = Suite::new(&["none"], &rows);
+        assert_eq!(against(&suite, &suite).comparisons.len(), compared, "{tasks}");
+    };
+    check(5, 0);
+    check(6, 1);
+}
+
+#[test]
+fn an_extended_run_carries_its_mark_and_shared_trials_are_counted() {
+    let suite = Suite::uniform(&["none"], &["PF"]);
+    let extended = Suite::uniform(&["none"], &["PFPF"]).plan(|run| run.extends = Some("test".into()));
+    let found = against(&suite, &extended);
+    assert!(found.extended_after_look);
+    // Twenty tasks with two trials each are in both.
+    assert_eq!(found.shared_trials, 40);
+    assert!(!against(&suite, &suite).extended_after_look);
+}
+
+#[test]
+fn skills_stand_side_by_side_with_their_digests() {
+    let with = |skills: &[(&str, &str)]| {
+        let skills = skills.iter().map(|(name, digest)| ((*name).to_owned(), (*digest).to_owned())).collect();
+        Suite::uniform(&["none"], &["PF"]).plan(|run| run.skills = skills)
+    };
+    let found = against(
+        &with(&[("a", "blake3:1"), ("b", "blake3:2")]),
+        &with(&[("a", "blake3:3"), ("c", "blake3:4")]),
+    );
+    let rows: Vec<_> = found
+        .skills
+        .iter()
+        .map(|skill| (skill.name.as_str(), skill.first.as_deref(), skill.second.as_deref(), skill.changed))
+        .collect();
+    assert_eq!(
+        rows,
+        [
+            ("a", Some("blake3:1"), Some("blake3:3"), true),
+            ("b", Some("blake3:2"), None, true),
+            ("c", None, Some("blake3:4"), true),
+        ]
+    );
+}

@@ -1,0 +1,182 @@
+use assay_stats::PairedTask;
+
+use crate::suite::{Rows, Suite, close};
+
+const SIX: Rows<'static> = &[
+    ("a", &["FFF", "PPP", "PPP"]),
+    ("b", &["FFF", "PPP", "PPP"]),
+    ("c", &["FFF", "PPP", "PPP"]),
+    ("d", &["FFF", "PPP", "PPP"]),
+    ("e", &["FFF", "PPP", "PPP"]),
+    ("f", &["FFF", "PPP", "FFF"]),
+];
+
+fn scores(word: &str) -> Vec<f64> {
+    word.chars().map(|letter| f64::from(u8::from(letter == 'P'))).collect()
+}
+
+fn pairs(rows: Rows<'_>, arm: usize) -> Vec<PairedTask> {
+    rows.iter()
+        .map(|(_, words)| PairedTask { arm: scores(words[arm]), base: scores(words[0]), cluster: None })
+        .collect()
+}
+
+#[test]
+fn the_verdict_reads_the_familys_interval() {
+    let rows: Rows<'_> = &[
+        ("a", &["FFP", "PPP"]),
+        ("b", &["FFF", "PPP"]),
+        ("c", &["PFP", "PPP"]),
+        ("d", &["PFF", "PFP"]),
+        ("e", &["FFF", "FPF"]),
+    ];
+    let check = |agents: usize| {
+        let mut suite = Suite::new(&["none", "curated"], rows);
+        for other in 1..agents {
+            suite = suite.agent(&format!("openai:{other}"), rows);
+        }
+        let report = suite.report();
+        assert_eq!(report.comparisons.len(), agents);
+        let expected = assay_stats::verdict(&pairs(rows, 1), agents, 0.1, None);
+        let interval = expected.interval.unwrap();
+        for comparison in &report.comparisons {
+            let family = comparison.family.unwrap();
+            close(family.level, 1.0 - 0.05 / agents as f64);
+            assert_eq!((family.low, family.high), (interval.low, interval.high), "{agents} agents");
+            assert_eq!(
+                comparison.smallest_detectable,
+                assay_stats::smallest_detectable(&pairs(rows, 1), agents)
+            );
+            // a 2/3, b 1, c 1/3, d 1/3, e 1/3.
+            close(comparison.lift, 8.0 / 15.0);
+            // What was missing: 1 − 4/15.
+            close(comparison.normalized_gain, (8.0 / 15.0) / (11.0 / 15.0));
+            let plain = assay_stats::lift(&pairs(rows, 1), 0.95).unwrap().interval.unwrap();
+            assert_eq!(comparison.ci95, Some([plain.low, plain.high]));
+            assert_eq!(comparison.better_equal_worse, [5, 0, 0]);
+        }
+    };
+    check(1);
+    check(2);
+    check(5);
+}
+
+#[test]
+fn p_values_are_exact_and_adjusted_over_the_whole_family() {
+    let report = Suite::new(&["none", "curated", "placebo"], SIX).report();
+    let [curated, placebo] = &report.comparisons[..] else { panic!("two comparisons") };
+    // Of 2^6 sign patterns, two are as extreme as six gains; of six with a zero, four.
+    close(curated.p, 2.0 / 64.0);
+    close(placebo.p, 4.0 / 64.0);
+    close(curated.p_adjusted, 2.0 * 2.0 / 64.0);
+    close(placebo.p_adjusted, 4.0 / 64.0);
+    assert_eq!(curated.better_equal_worse, [6, 0, 0]);
+    assert_eq!(placebo.better_equal_worse, [5, 1, 0]);
+    assert_eq!(curated.p_wilcoxon, assay_stats::wilcoxon(&[1.0; 6]));
+}
+
+#[test]
+fn equal_shares_of_unequal_numbers_are_equal() {
+    let compared = Suite::new(&["none", "curated"], &[("a", &["PFF", "PPFFFF"])]).compared();
+    assert_eq!(compared.better_equal_worse, [0, 1, 0]);
+}
+
+#[test]
+fn each_verdict_can_come() {
+    let check = |words: [&str; 2], margin: f64, expected: (&str, Option<&str>)| {
+        let suite = Suite::uniform(&["none", "curated"], &words).plan(|run| run.margin = margin);
+        let compared = suite.compared();
+        assert_eq!((compared.verdict, compared.reason), expected, "{words:?} within ±{margin}");
+        compared
+    };
+    check(["FFFFF", "PPPPP"], 0.1, ("helps", None));
+    check(["PPPPP", "FFFFF"], 0.1, ("harms", None));
+    let equal = check(["PPFFF", "PPFFF"], 0.3, ("no-effect", None));
+    assert_eq!(equal.direction, None);
+    // Clearly above 0, and clearly below the margin.
+    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, ("no-effect", None));
+    assert_eq!(small.direction, Some("positive"));
+    check(["PPFFF", "PPFFF"], 0.01, ("underpowered", Some("noise")));
+    let four = Suite::new(
+        &["none", "curated"],
+        &[("a", &["F", "P"]), ("b", &["F", "P"]), ("c", &["F", "P"]), ("d", &["F", "P"])],
+    );
+    let compared = four.compared();
+    assert_eq!((compared.verdict, compared.reason), ("underpowered", Some("design")));
+    assert_eq!((compared.ci95, compared.family), (None, None));
+    assert!(compared.tasks_needed.is_some_and(|needed| needed > 4));
+}
+
+#[test]
+fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
+    let check = |words: [&str; 2], expected: (&str, Option<&str>)| {
+        let compared = Suite::uniform(&["none", "curated"], &words).compared();
+        assert_eq!((compared.verdict, compared.reason), expected, "{words:?}");
+    };
+    check(["FFFFF", "PPPPi"], ("underpowered", Some("losses")));
+    check(["FFFFi", "PPPPP"], ("underpowered", Some("losses")));
+    // As many on both sides, and too few to matter.
+    check(["FFFFi", "PPPPi"], ("helps", None));
+    check(["FFFF.", "PPPP."], ("helps", None));
+    // As many on both sides, and enough to turn it around.
+    check(["Fiiii", "Piiii"], ("underpowered", Some("losses")));
+}
+
+#[test]
+fn a_task_that_one_arm_never_had_is_no_loss() {
+    // Twelve of twenty tasks have no placebo. Without them, curated is compared on eight, and nothing is lost.
+    let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
+    let rows: Vec<(&str, &[&str])> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| {
+            let words: &[&str] = if n < 8 { &["FFFFF", "PPPPP", "FFFFF"] } else { &["PPPPP", "FFFFF", ""] };
+            (name.as_str(), words)
+        })
+        .collect();
+    let compared = Suite::new(&["none", "curated", "placebo"], &rows).compared();
+    assert_eq!((compared.tasks, compared.verdict, compared.reason), (8, "helps", None));
+    close(compared.lift, 1.0);
+}
+
+#[test]
+fn tasks_of_one_cluster_are_one_unit() {
+    let twenty = || Suite::uniform(&["none", "curated"], &["FFF", "PPP"]);
+    let alone = twenty().compared();
+    // Five clusters of four: as wide as five units are.
+    let clustered = twenty().plan(|run| {
+        for (n, task) in run.tasks.iter_mut().enumerate() {
+            task.cluster = Some(format!("repo {}", n % 5));
+        }
+    });
+    let width = |interval: Option<[f64; 2]>| interval.map(|[low, high]| high - low).unwrap();
+    assert!(width(clustered.compared().ci95) > width(alone.ci95));
+    // Four clusters are too few, whatever the number of tasks.
+    let few = twenty().plan(|run| {
+        for (n, task) in run.tasks.iter_mut().enumerate() {
+            task.cluster = Some(format!("repo {}", n % 4));
+        }
+    });
+    let few = few.compared();
+    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, "underpowered"));
+    // One task that names a cluster does not make one cluster of all others, whatever it is called.
+    let one = twenty().plan(|run| run.tasks[0].cluster = Some("t01".into()));
+    assert_eq!(one.compared().ci95, alone.ci95);
+}
+
+#[test]
+fn a_family_spans_agents_and_an_arm_that_is_not_there_is_not_in_it() {
+    let rows: Rows<'_> = &[("a", &["FF", "PP", ""]), ("b", &["FF", "PP", ""])];
+    let full: Rows<'_> = &[("a", &["FF", "PP", "PF"]), ("b", &["FF", "PP", "FP"])];
+    let report = Suite::new(&["none", "curated", "placebo"], rows).agent("openai:two", full).report();
+    let who: Vec<(Option<&str>, &str)> = report
+        .comparisons
+        .iter()
+        .map(|comparison| (comparison.model.as_deref(), comparison.condition.as_str()))
+        .collect();
+    assert_eq!(
+        who,
+        [(Some("openai:one"), "curated"), (Some("openai:two"), "curated"), (Some("openai:two"), "placebo")]
+    );
+    assert_eq!(report.arms.len(), 5);
+}

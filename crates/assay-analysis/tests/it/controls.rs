@@ -1,0 +1,93 @@
+//! Tasks and conditions where no skill should help.
+
+use crate::suite::Suite;
+
+/// Six tasks of `measured` and twenty negative controls of `control`, baseline and arm each.
+fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
+    let names: Vec<String> = (0..26).map(|n| format!("t{n:02}")).collect();
+    let rows: Vec<(&str, &[&str])> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| (name.as_str(), if n < 6 { &measured[..] } else { &control[..] }))
+        .collect();
+    Suite::new(&["none", condition], &rows)
+        .plan(|run| run.tasks[6..].iter_mut().for_each(|task| task.negative_control = true))
+}
+
+#[test]
+fn negative_controls_count_in_no_other_table() {
+    let report = suite("curated", ["FFFFF", "PPPPP"], ["PPPPP", "PPPPP"]).report();
+    assert_eq!((report.comparisons[0].tasks, report.comparisons[0].verdict), (6, "helps"));
+    assert_eq!((report.arms[0].tasks, report.arms[0].planned, report.tasks.len()), (6, 30, 6));
+    assert_eq!((report.heat[0].rows.len(), report.variance[0].tasks), (6, 6));
+    let controls = report.negative_controls.unwrap();
+    assert_eq!((controls.tasks.len(), controls.arms[1].tasks), (20, 20));
+    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (20, "no-effect"));
+    // They are a family of their own.
+    assert_eq!(controls.comparisons[0].family.map(|family| family.level), Some(0.95));
+}
+
+#[test]
+fn a_run_without_them_says_nothing_of_them() {
+    let report = Suite::uniform(&["none", "curated"], &["F", "P"]).report();
+    assert_eq!((report.negative_controls, report.notes.len()), (None, 0));
+}
+
+fn check(suite: &Suite, expected: &str) {
+    let notes = suite.report().notes;
+    assert!(notes.iter().any(|note| note.contains(expected)), "{notes:#?}\nlacks: {expected}");
+}
+
+#[test]
+fn they_are_judged_by_equivalence() {
+    let of = |control| suite("curated", ["FFFFF", "PPPPP"], control);
+    check(
+        &of(["PPPPP", "PPPPP"]),
+        "`curated` has no effect within ±10 points on the 20 negative controls, as it should",
+    );
+    check(
+        &of(["FFFFF", "PPPPP"]),
+        "`curated` helps on the 20 negative controls, by +100 points, where no skill should",
+    );
+    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 20 negative controls, by −100 points");
+    check(&of(["PPPPP", "iiiii"]), "Too many trials were lost on the");
+    let two: Vec<(&str, &[&str])> = vec![("a", &["P", "P", "P"]), ("b", &["P", "P", "F"])];
+    let two = Suite::new(&["none", "curated", "full"], &two)
+        .plan(|run| run.tasks.iter_mut().for_each(|task| task.negative_control = true));
+    check(
+        &two,
+        "Whether `curated` and `full` do nothing on the 2 negative controls, within ±10 points, is not shown",
+    );
+    let one = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
+        .plan(|run| run.tasks[0].negative_control = true);
+    check(&one, "on the one negative control, within ±10 points, is not shown.");
+    assert_eq!(one.report().comparisons, []);
+}
+
+#[test]
+fn unfinished_controls_are_unfinished_trials() {
+    check(&suite("curated", ["F", "P"], ["P", "."]), "20 planned trials have no record yet");
+}
+
+#[test]
+fn a_condition_that_should_not_help_and_does_is_named() {
+    let helps = |condition| Suite::uniform(&["none", condition], &["FFF", "PPP"]);
+    check(
+        &helps("placebo"),
+        "`placebo` helps. A text that teaches nothing raised the pass rate by +100 points",
+    );
+    check(
+        &helps("negative"),
+        "`negative` helps. A skill that is not about the task raised the pass rate by +100 points",
+    );
+    let silent = |suite: &Suite| {
+        let notes = suite.report().notes;
+        assert!(!notes.iter().any(|note| note.contains("helps")), "{notes:?}");
+    };
+    silent(&helps("curated"));
+    silent(&Suite::uniform(&["none", "placebo"], &["PPP", "PPP"]));
+    // Where several agents ran, it is said whose that was.
+    let rows: Vec<(String, [&str; 2])> = (0..20).map(|n| (format!("t{n:02}"), ["F", "P"])).collect();
+    let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
+    check(&helps("placebo").agent("openai:two", &rows), "`placebo` by openai:two helps");
+}

@@ -1,0 +1,274 @@
+//! What is found beside the verdicts, computed by hand.
+
+use assay_analysis::{Report, Stratum};
+use assay_stats::PairedTask;
+use assay_trial::{PlannedProvision, PlannedSkill};
+
+use crate::suite::{Suite, close};
+
+/// Strata as `by value condition tasks`, with their lifts.
+fn strata(report: &Report) -> Vec<(String, f64)> {
+    let name = |stratum: &Stratum| {
+        format!("{} {}: {} on {}", stratum.by, stratum.value, stratum.condition, stratum.tasks)
+    };
+    report.strata.iter().map(|stratum| (name(stratum), stratum.lift.unwrap())).collect()
+}
+
+fn check_strata(report: &Report, expected: &[(&str, f64)]) {
+    let found = strata(report);
+    let found: Vec<(&str, f64)> = found.iter().map(|(name, lift)| (name.as_str(), *lift)).collect();
+    assert_eq!(found, expected);
+}
+
+fn provision(task: &str, condition: &str, bodies: &[usize]) -> PlannedProvision {
+    let skill = |tokens: &usize| PlannedSkill {
+        name: format!("of-{tokens}"),
+        digest: format!("blake3:{tokens}"),
+        body_tokens: *tokens,
+    };
+    PlannedProvision {
+        task: task.into(),
+        condition: condition.into(),
+        skills: bodies.iter().map(skill).collect(),
+    }
+}
+
+#[test]
+fn strata_part_the_tasks_by_what_they_and_their_skills_are() {
+    let suite = Suite::new(
+        &["none", "curated", "full"],
+        &[("a", &["FF", "PP", "FF"]), ("b", &["FF", "PF", "FF"]), ("c", &["PP", "FF", "PP"])],
+    );
+    check_strata(&suite.report(), &[]);
+    let suite = suite.plan(|run| {
+        run.tasks[0].category = Some("ledgers".into());
+        run.tasks[1].category = Some("ledgers".into());
+        run.tasks[0].difficulty = Some("hard".into());
+        run.tasks[1].difficulty = Some("odd".into());
+        run.tasks[2].difficulty = Some("easy".into());
+        run.provisions = vec![
+            provision("a", "none", &[]),
+            provision("a", "curated", &[499]),
+            provision("a", "full", &[499, 20, 30, 40]),
+            provision("b", "curated", &[1000, 600]),
+            provision("c", "curated", &[9000]),
+        ];
+    });
+    check_strata(
+        &suite.report(),
+        &[
+            ("domain ledgers: curated on 2", 0.75),
+            ("domain not stated: curated on 1", -1.0),
+            ("domain ledgers: full on 2", 0.0),
+            ("domain not stated: full on 1", 0.0),
+            ("difficulty easy: curated on 1", -1.0),
+            ("difficulty hard: curated on 1", 1.0),
+            ("difficulty odd: curated on 1", 0.5),
+            ("difficulty easy: full on 1", 0.0),
+            ("difficulty hard: full on 1", 0.0),
+            ("difficulty odd: full on 1", 0.0),
+            ("skills 1: curated on 2", 0.0),
+            ("skills 2 to 3: curated on 1", 0.5),
+            ("skills 4 or more: full on 1", 0.0),
+            ("length compact: curated on 1", 1.0),
+            ("length detailed: curated on 1", 0.5),
+            ("length comprehensive: curated on 1", -1.0),
+            ("length compact: full on 1", 0.0),
+            ("length detailed: full on 1", 0.0),
+            ("length comprehensive: full on 1", 0.0),
+        ],
+    );
+}
+
+#[test]
+fn a_stratum_has_the_interval_of_its_tasks_and_no_verdict() {
+    let suite = Suite::uniform(&["none", "curated"], &["FF", "PP"])
+        .plan(|run| run.tasks.iter_mut().for_each(|task| task.category = Some("all".into())));
+    let report = suite.report();
+    assert_eq!((report.strata[0].tasks, report.strata[0].ci95), (20, report.comparisons[0].ci95));
+    let keys = serde_json::to_value(&report.strata[0]).unwrap();
+    assert_eq!(keys.get("verdict"), None);
+    // Under 5 tasks there is a lift and no interval.
+    let few = Suite::new(&["none", "curated"], &[("a", &["F", "P"])])
+        .plan(|run| run.tasks[0].category = Some("all".into()));
+    assert_eq!((few.report().strata[0].lift, few.report().strata[0].ci95), (Some(1.0), None));
+}
+
+#[test]
+fn pools_are_over_agents_crossed_with_tasks() {
+    // One agent is no pool.
+    let one =
+        Suite::new(&["none", "curated"], &[("a", &["FF", "PP"]), ("b", &["FF", "FF"]), ("c", &["F", "P"])]);
+    assert_eq!(one.report().pooled, []);
+    // On a: 1 and ½; on b: 0 and 1; c the second has not.
+    let two = one.agent("openai:two", &[("a", &["FFFF", "PPFF"]), ("b", &["F", "P"])]);
+    let report = two.report();
+    let pool = &report.pooled[0];
+    assert_eq!((pool.condition.as_str(), pool.agents, pool.tasks), ("curated", 2, 2));
+    close(pool.lift, 0.625);
+    assert_eq!(pool.ci95, None);
+}
+
+#[test]
+fn a_pools_interval_is_that_of_all_trials_where_repetitions_are_equal() {
+    let rows: [(&str, &[&str]); 6] = [
+        ("a", &["FF", "PP"]),
+        ("b", &["FP", "PP"]),
+        ("c", &["PF", "PF"]),
+        ("d", &["PP", "PF"]),
+        ("e", &["FF", "FP"]),
+        ("f", &["FF", "PP"]),
+    ];
+    let other: [(&str, &[&str]); 6] = [
+        ("a", &["PF", "PP"]),
+        ("b", &["FP", "PF"]),
+        ("c", &["FF", "PP"]),
+        ("d", &["FP", "PF"]),
+        ("e", &["FF", "FF"]),
+        ("f", &["PP", "PP"]),
+    ];
+    let report = Suite::new(&["none", "curated"], &rows).agent("openai:two", &other).report();
+    let scores = |one: &str, two: &str| -> Vec<f64> {
+        one.chars().chain(two.chars()).map(|letter| f64::from(u8::from(letter == 'P'))).collect()
+    };
+    let tasks: Vec<PairedTask> = rows
+        .iter()
+        .zip(&other)
+        .map(|((_, one), (_, two))| PairedTask {
+            arm: scores(one[1], two[1]),
+            base: scores(one[0], two[0]),
+            cluster: None,
+        })
+        .collect();
+    let expected = assay_stats::lift(&tasks, 0.95).unwrap();
+    let pool = &report.pooled[0];
+    close(pool.lift, expected.mean);
+    close(pool.ci95.unwrap()[0], expected.interval.unwrap().low);
+    close(pool.ci95.unwrap()[1], expected.interval.unwrap().high);
+}
+
+#[test]
+fn the_frontier_holds_what_nothing_else_beats() {
+    let conditions = ["none", "curated", "placebo", "full", "negative"];
+    let suite = Suite::new(&conditions, &[("a", &["PF", "PP", "PF", "PP", "PP"])]).each(|record| {
+        record.cost_usd = match record.condition.as_str() {
+            "none" => Some(0.01),
+            "curated" | "full" => Some(0.02),
+            "placebo" => Some(0.03),
+            // One trial of unknown cost is enough.
+            _ => (record.repetition == 1).then_some(0.01),
+        };
+    });
+    let frontier = suite.report().frontier;
+    let points: Vec<(&str, bool)> =
+        frontier.points.iter().map(|point| (point.condition.as_str(), point.on_frontier)).collect();
+    assert_eq!(points, [("none", true), ("curated", true), ("full", true), ("placebo", false)]);
+    close(frontier.points[1].cost_usd, 0.02);
+    assert_eq!(frontier.unknown_cost.len(), 1);
+    assert_eq!(frontier.unknown_cost[0].condition, "negative");
+}
+
+#[test]
+fn variance_is_parted_into_tasks_and_trials() {
+    let report =
+        Suite::new(&["none", "curated"], &[("a", &["FF", "PF"]), ("b", &["FF", "PP"]), ("c", &["FF", "FF"])])
+            .report();
+    let curated = &report.variance[1];
+    // Within: ½, 0, 0. The means ½, 1, 0 vary by ¼, of which the trials make (½/2 + 0 + 0)/3.
+    close(curated.within, 1.0 / 6.0);
+    close(curated.between, 0.25 - 1.0 / 12.0);
+    close(curated.between_share, 0.5);
+    // (1/6 + 1/24)/(1/4) of the variance is left.
+    close(curated.narrower_by_repetitions, 1.0 - (5.0_f64 / 6.0).sqrt());
+    close(curated.narrower_by_tasks, 1.0 - 0.5_f64.sqrt());
+    // The baseline came out the same everywhere.
+    let none = &report.variance[0];
+    assert_eq!((none.within, none.between, none.between_share), (Some(0.0), Some(0.0), None));
+    assert_eq!((none.narrower_by_repetitions, none.narrower_by_tasks), (None, None));
+    // The baseline adds nothing to the differences.
+    let lift = &report.repetitions[0];
+    close(lift.variance, 0.25);
+    close(lift.noise, 1.0 / 12.0);
+    close(lift.narrower_by_repetitions, 1.0 - (5.0_f64 / 6.0).sqrt());
+    assert_eq!(lift.suffice, Some(true));
+}
+
+#[test]
+fn repetitions_do_not_suffice_where_trials_make_most_of_the_spread() {
+    let report = Suite::new(&["none", "curated"], &[("a", &["PF", "PF"]), ("b", &["FP", "PF"])]).report();
+    let lift = &report.repetitions[0];
+    // Equal differences: there is nothing but trials.
+    assert_eq!((lift.variance, lift.suffice), (Some(0.0), Some(false)));
+    close(lift.noise, 0.5);
+    close(lift.narrower_by_repetitions, 1.0 - 0.5_f64.sqrt());
+}
+
+#[test]
+fn one_repetition_says_nothing_of_the_spread_of_trials() {
+    let report = Suite::uniform(&["none", "curated"], &["F", "P"]).report();
+    assert_eq!((report.variance[1].within, report.variance[1].between), (None, None));
+    assert_eq!((report.repetitions[0].noise, report.repetitions[0].suffice), (None, None));
+    // Where some tasks have more, the others are taken to be like them.
+    let some = Suite::new(&["none", "curated"], &[("a", &["PF", "P"]), ("b", &["P", "PF"])]).report();
+    close(some.variance[0].within, 0.5);
+    close(some.repetitions[0].noise, 0.375 + 0.375);
+}
+
+#[test]
+fn heat_is_ordered_by_lift() {
+    let report = Suite::new(
+        &["none", "curated"],
+        &[("a", &["P", "F"]), ("b", &["F", "P"]), ("c", &["P", "i"]), ("d", &["F", "P"]), ("e", &["P", ""])],
+    )
+    .report();
+    let map = &report.heat[0];
+    assert_eq!((map.conditions.len(), map.sorted_by.as_deref()), (2, Some("curated")));
+    let rows: Vec<(&str, Option<f64>)> = map.rows.iter().map(|row| (row.task.as_str(), row.lift)).collect();
+    assert_eq!(rows, [("b", Some(1.0)), ("d", Some(1.0)), ("a", Some(-1.0)), ("c", None), ("e", None)]);
+    assert_eq!(map.rows[3].pass_rates, [Some(1.0), None]);
+}
+
+#[test]
+fn the_five_largest_gains_and_losses_are_named() {
+    let rows: [(&str, &[&str]); 9] = [
+        ("a", &["FFFF", "PFFF"]),
+        ("b", &["FFFF", "PPPP"]),
+        ("c", &["FFFF", "PPPF"]),
+        ("d", &["FFFF", "PPPF"]),
+        ("e", &["FFFF", "PPFF"]),
+        ("f", &["FFFF", "PFFF"]),
+        ("g", &["PPPP", "PPPP"]),
+        ("h", &["PPPP", "PFFF"]),
+        ("i", &["PPPP", "FFFF"]),
+    ];
+    let report = Suite::new(&["none", "curated"], &rows).report();
+    let names = |tasks: &[assay_analysis::TopTask]| -> String {
+        tasks.iter().map(|task| task.task.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(names(&report.gains[0].tasks), "b c d e a");
+    assert_eq!(names(&report.losses[0].tasks), "i h");
+    let first = &report.losses[0].tasks[0];
+    assert_eq!((first.lift, first.baseline_pass_rate, first.pass_rate), (-1.0, 1.0, 0.0));
+}
+
+#[test]
+fn arms_of_a_suite_that_is_not_the_same_for_all_are_compared_on_what_they_share() {
+    let report = Suite::new(
+        &["none", "curated", "full"],
+        &[("a", &["F", "P", "P"]), ("b", &["F", "P", ""]), ("c", &["F", "", "P"])],
+    )
+    .report();
+    let tasks: Vec<usize> = report.variance.iter().map(|arm| arm.tasks).collect();
+    assert_eq!(tasks, [1, 1, 1]);
+    assert_eq!(report.gains.iter().map(|top| top.tasks.len()).collect::<Vec<_>>(), [1, 1]);
+}
+
+#[test]
+fn where_everything_was_lost_nothing_is_found() {
+    let report = Suite::new(&["none", "curated"], &[("a", &["PP", "ii"]), ("b", &["FF", "ii"])]).report();
+    assert_eq!((report.variance[0].tasks, report.variance[0].within), (0, None));
+    assert_eq!((report.repetitions[0].tasks, report.repetitions[0].variance), (0, None));
+    assert_eq!((report.gains[0].tasks.len(), report.losses[0].tasks.len()), (0, 0));
+    assert_eq!(report.strata, []);
+    assert_eq!(report.comparisons[0].verdict, "underpowered");
+}

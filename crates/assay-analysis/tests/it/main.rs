@@ -1,0 +1,14 @@
+//! Findings from runs that are written down in letters.
+
+#![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
+
+mod arms;
+mod breakdown;
+mod compare;
+mod comparisons;
+mod controls;
+mod explore;
+mod notes;
+mod plain;
+mod stored;
+mod suite;

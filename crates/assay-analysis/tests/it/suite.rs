@@ -1,0 +1,194 @@
+//! A run in a few letters, and the report on it.
+//!
+//! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `X` tampered, `i` lost to
+//! infrastructure, `.` without a record, `?` with one that cannot be read. An empty word is a cell that was not planned.
+
+use std::collections::BTreeMap;
+
+use assay_analysis::{Comparison, Gathered, Report, find};
+use assay_trial::{
+    AgentLabel, Cause, Cell, Exclusion, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds,
+    StoreError, TrialId,
+};
+
+/// A run with its records.
+pub(crate) struct Suite {
+    pub(crate) run: RunFolder,
+    pub(crate) failed: Vec<Exclusion>,
+    records: BTreeMap<TrialId, Option<Record>>,
+}
+
+/// The tasks of a suite: a name, and a cell for each condition.
+pub(crate) type Rows<'a> = &'a [(&'a str, &'a [&'a str])];
+
+impl Suite {
+    /// One agent's table.
+    pub(crate) fn new(conditions: &[&str], rows: Rows<'_>) -> Self {
+        let run = RunFolder {
+            schema: "assay.plan/1".into(),
+            run: "test".into(),
+            plan: String::new(),
+            extends: None,
+            margin: 0.1,
+            seed: 1,
+            repetitions: 5,
+            conditions: conditions.iter().map(|&name| name.to_owned()).collect(),
+            disclosure: "offered".into(),
+            agents: Vec::new(),
+            tasks: rows.iter().map(|(name, _)| task(name)).collect(),
+            cells: Vec::new(),
+            excluded: Vec::new(),
+            skills: BTreeMap::new(),
+            equal_conditions: Vec::new(),
+            provisions: Vec::new(),
+            imported: None,
+        };
+        Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)
+    }
+
+    /// Twenty tasks that all came out the same.
+    pub(crate) fn uniform(conditions: &[&str], words: &[&str]) -> Self {
+        let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
+        let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), words)).collect();
+        Self::new(conditions, &rows)
+    }
+
+    /// One more agent, on the same tasks.
+    pub(crate) fn agent(mut self, model: &str, rows: Rows<'_>) -> Self {
+        let label = AgentLabel { name: "loop".into(), version: "1".into(), model: Some(model.into()) };
+        self.run.agents.push(PlannedAgent { label: label.clone(), measures_a_model: true });
+        for (task, words) in rows {
+            for (condition, word) in self.run.conditions.clone().iter().zip(*words) {
+                for (number, letter) in word.chars().enumerate() {
+                    let repetition = u32::try_from(number).unwrap() + 1;
+                    let agent = self.run.agents.len() - 1;
+                    let trial = TrialId::of(&serde_json::json!([agent, task, condition, repetition]));
+                    let cell = Cell {
+                        task: (*task).to_owned(),
+                        agent,
+                        sandbox: "bubblewrap".into(),
+                        condition: condition.clone(),
+                        repetition,
+                        trial: trial.clone(),
+                    };
+                    match letter {
+                        '.' => {}
+                        '?' => _ = self.records.insert(trial, None),
+                        letter => {
+                            let record = record(&cell, &label, letter);
+                            self.records.insert(trial, Some(record));
+                        }
+                    }
+                    self.run.cells.push(cell);
+                }
+            }
+        }
+        self
+    }
+
+    /// Changes records.
+    pub(crate) fn each(mut self, change: impl Fn(&mut Record)) -> Self {
+        self.records.values_mut().flatten().for_each(change);
+        self
+    }
+
+    /// Changes the plan.
+    pub(crate) fn plan(mut self, change: impl FnOnce(&mut RunFolder)) -> Self {
+        change(&mut self.run);
+        self
+    }
+
+    /// The records, laid onto the plan.
+    pub(crate) fn gathered(&self) -> Gathered {
+        self.laid().unwrap()
+    }
+
+    /// The same, where it may be refused.
+    pub(crate) fn laid(&self) -> Result<Gathered, StoreError> {
+        let read = |trial: &TrialId| match self.records.get(trial) {
+            None => Ok(None),
+            Some(Some(record)) => Ok(Some(record.clone())),
+            Some(None) => {
+                Err(StoreError::Format { path: "record.json".into(), message: "not JSON".to_owned() })
+            }
+        };
+        Gathered::lay(&self.run, &self.failed, read)
+    }
+
+    /// Every record, `None` where it cannot be read.
+    pub(crate) fn records(&self) -> impl Iterator<Item = (&TrialId, Option<&Record>)> {
+        self.records.iter().map(|(trial, record)| (trial, record.as_ref()))
+    }
+
+    pub(crate) fn report(&self) -> Report {
+        let report = find(&self.run, &self.gathered());
+        // JSON would turn what is no number into null, and so hide it.
+        let all = format!("{report:?}");
+        for no_number in ["NaN", ": inf", ": -inf", "(inf", "(-inf", "[inf", "[-inf"] {
+            assert!(!all.contains(no_number), "{no_number} in {all}");
+        }
+        report
+    }
+
+    /// The first comparison of the report.
+    pub(crate) fn compared(&self) -> Comparison {
+        self.report().comparisons.remove(0)
+    }
+}
+
+pub(crate) fn close(found: impl Into<Option<f64>>, expected: f64) {
+    let found = found.into();
+    assert!(found.is_some_and(|found| (found - expected).abs() < 1e-12), "{found:?} is not {expected}");
+}
+
+fn task(name: &str) -> PlannedTask {
+    PlannedTask {
+        name: name.to_owned(),
+        digest: format!("blake3:{name}"),
+        cluster: None,
+        difficulty: None,
+        category: None,
+        negative_control: false,
+    }
+}
+
+fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
+    let (outcome, cause) = match letter {
+        'P' => (Outcome::Passed, None),
+        'F' => (Outcome::Failed, None),
+        'T' => (Outcome::TimedOut, None),
+        'X' => (Outcome::Tampered, None),
+        'i' => (Outcome::Infrastructure, Some(Cause::ModelProvider)),
+        other => panic!("no outcome is written {other}"),
+    };
+    Record {
+        schema: Record::SCHEMA.to_owned(),
+        trial: cell.trial.clone(),
+        task: cell.task.clone(),
+        agent: label.clone(),
+        sandbox: cell.sandbox.clone(),
+        condition: cell.condition.clone(),
+        repetition: cell.repetition,
+        outcome,
+        cause,
+        reason: None,
+        reward: None,
+        rewards: BTreeMap::new(),
+        ctrf: None,
+        ended: None,
+        turns: 2,
+        usage: None,
+        cost_usd: None,
+        seconds: Seconds { agent: 3.0, total: 4.0, ..Seconds::default() },
+        exposure: Vec::new(),
+        contaminated: Vec::new(),
+        tampered: Vec::new(),
+        outside: Vec::new(),
+        enforcement: None,
+        used: None,
+        measures_a_model: true,
+        attempt: 1,
+        started_at: "2026-01-01T00:00:00Z".into(),
+        finished_at: "2026-01-01T00:00:04Z".into(),
+    }
+}

@@ -1,0 +1,234 @@
+//! What an HTTP answer means: an answer, a failure that may pass, or a refusal.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::ModelError;
+use crate::backoff;
+use crate::text::{Secret, excerpt};
+use crate::transport::Reply;
+
+/// What an answer means.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// The provider's answer.
+    Answer(Value),
+    /// Something that may pass.
+    Failed(Failure),
+    /// Something that will not.
+    Refused(ModelError),
+}
+
+/// A try that failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The HTTP status, where there was one.
+    pub(crate) status: Option<u16>,
+    /// What was said, fit to be shown.
+    pub(crate) message: String,
+    /// The wait that was asked for.
+    pub(crate) told: Option<Duration>,
+    /// Whether the provider limits the rate or is overloaded.
+    pub(crate) limits: bool,
+    /// Whether another try is pointless.
+    pub(crate) is_final: bool,
+}
+
+impl Failure {
+    /// Nothing came, or it broke off.
+    pub(crate) fn network(message: String) -> Self {
+        Self { status: None, message, told: None, limits: false, is_final: false }
+    }
+
+    /// The error that it is when there is no other try.
+    pub(crate) fn end(self, tries: u32) -> ModelError {
+        let message = self.message;
+        match self.status {
+            Some(status) if self.limits => ModelError::RateLimited { status, tries, message },
+            Some(status) => ModelError::Server { status, tries, message },
+            None => ModelError::Network { tries, message },
+        }
+    }
+}
+
+/// Judges an answer.
+pub(crate) fn judge(reply: &Reply, key: Option<&Secret>) -> Verdict {
+    let shown = |bytes: &[u8]| {
+        let text = String::from_utf8_lossy(bytes);
+        excerpt(key.map_or_else(|| text.to_string(), |key| key.scrub(&text)).as_bytes())
+    };
+    let protocol = |message: String| Verdict::Refused(ModelError::Protocol { message });
+    match reply.status {
+        200..=299 => {
+            let kept = key.map_or(Cow::Borrowed(reply.body.as_slice()), |key| key.scrub_kept(&reply.body));
+            match serde_json::from_slice::<Value>(&kept) {
+                // Gateways report what their provider said within an answer that succeeded.
+                Ok(body) if body.get("error").is_some_and(|error| error.is_object() || error.is_string()) => {
+                    match inner_status(&body) {
+                        Some(status) => failure(status, reply, key),
+                        None => protocol(format!("an error in place of an answer: {}", shown(&reply.body))),
+                    }
+                }
+                Ok(body) => Verdict::Answer(body),
+                Err(error) if error.is_eof() => Verdict::Failed(Failure::network(format!(
+                    "the answer broke off after {} bytes: {}",
+                    reply.body.len(),
+                    shown(&reply.body)
+                ))),
+                Err(_) => protocol(format!("not JSON: {}", shown(&reply.body))),
+            }
+        }
+        300..=399 => {
+            let location = reply.headers.get("location").map(|value| shown(value.as_bytes()));
+            protocol(format!(
+                "status {} sends elsewhere ({}): set base_url to the address itself",
+                reply.status,
+                location.as_deref().unwrap_or("it does not say where")
+            ))
+        }
+        status @ 400..=599 => failure(status, reply, key),
+        status => protocol(format!("status {status}: {}", shown(&reply.body))),
+    }
+}
+
+/// Judges an answer that reports an error.
+fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
+    let body: Value = serde_json::from_slice(&reply.body).unwrap_or_default();
+    let error = body.get("error");
+    let said = [error.and_then(|error| error.get("message")), error, body.get("message"), body.get("detail")]
+        .into_iter()
+        .flatten()
+        .find_map(Value::as_str)
+        .map_or_else(|| String::from_utf8_lossy(&reply.body).into_owned(), str::to_owned);
+    let mut message = excerpt(key.map_or_else(|| said.clone(), |key| key.scrub(&said)).as_bytes());
+
+    let header = |name: &str| Some(reply.headers.get(name)?.to_str().ok()?.to_owned());
+    let told = backoff::told(&header, &reply.body);
+    let word =
+        |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str).unwrap_or_default();
+    // No wait pays a bill (OpenAI's code for an account that has run out).
+    let is_spent = [word("code"), word("type")].contains(&"insufficient_quota");
+    let retried = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
+    if status < 500 && (!retried || is_spent) {
+        if status == 401 && key.is_none() {
+            message.push_str("; no key was sent: name the variable that holds it with api_key_env");
+        }
+        return Verdict::Refused(ModelError::Refused { status, message });
+    }
+    let is_overload = status == 503 && (told.is_some() || message.to_ascii_lowercase().contains("overload"));
+    Verdict::Failed(Failure {
+        status: Some(status),
+        message,
+        told,
+        limits: matches!(status, 429 | 529) || is_overload,
+        // OpenAI and Anthropic say so where another try is pointless.
+        is_final: !retried || header("x-should-retry").as_deref() == Some("false"),
+    })
+}
+
+/// The status that an error within a successful answer names: `{"error": {"code": 429}}`.
+fn inner_status(body: &Value) -> Option<u16> {
+    let code = body.get("error")?.get("code")?;
+    let status = code.as_u64().or_else(|| code.as_str()?.parse().ok())?;
+    u16::try_from(status).ok().filter(|status| (400..=599).contains(status))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ureq::http::{HeaderMap, HeaderName, HeaderValue};
+
+    fn judged(status: u16, headers: &[(&'static str, &'static str)], body: &str) -> String {
+        let key = Secret::new("sk-0123456789abcdef".to_owned());
+        let headers: HeaderMap = headers
+            .iter()
+            .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
+            .collect();
+        let reply = Reply { status, headers, body: body.as_bytes().to_vec() };
+        match judge(&reply, Some(&key)) {
+            Verdict::Answer(body) => format!("answer {body}"),
+            Verdict::Refused(error) => format!("refused: {error}"),
+            Verdict::Failed(failure) => {
+                let told = failure.told.map_or(String::new(), |told| format!(" after {told:?}"));
+                let pointless = if failure.is_final { "for good " } else { "" };
+                format!("{pointless}failed{told}: {}", failure.end(3))
+            }
+        }
+    }
+
+    #[test]
+    fn answers_are_judged() {
+        let check = |status, headers: &[(&'static str, &'static str)], body: &str, expected: &str| {
+            let found = judged(status, headers, body);
+            assert!(found.starts_with(expected), "{status} {body:?}\n found {found}\n expected {expected}");
+        };
+        let limited = "failed: the provider limited the rate";
+        check(200, &[], r#"{"a":1}"#, r#"answer {"a":1}"#);
+        check(200, &[], r#"{"a":1,"error":null}"#, "answer {");
+        check(200, &[], r#"{"a":"sk-0123456789abcdef"}"#, r#"answer {"a":"[key]"}"#);
+        check(200, &[], r#"{"error":{"code":429,"message":"slow"}}"#, limited);
+        check(200, &[], r#"{"error":{"code":"502","message":"x"}}"#, "failed: the provider failed (502)");
+        check(
+            200,
+            &[],
+            r#"{"error":"what"}"#,
+            "refused: the provider's answer cannot be read: an error in place",
+        );
+        check(200, &[], "<html>", "refused: the provider's answer cannot be read: not JSON: <html>");
+        check(
+            200,
+            &[],
+            "{\"a\":",
+            "failed: the provider could not be reached in 3 tries: the answer broke off",
+        );
+        check(200, &[], "", "failed: the provider could not be reached in 3 tries: the answer broke off");
+        check(200, &[], &"[".repeat(5_000), "refused: the provider's answer cannot be read: not JSON: [[[");
+        check(
+            302,
+            &[("location", "https://login")],
+            "",
+            "refused: the provider's answer cannot be read: status 302 sends",
+        );
+        check(
+            400,
+            &[],
+            r#"{"error":{"message":"no such\nmodel"}}"#,
+            "refused: the provider refused the request (400): no such model",
+        );
+        check(
+            401,
+            &[],
+            "bad key sk-0123456789abcdef",
+            "refused: the provider refused the request (401): bad key [key]",
+        );
+        check(
+            404,
+            &[],
+            r#"{"detail":"Not Found"}"#,
+            "refused: the provider refused the request (404): Not Found",
+        );
+        check(409, &[], "", "failed: the provider failed (409)");
+        check(429, &[("retry-after", "7")], "", "failed after 7s: the provider limited the rate (429)");
+        check(
+            429,
+            &[],
+            r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#,
+            "refused: the provider refused the request (429): pay",
+        );
+        check(500, &[], "oops", "failed: the provider failed (500) 3 times: oops");
+        check(500, &[("x-should-retry", "false")], "", "for good failed");
+        check(501, &[], "", "for good failed: the provider failed (501)");
+        check(503, &[], "maintenance", "failed: the provider failed (503)");
+        check(503, &[], r#"{"error":{"message":"The model is overloaded."}}"#, limited);
+        check(
+            529,
+            &[],
+            r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+            limited,
+        );
+        check(204, &[], "", "failed: the provider could not be reached");
+        check(102, &[], "", "refused: the provider's answer cannot be read: status 102");
+    }
+}

@@ -1,0 +1,248 @@
+//! Where a provider is reached, and with which key.
+
+use std::net::IpAddr;
+
+use ureq::Proxy;
+use ureq::http::Uri;
+
+use crate::text::{Secret, escape};
+use crate::{ModelError, ModelOptions};
+
+/// What is known of a provider beforehand.
+#[derive(Debug)]
+pub(crate) struct Service {
+    /// Its own address.
+    pub(crate) home: &'static str,
+    /// The variable that replaces it.
+    pub(crate) base_env: &'static str,
+    /// Where its key may stand, in order.
+    pub(crate) key_env: &'static [&'static str],
+}
+
+/// Where to send, and as whom.
+#[derive(Debug)]
+pub(crate) struct Endpoint {
+    /// Without a slash at the end.
+    pub(crate) base: String,
+    pub(crate) key: Option<Secret>,
+    pub(crate) proxy: Option<Proxy>,
+    /// Whether it is the provider's own.
+    pub(crate) is_home: bool,
+}
+
+impl Endpoint {
+    /// Settles address and key.
+    ///
+    /// The address is the option's, else the variable's, else the provider's own. The key is what the variable named by
+    /// the option holds, else what the provider's own variable holds. An address from an experiment that is neither the
+    /// provider's nor on this machine gets a key only where the experiment names its variable: an experiment may come
+    /// from anywhere, and a key is not to follow it there by itself. Without a key no header is sent for one, which is
+    /// what Ollama, vLLM and llama.cpp expect.
+    pub(crate) fn resolve(
+        service: &Service,
+        options: &ModelOptions,
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, ModelError> {
+        let set =
+            |name: &str| env(name).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+        let from_env = set(service.base_env);
+        let (base, origin) = match (&options.base_url, &from_env) {
+            (Some(base), _) => (base.trim(), "base_url"),
+            (None, Some(base)) => (base.as_str(), service.base_env),
+            (None, None) => (service.home, "its own address"),
+        };
+        let base = base.trim_end_matches('/');
+        let uri = address(base, origin)?;
+        let host = uri.host().unwrap_or_default();
+        let is_home = service.home.parse::<Uri>().is_ok_and(|home| home.host() == Some(host));
+        let is_local = is_loopback(host);
+        let trusted = is_home || is_local || options.base_url.is_none();
+
+        let key = match &options.api_key_env {
+            Some(name) => {
+                let key = set(name).ok_or_else(|| {
+                    ModelError::Spec(format!(
+                        "{} is not set: api_key_env names it as the key's",
+                        escape(name)
+                    ))
+                })?;
+                Some((name.as_str(), key))
+            }
+            None if trusted => service.key_env.iter().find_map(|name| Some((*name, set(name)?))),
+            None => None,
+        };
+        if key.is_none() && is_home {
+            let names = service.key_env.join(" or ");
+            return Err(ModelError::Spec(format!(
+                "{names} is not set: set it, name another variable with api_key_env, or set base_url to a server that \
+                 wants no key"
+            )));
+        }
+        if let Some((name, key)) = &key
+            && !key.bytes().all(|byte| byte.is_ascii_graphic())
+        {
+            return Err(ModelError::Spec(format!(
+                "{} holds a character that no key has: set it again",
+                escape(name)
+            )));
+        }
+        let proxy = if is_local { None } else { proxy(&uri, &set)? };
+        Ok(Self { base: base.to_owned(), key: key.map(|(_, key)| Secret::new(key)), proxy, is_home })
+    }
+}
+
+/// Checks an address. What may hold a secret (a user, a query) is refused: keys stand in variables.
+fn address(base: &str, origin: &str) -> Result<Uri, ModelError> {
+    let wrong = |what: &str| {
+        ModelError::Spec(format!(
+            "{origin} {what}: give http:// or https://, a host, and the path before the API's own"
+        ))
+    };
+    let uri: Uri = base.parse().map_err(|_| wrong("is not an address"))?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) {
+        return Err(wrong("does not begin with http:// or https://"));
+    }
+    if uri.host().is_none_or(str::is_empty) {
+        return Err(wrong("has no host"));
+    }
+    if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
+        return Err(wrong("holds a user or a password, which belong in a variable"));
+    }
+    if uri.query().is_some() || base.contains('#') {
+        return Err(wrong("has a query"));
+    }
+    Ok(uri)
+}
+
+/// Whether a host is this machine.
+fn is_loopback(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost") || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
+}
+
+/// The proxy that the variables name for an address, unless `NO_PROXY` lists its host or a domain above it.
+fn proxy(uri: &Uri, set: &dyn Fn(&str) -> Option<String>) -> Result<Option<Proxy>, ModelError> {
+    let host = uri.host().unwrap_or_default().to_ascii_lowercase();
+    let either = |name: &'static str| {
+        let value = set(name).or_else(|| set(&name.to_ascii_lowercase()))?;
+        Some((name, value))
+    };
+    let excepted = either("NO_PROXY").is_some_and(|(_, list)| {
+        list.split(',').map(|entry| entry.trim().to_ascii_lowercase()).any(|entry| {
+            let domain = entry.trim_start_matches('*').trim_start_matches('.');
+            entry == "*" || host == domain || (!domain.is_empty() && host.ends_with(&format!(".{domain}")))
+        })
+    });
+    if excepted {
+        return Ok(None);
+    }
+    let by_scheme = if uri.scheme_str() == Some("https") { "HTTPS_PROXY" } else { "HTTP_PROXY" };
+    let Some((name, value)) = either(by_scheme).or_else(|| either("ALL_PROXY")) else { return Ok(None) };
+    // What it holds stays out of the message: a proxy's address may hold a password.
+    let spoken = !value.contains("://") || value.starts_with("http://") || value.starts_with("https://");
+    Proxy::new(&value).ok().filter(|_| spoken).map(Some).ok_or_else(|| {
+        ModelError::Spec(format!("{name} names no HTTP proxy: set it to http://HOST:PORT, or unset it"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SERVICE: Service = Service {
+        home: "https://api.example.com/v1",
+        base_env: "EXAMPLE_BASE_URL",
+        key_env: &["EXAMPLE_API_KEY", "SECOND_API_KEY"],
+    };
+
+    fn resolve(base: Option<&str>, key_env: Option<&str>, vars: &[(&str, &str)]) -> Result<Endpoint, String> {
+        let options = ModelOptions {
+            base_url: base.map(str::to_owned),
+            api_key_env: key_env.map(str::to_owned),
+            ..ModelOptions::default()
+        };
+        let env =
+            |name: &str| vars.iter().find(|(given, _)| *given == name).map(|(_, value)| (*value).to_owned());
+        Endpoint::resolve(&SERVICE, &options, &env).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn keys_go_where_they_belong() {
+        let check = |base: Option<&str>,
+                     key_env: Option<&str>,
+                     vars: &[(&str, &str)],
+                     expected: Option<&str>| {
+            let endpoint = resolve(base, key_env, vars).unwrap();
+            assert_eq!(endpoint.key.as_ref().map(Secret::expose), expected, "{base:?} {key_env:?} {vars:?}");
+        };
+        let key = &[("EXAMPLE_API_KEY", "own"), ("OTHER", "other")];
+        check(None, None, key, Some("own"));
+        check(None, None, &[("SECOND_API_KEY", " second\n")], Some("second"));
+        check(None, Some("OTHER"), key, Some("other"));
+        check(Some("https://api.example.com/v2"), None, key, Some("own"));
+        check(Some("http://127.0.0.1:11434/v1"), None, &[], None);
+        check(Some("http://127.0.0.1:11434/v1"), None, key, Some("own"));
+        check(Some("http://[::1]:8000/v1"), None, key, Some("own"));
+        // A stranger's address gets no key by itself, and the user's own does.
+        check(Some("https://elsewhere.example.net/v1"), None, key, None);
+        check(Some("https://elsewhere.example.net/v1"), Some("EXAMPLE_API_KEY"), key, Some("own"));
+        check(
+            None,
+            None,
+            &[("EXAMPLE_BASE_URL", "https://mine.example.net"), ("EXAMPLE_API_KEY", "own")],
+            Some("own"),
+        );
+    }
+
+    #[test]
+    fn addresses_are_settled() {
+        let check = |base: Option<&str>, vars: &[(&str, &str)], expected: &str, home: bool| {
+            let mut all = vec![("EXAMPLE_API_KEY", "k")];
+            all.extend(vars);
+            let endpoint = resolve(base, None, &all).unwrap();
+            assert_eq!((endpoint.base.as_str(), endpoint.is_home), (expected, home));
+        };
+        check(None, &[], "https://api.example.com/v1", true);
+        check(None, &[("EXAMPLE_BASE_URL", "")], "https://api.example.com/v1", true);
+        check(None, &[("EXAMPLE_BASE_URL", "http://h/x/")], "http://h/x", false);
+        check(Some("http://g//"), &[("EXAMPLE_BASE_URL", "http://h/x")], "http://g", false);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let check = |base: Option<&str>, key_env: Option<&str>, vars: &[(&str, &str)], expected: &str| {
+            let error = resolve(base, key_env, vars).unwrap_err();
+            assert!(error.contains(expected), "{error}");
+            assert!(!error.contains("s3cret"), "{error}");
+        };
+        check(None, None, &[], "EXAMPLE_API_KEY or SECOND_API_KEY is not set");
+        check(None, Some("GONE"), &[], "GONE is not set: api_key_env");
+        check(Some("http://127.0.0.1:1"), Some("GONE"), &[], "GONE is not set");
+        check(None, None, &[("EXAMPLE_API_KEY", "s3cret\u{1b}")], "holds a character that no key has");
+        check(Some("localhost:11434"), None, &[], "base_url does not begin with http");
+        check(Some(""), None, &[], "base_url is not an address");
+        check(Some("http://user:s3cret@host/"), None, &[], "belong in a variable");
+        check(Some("http://host/?key=s3cret"), None, &[], "has a query");
+        let proxied = &[("EXAMPLE_API_KEY", "k"), ("HTTPS_PROXY", "socks5://u:s3cret@p:1")];
+        check(None, None, proxied, "HTTPS_PROXY names no HTTP proxy");
+    }
+
+    #[test]
+    fn proxies_come_from_the_variables_alone() {
+        let check = |base: &str, vars: &[(&str, &str)], expected: Option<&str>| {
+            let endpoint = resolve(Some(base), None, vars).unwrap();
+            assert_eq!(endpoint.proxy.as_ref().map(Proxy::host), expected, "{base} {vars:?}");
+        };
+        let both = &[("HTTPS_PROXY", "http://p:1"), ("ALL_PROXY", "http://q:2")];
+        check("https://far.example.net", both, Some("p"));
+        check("http://far.example.net", both, Some("q"));
+        check("https://far.example.net", &[("https_proxy", "http://p:1")], Some("p"));
+        check("http://127.0.0.1:1", both, None);
+        for list in ["*", "x, .example.net", "*.example.net", "far.example.net", "example.net"] {
+            check("https://far.example.net", &[("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", list)], None);
+        }
+        for list in ["", "ample.net", "near.example.net"] {
+            check("https://far.example.net", &[("HTTPS_PROXY", "http://p:1"), ("NO_PROXY", list)], Some("p"));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! One gate for all who use one provider with one key.
+//!
+//! After a provider has named a time to come back, nobody who uses the same address and key asks before it. Sixteen
+//! trials at once then wait out one limit together instead of each finding it for itself.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use crate::text::Secret;
+
+/// Every gate of the process, by the digest of address and key. As many as there are providers in use.
+static GATES: LazyLock<Mutex<BTreeMap<[u8; 32], Arc<Gate>>>> = LazyLock::new(Mutex::default);
+
+/// Says before when nobody may ask.
+#[derive(Debug, Default)]
+pub(crate) struct Gate {
+    closed: Mutex<Option<Closed>>,
+}
+
+/// A gate that was closed, and why.
+#[derive(Debug, Clone)]
+pub(crate) struct Closed {
+    pub(crate) until: Instant,
+    pub(crate) status: u16,
+    pub(crate) message: String,
+}
+
+impl Gate {
+    /// The gate of an address and a key.
+    pub(crate) fn of(base_url: &str, key: Option<&Secret>) -> Arc<Self> {
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(base_url.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(key.map(Secret::expose).unwrap_or_default().as_bytes());
+        Arc::clone(lock(&GATES).entry(*hasher.finalize().as_bytes()).or_default())
+    }
+
+    /// Closes it, unless it is closed for longer already.
+    pub(crate) fn close(&self, until: Instant, status: u16, message: &str) {
+        let mut closed = lock(&self.closed);
+        if closed.as_ref().is_none_or(|closed| closed.until < until) {
+            *closed = Some(Closed { until, status, message: message.to_owned() });
+        }
+    }
+
+    /// Why it is closed, if it still is.
+    pub(crate) fn closed(&self, now: Instant) -> Option<Closed> {
+        lock(&self.closed).clone().filter(|closed| closed.until > now)
+    }
+}
+
+/// A panic elsewhere leaves nothing here half done.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn gates_are_shared_by_address_and_key() {
+        let key = |text: &str| Some(Secret::new(text.to_owned()));
+        let one = Gate::of("http://one", key("a").as_ref());
+        assert!(Arc::ptr_eq(&one, &Gate::of("http://one", key("a").as_ref())));
+        assert!(!Arc::ptr_eq(&one, &Gate::of("http://one", key("b").as_ref())));
+        assert!(!Arc::ptr_eq(&one, &Gate::of("http://one", None)));
+        assert!(!Arc::ptr_eq(&one, &Gate::of("http://two", key("a").as_ref())));
+    }
+
+    #[test]
+    fn the_longest_closure_holds() {
+        let gate = Gate::default();
+        let now = Instant::now();
+        assert!(gate.closed(now).is_none());
+        gate.close(now + Duration::from_secs(9), 429, "slow down");
+        gate.close(now + Duration::from_secs(3), 529, "overloaded");
+        let closed = gate.closed(now).unwrap();
+        assert_eq!((closed.status, closed.message.as_str()), (429, "slow down"));
+        assert!(gate.closed(now + Duration::from_secs(9)).is_none());
+    }
+}

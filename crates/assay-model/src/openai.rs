@@ -1,0 +1,186 @@
+//! Chat completions, as OpenAI has them and many servers speak them (Ollama, vLLM, llama.cpp, gateways).
+//!
+//! A model's own message is sent back with its content, its calls as they came (some gateways keep signatures in them),
+//! and, where it called, the reasoning fields that some servers want back (`reasoning_content`, `reasoning`,
+//! `reasoning_details`). Other fields of it are answers only. Arguments that were no JSON object go back inside one,
+//! because servers that parse the conversation refuse anything else.
+
+use serde_json::{Map, Value, json};
+
+use crate::endpoint::Service;
+use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
+
+pub(crate) const SERVICE: Service =
+    Service { home: "https://api.openai.com/v1", base_env: "OPENAI_BASE_URL", key_env: &["OPENAI_API_KEY"] };
+
+/// Fields of a message that hold reasoning.
+const REASONING: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_details"];
+
+/// Chat completions.
+#[derive(Debug)]
+pub(crate) struct OpenAi {
+    pub(crate) model: String,
+    /// OpenAI's own models take no `max_tokens` any more; other servers know no other name.
+    pub(crate) is_home: bool,
+}
+
+impl Dialect for OpenAi {
+    fn request(&self, request: &ChatRequest) -> Value {
+        let mut messages = Vec::new();
+        if !request.system.is_empty() {
+            messages.push(json!({"role": "system", "content": request.system}));
+        }
+        messages.extend(request.messages.iter().map(|message| match message {
+            Message::User { text } => json!({"role": "user", "content": text}),
+            Message::Assistant { text, tool_calls, raw } => assistant(text, tool_calls, raw),
+            Message::Tool { call_id, text, .. } => {
+                json!({"role": "tool", "tool_call_id": call_id, "content": text})
+            }
+        }));
+        let mut body = json!({"model": self.model, "messages": messages});
+        let tools: Vec<Value> = request
+            .tools
+            .iter()
+            .map(|tool| {
+                json!({"type": "function", "function": {
+                    "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+                }})
+            })
+            .collect();
+        put(&mut body, "tools", (!tools.is_empty()).then_some(tools));
+        let limit = if self.is_home { "max_completion_tokens" } else { "max_tokens" };
+        put(&mut body, limit, request.max_output_tokens);
+        put(&mut body, "temperature", request.temperature);
+        body
+    }
+
+    fn reply(&self, body: &Value, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+        let choice = body.pointer("/choices/0").ok_or_else(|| lacks("choices", body))?;
+        let message = choice.get("message").filter(|message| message.is_object());
+        let message = message.ok_or_else(|| lacks("message", body))?;
+
+        let mut ids = Ids::new(&request.messages);
+        let mut tool_calls = Vec::new();
+        for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+            let name = call.pointer("/function/name").and_then(Value::as_str);
+            let name = name.ok_or_else(|| lacks("name of a called function", body))?.to_owned();
+            let arguments = match call.pointer("/function/arguments") {
+                Some(Value::String(text)) => {
+                    serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+                }
+                // Some servers send the object itself.
+                Some(other) => other.clone(),
+                None => Value::Null,
+            };
+            let id = ids.settle(call.get("id").and_then(Value::as_str));
+            tool_calls.push(ToolCall { id, name, arguments });
+        }
+
+        let refusal = message.get("refusal").and_then(Value::as_str);
+        let mut text = words(message.get("content"));
+        if text.is_empty() {
+            refusal.unwrap_or_default().clone_into(&mut text);
+        }
+        let reason = choice.get("finish_reason").and_then(Value::as_str);
+        let stop = match reason {
+            _ if refusal.is_some() => Stop::Refusal,
+            Some("length") => Stop::Length,
+            Some("content_filter") => Stop::Refusal,
+            // Some servers say `stop` where they call.
+            Some("stop" | "tool_calls" | "function_call") | None if !tool_calls.is_empty() => Stop::Tools,
+            Some("stop") | None => Stop::End,
+            Some(other) => Stop::Other(other.to_owned()),
+        };
+        let reasoning = ["reasoning_content", "reasoning"]
+            .iter()
+            .map(|field| words(message.get(*field)))
+            .find(|reasoning| !reasoning.is_empty());
+        let raw_usage = body.get("usage").cloned().unwrap_or_default();
+        Ok(ChatReply {
+            text,
+            tool_calls,
+            reasoning,
+            stop,
+            usage: usage(&raw_usage),
+            raw_usage,
+            raw: message.clone(),
+            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+            retries: Vec::new(),
+        })
+    }
+}
+
+/// A model's message as it is sent back.
+fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Value {
+    let came = raw.as_object().filter(|raw| raw.get("role").is_some_and(|role| role == "assistant"));
+    let sent = came.and_then(|raw| raw.get("tool_calls")).and_then(Value::as_array);
+    let calls: Vec<Value> = tool_calls
+        .iter()
+        .enumerate()
+        .map(|(index, call)| {
+            let mut value = sent.and_then(|sent| sent.get(index)).cloned().unwrap_or_default();
+            if !value.is_object() {
+                value = json!({});
+            }
+            let arguments = as_object(&call.arguments);
+            put(&mut value, "id", Some(call.id.as_str()));
+            put(&mut value, "type", Some("function"));
+            // As it came where that is an object: every byte counts for a provider's cache.
+            let as_sent = value.pointer("/function/arguments").and_then(Value::as_str).map(str::to_owned);
+            let written = as_sent.filter(|_| call.arguments.is_object());
+            let written = written.unwrap_or_else(|| arguments.to_string());
+            put(&mut value, "function", Some(json!({"name": call.name, "arguments": written})));
+            value
+        })
+        .collect();
+
+    let mut message = Map::new();
+    message.insert("role".to_owned(), json!("assistant"));
+    let content = came.and_then(|raw| raw.get("content")).filter(|content| !content.is_null());
+    let content = content.cloned().unwrap_or_else(|| json!(text));
+    message.insert("content".to_owned(), content);
+    if !calls.is_empty() {
+        for field in REASONING {
+            if let Some(value) = came.and_then(|raw| raw.get(field)).filter(|value| !value.is_null()) {
+                message.insert(field.to_owned(), value.clone());
+            }
+        }
+        message.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    Value::Object(message)
+}
+
+/// The words of a content: a text, a list of parts with text, or nothing.
+fn words(content: Option<&Value>) -> String {
+    match content {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part.as_str().or_else(|| part.get("text").and_then(Value::as_str)))
+            .collect(),
+        _ => String::new(),
+    }
+}
+
+/// The four fields. `prompt_tokens` includes what a cache held (`cached_tokens`; DeepSeek's `prompt_cache_hit_tokens`).
+/// `completion_tokens` includes reasoning; where a server leaves it out (xAI; Google's compatible endpoint), its total is
+/// larger than the sum, and what is missing was written.
+fn usage(raw: &Value) -> Option<Usage> {
+    let (prompt, completion) = (count(raw, "/prompt_tokens"), count(raw, "/completion_tokens"));
+    if prompt.is_none() && completion.is_none() {
+        return None;
+    }
+    let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
+    let cached = count(raw, "/prompt_tokens_details/cached_tokens")
+        .or_else(|| count(raw, "/prompt_cache_hit_tokens"))
+        .unwrap_or(0)
+        .min(prompt);
+    let written = count(raw, "/total_tokens").unwrap_or(0).saturating_sub(prompt);
+    Some(Usage {
+        input: prompt - cached,
+        output: completion.max(written),
+        cache_read: cached,
+        cache_write: 0,
+    })
+}

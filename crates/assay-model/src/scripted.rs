@@ -1,0 +1,249 @@
+//! A model that plays turns from a file.
+//!
+//! It stands in for a model where none may be asked: in quickstarts and tests. It measures nothing, and says so
+//! ([`ChatModel::measures_a_model`]).
+//!
+//! # The file
+//!
+//! JSON Lines. Blank lines and lines that begin with `#` are left out. Every other line is a rule. **The first rule that
+//! applies answers.** A rule applies if everything holds that it asks for; all of it is optional:
+//!
+//! | key | holds if |
+//! |---|---|
+//! | `task`, `condition` | the name is one of these; `*` stands for anything |
+//! | `repetition` | it is one of these (from 1) |
+//! | `turn` | the model has had so many turns (from 0) |
+//! | `seen` | each text stands somewhere in the system text, in a message or in a tool's result |
+//! | `unseen` | none does |
+//! | `chance` | a number drawn from [0, 1) is below it |
+//!
+//! Each takes one value or a list. What a call's arguments say is not seen: else a script could not tell what a command
+//! asked for from what came back. The number for `chance` is drawn from the trial's seed and the rule's `draw`, or its
+//! line where it has none: rules of one `draw` see the same number throughout a trial, so a trial succeeds or fails as a
+//! whole.
+//!
+//! What it answers: the text `say`, and a call of the first tool for each command in `run`, then for each file in
+//! `run_files` with the file's contents as the command. Without a command the turn is the last. `run_files` start at the
+//! script's own folder and stay in it.
+//!
+//! ```text
+//! # The skill makes the difference in four of five trials.
+//! {"task": "ledger-*", "turn": 0, "seen": "ledger-export", "run": ["cat /skills/ledger-export/SKILL.md"]}
+//! {"task": "ledger-*", "turn": 1, "seen": "minor units", "chance": 0.8, "draw": "solve", "run_files": ["moves/ledger.sh"]}
+//! {"say": "Done."}
+//! ```
+
+mod rule;
+mod wildcard;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use crate::provider::turns;
+use crate::text::escape;
+use crate::tokens::tokens;
+use crate::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage};
+use rule::Rule;
+
+/// Most bytes of a script, and of a file it runs.
+const LARGEST: u64 = 16 << 20;
+
+/// A script, read and checked.
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    id: String,
+    /// As errors name it.
+    file: String,
+    rules: Vec<Rule>,
+    digest: String,
+}
+
+impl Scripted {
+    /// Reads `file` and all it runs. `directory` is where a relative path starts.
+    pub(crate) fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
+        let shown = escape(file);
+        let path = directory.join(file);
+        let text = read(&path).map_err(|what| ModelError::Script(format!("{shown}: {what}")))?;
+        let folder = path.parent().map(Path::to_path_buf).unwrap_or_default();
+        let mut rules = Vec::new();
+        for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
+            if line.trim().is_empty() || line.trim_start().starts_with('#') {
+                continue;
+            }
+            let number = index + 1;
+            let at = |column: Option<usize>, what: &str| {
+                let column = column.map(|column| format!(":{column}")).unwrap_or_default();
+                ModelError::Script(format!("{shown}:{number}{column}: {what}"))
+            };
+            let mut rule = Rule::parse(line, number).map_err(|wrong| at(wrong.column, &wrong.message))?;
+            for name in &rule.run_files {
+                let contents = inside(&folder, name)
+                    .and_then(|path| read(&path))
+                    .map_err(|what| at(None, &format!("run_files: {}: {what}", escape(name))))?;
+                rule.commands.push(contents);
+            }
+            rules.push(rule);
+        }
+        if rules.is_empty() {
+            return Err(ModelError::Script(format!(
+                "{shown}: it holds no rule: a rule such as {{\"say\": \"Done.\"}} answers always"
+            )));
+        }
+        let digest = digest(&text, &rules);
+        Ok(Self { id: format!("scripted:{file}"), file: shown, rules, digest })
+    }
+}
+
+impl ChatModel for Scripted {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn chat(&self, request: &ChatRequest, call: &Call<'_>) -> Result<ChatReply, ModelError> {
+        if call.cancel.load(Ordering::Relaxed) {
+            return Err(ModelError::Cancelled);
+        }
+        if call.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(ModelError::Deadline);
+        }
+        let turn = turns(&request.messages);
+        let rule = self.rules.iter().find(|rule| rule.applies(call.scene, turn, request));
+        let rule = rule.ok_or_else(|| {
+            let Scene { task, condition, repetition, .. } = call.scene;
+            ModelError::Script(format!(
+                "{}: no turn for task {}, condition {}, repetition {repetition}, turn {turn}",
+                self.file,
+                escape(task),
+                escape(condition),
+            ))
+        })?;
+        let tool = request.tools.first();
+        if !rule.commands.is_empty() && tool.is_none() {
+            return Err(ModelError::Script(format!(
+                "{}:{}: the rule runs a command, but no tool is offered",
+                self.file, rule.line
+            )));
+        }
+        let tool_calls: Vec<ToolCall> = tool
+            .into_iter()
+            .flat_map(|tool| rule.commands.iter().map(move |command| (tool, command)))
+            .enumerate()
+            .map(|(index, (tool, command))| ToolCall {
+                id: format!("call-{turn}-{index}"),
+                name: tool.name.clone(),
+                arguments: json!({"command": command}),
+            })
+            .collect();
+        let usage = Usage {
+            input: sent(request),
+            output: answered(&rule.say, &tool_calls),
+            cache_read: 0,
+            cache_write: 0,
+        };
+        Ok(ChatReply {
+            text: rule.say.clone(),
+            stop: if tool_calls.is_empty() { Stop::End } else { Stop::Tools },
+            tool_calls,
+            reasoning: None,
+            usage: Some(usage),
+            raw_usage: json!({
+                "proxy": "cl100k_base", "input": usage.input, "output": usage.output, "line": rule.line,
+            }),
+            raw: Value::Null,
+            model: None,
+            retries: Vec::new(),
+        })
+    }
+
+    fn measures_a_model(&self) -> bool {
+        false
+    }
+
+    fn identity(&self) -> Value {
+        json!({"script": self.digest})
+    }
+
+    fn reads_condition(&self) -> bool {
+        self.rules.iter().any(|rule| rule.condition.is_some())
+    }
+}
+
+/// Tokens of what was sent: a proxy, for no provider counted them. Texts, names, arguments and schemas; no framing.
+fn sent(request: &ChatRequest) -> u64 {
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| tokens(&tool.name) + tokens(&tool.description) + tokens(&tool.parameters.to_string()));
+    let messages = request.messages.iter().map(|message| match message {
+        Message::User { text } | Message::Tool { text, .. } => tokens(text),
+        Message::Assistant { text, tool_calls, .. } => tokens(text) + calls(tool_calls),
+    });
+    (tokens(&request.system) + tools.sum::<usize>() + messages.sum::<usize>()) as u64
+}
+
+/// Tokens of what was answered: the same proxy.
+fn answered(say: &str, tool_calls: &[ToolCall]) -> u64 {
+    (tokens(say) + calls(tool_calls)) as u64
+}
+
+fn calls(tool_calls: &[ToolCall]) -> usize {
+    tool_calls.iter().map(|call| tokens(&call.name) + tokens(&call.arguments.to_string())).sum()
+}
+
+/// The digest of a script and of the files it runs, each with its length before it, so that no two scripts run together
+/// to the same bytes.
+fn digest(text: &str, rules: &[Rule]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"assay script 1\0");
+    let files = rules.iter().flat_map(|rule| {
+        let contents = rule.commands.iter().skip(rule.commands.len() - rule.run_files.len());
+        rule.run_files.iter().chain(contents)
+    });
+    for part in std::iter::once(text).chain(files.map(String::as_str)) {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    format!("blake3:{}", hasher.finalize().to_hex())
+}
+
+/// A path below a folder that stays below it, also where links lead.
+fn inside(folder: &Path, name: &str) -> Result<PathBuf, String> {
+    use std::path::Component;
+    let relative = Path::new(name);
+    let plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    if !plain || name.is_empty() {
+        return Err("it leaves the script's folder: name a file below it".to_owned());
+    }
+    let path = folder.join(relative);
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let real = |path: &Path| path.canonicalize().map_err(|error| format!("it cannot be read: {error}"));
+    if real(&path)?.starts_with(real(folder)?) {
+        Ok(path)
+    } else {
+        Err("a link leads out of the script's folder: put the file itself there".to_owned())
+    }
+}
+
+/// The text of a regular file of a size that a script has.
+fn read(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
+    // Looked at before it is opened: opening a pipe would wait for a writer.
+    let metadata = fs::metadata(path).map_err(unreadable)?;
+    if !metadata.is_file() {
+        return Err("it is not a file".to_owned());
+    }
+    if metadata.len() > LARGEST {
+        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
+    }
+    let bytes = fs::read(path).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().get(..valid).unwrap_or_default();
+        let line = before.split(|byte| *byte == b'\n').count();
+        format!("line {line} is not UTF-8: save it as UTF-8")
+    })
+}

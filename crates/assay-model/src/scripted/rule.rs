@@ -1,0 +1,321 @@
+//! One rule of a script.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
+
+use super::wildcard::covers;
+use crate::{ChatRequest, Message, Scene};
+
+/// A rule as it is written.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    task: Option<Few<String>>,
+    condition: Option<Few<String>>,
+    repetition: Option<Few<u32>>,
+    turn: Option<Few<usize>>,
+    seen: Option<Few<String>>,
+    unseen: Option<Few<String>>,
+    chance: Option<f64>,
+    draw: Option<String>,
+    say: Option<String>,
+    run: Option<Few<String>>,
+    run_files: Option<Few<String>>,
+}
+
+/// A rule, checked.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    /// Where it stands, from 1.
+    pub(crate) line: usize,
+    task: Option<Vec<String>>,
+    pub(crate) condition: Option<Vec<String>>,
+    repetition: Option<Vec<u32>>,
+    turn: Option<Vec<usize>>,
+    seen: Vec<String>,
+    unseen: Vec<String>,
+    chance: Option<f64>,
+    draw: String,
+    pub(crate) say: String,
+    /// What is run: those of `run`, and then the contents of `run_files`, once they are read.
+    pub(crate) commands: Vec<String>,
+    pub(crate) run_files: Vec<String>,
+}
+
+/// What is wrong with a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    /// From 1, where it is known.
+    pub(crate) column: Option<usize>,
+    pub(crate) message: String,
+}
+
+impl Rule {
+    /// Reads and checks the rule on line `line`.
+    pub(crate) fn parse(text: &str, line: usize) -> Result<Self, Wrong> {
+        // Serde would take a list for a struct.
+        let indent = text.len() - text.trim_start().len();
+        if text.as_bytes().get(indent) != Some(&b'{') {
+            let message = "a rule is not an object: write {\"say\": …}, or begin the line with #".to_owned();
+            return Err(Wrong { column: Some(indent + 1), message });
+        }
+        let written: Written = serde_json::from_str(text).map_err(|error| {
+            let message = error.to_string();
+            // It counts lines itself; the text has one.
+            let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
+            Wrong {
+                column: Some(error.column().max(1)),
+                message: format!("{what}; mend the rule, or begin the line with # to leave it out"),
+            }
+        })?;
+        written.checked(line).map_err(|message| Wrong { column: None, message })
+    }
+
+    /// Whether it answers the model's turn `turn` in a conversation.
+    pub(crate) fn applies(&self, scene: &Scene, turn: usize, request: &ChatRequest) -> bool {
+        let named = |patterns: &Option<Vec<String>>, name: &str| {
+            patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| covers(pattern, name)))
+        };
+        named(&self.task, &scene.task)
+            && named(&self.condition, &scene.condition)
+            && self.repetition.as_ref().is_none_or(|these| these.contains(&scene.repetition))
+            && self.turn.as_ref().is_none_or(|these| these.contains(&turn))
+            && self.seen.iter().all(|text| stands(text, request))
+            && !self.unseen.iter().any(|text| stands(text, request))
+            && self.chance.is_none_or(|chance| drawn(scene.seed, &self.draw) < chance)
+    }
+}
+
+impl Written {
+    fn checked(self, line: usize) -> Result<Rule, String> {
+        let texts = |key: &str, texts: Option<Few<String>>| match texts {
+            Some(Few(texts)) if texts.is_empty() => {
+                Err(format!("{key} is an empty list: name something, or leave it out"))
+            }
+            Some(Few(texts)) if texts.iter().any(String::is_empty) => {
+                Err(format!("{key} holds an empty text: name something, or leave it out"))
+            }
+            texts => Ok(texts.map(|few| few.0)),
+        };
+        if self.repetition.as_ref().is_some_and(|few| few.0.is_empty() || few.0.contains(&0)) {
+            return Err("repetition: they are counted from 1, and the list is not empty".to_owned());
+        }
+        if self.turn.as_ref().is_some_and(|few| few.0.is_empty()) {
+            return Err("turn is an empty list: name a turn (from 0), or leave it out".to_owned());
+        }
+        if self.chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
+            return Err("chance is not between 0 and 1".to_owned());
+        }
+        if self.draw.is_some() && self.chance.is_none() {
+            return Err("draw without chance: say how likely the rule is to apply".to_owned());
+        }
+        if self.say.is_none() && self.run.is_none() && self.run_files.is_none() {
+            return Err("it answers nothing: give say, run or run_files".to_owned());
+        }
+        Ok(Rule {
+            line,
+            task: texts("task", self.task)?,
+            condition: texts("condition", self.condition)?,
+            repetition: self.repetition.map(|few| few.0),
+            turn: self.turn.map(|few| few.0),
+            seen: texts("seen", self.seen)?.unwrap_or_default(),
+            unseen: texts("unseen", self.unseen)?.unwrap_or_default(),
+            chance: self.chance,
+            draw: self.draw.unwrap_or_else(|| format!("line:{line}")),
+            say: self.say.unwrap_or_default(),
+            commands: texts("run", self.run)?.unwrap_or_default(),
+            run_files: texts("run_files", self.run_files)?.unwrap_or_default(),
+        })
+    }
+}
+
+/// Whether a text stands in what the model was shown or said itself. Arguments of calls are neither.
+fn stands(text: &str, request: &ChatRequest) -> bool {
+    request.system.contains(text)
+        || request.messages.iter().any(|message| match message {
+            Message::User { text: said }
+            | Message::Assistant { text: said, .. }
+            | Message::Tool { text: said, .. } => said.contains(text),
+        })
+}
+
+/// A number in [0, 1), the same for one seed and name: the upper 53 bits of the first 8 bytes of a BLAKE3 digest.
+fn drawn(seed: u64, name: &str) -> f64 {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(b"assay scripted draw 1\0");
+    hasher.update(&seed.to_le_bytes());
+    hasher.update(name.as_bytes());
+    let mut bytes = [0; 8];
+    hasher.finalize_xof().fill(&mut bytes);
+    (u64::from_le_bytes(bytes) >> 11) as f64 / 2_f64.powi(53)
+}
+
+/// One value, or a list of them.
+#[derive(Debug)]
+struct Few<T>(Vec<T>);
+
+impl<'de, T: Deserialize<'de> + One> Deserialize<'de> for Few<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrMany<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + One> Visitor<'de> for OneOrMany<T> {
+            type Value = Few<T>;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, "{} or a list of them", T::NAME)
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Few<T>, E> {
+                let wrong = || E::invalid_type(serde::de::Unexpected::Str(text), &self);
+                T::from_text(text).map(|one| Few(vec![one])).ok_or_else(wrong)
+            }
+
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Few<T>, E> {
+                let wrong = || E::invalid_value(serde::de::Unexpected::Unsigned(number), &self);
+                T::from_number(number).map(|one| Few(vec![one])).ok_or_else(wrong)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Few<T>, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Few)
+            }
+        }
+        deserializer.deserialize_any(OneOrMany(std::marker::PhantomData))
+    }
+}
+
+/// What may stand alone in place of a list.
+trait One: Sized {
+    const NAME: &str;
+
+    fn from_text(_text: &str) -> Option<Self> {
+        None
+    }
+
+    fn from_number(_number: u64) -> Option<Self> {
+        None
+    }
+}
+
+impl One for String {
+    const NAME: &str = "a text";
+
+    fn from_text(text: &str) -> Option<Self> {
+        Some(text.to_owned())
+    }
+}
+
+impl One for u32 {
+    const NAME: &str = "a whole number";
+
+    fn from_number(number: u64) -> Option<Self> {
+        number.try_into().ok()
+    }
+}
+
+impl One for usize {
+    const NAME: &str = "a whole number";
+
+    fn from_number(number: u64) -> Option<Self> {
+        number.try_into().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::Value;
+
+    fn request() -> ChatRequest {
+        let call = crate::ToolCall {
+            id: "1".to_owned(),
+            name: "bash".to_owned(),
+            arguments: serde_json::json!({"command": "cat HIDDEN"}),
+        };
+        ChatRequest {
+            system: "offered: ledger-export".to_owned(),
+            messages: vec![
+                Message::User { text: "sum the ledger".to_owned() },
+                Message::Assistant { text: "I look".to_owned(), tool_calls: vec![call], raw: Value::Null },
+                Message::Tool { call_id: "1".to_owned(), text: "minor units".to_owned(), is_error: false },
+            ],
+            ..ChatRequest::default()
+        }
+    }
+
+    #[test]
+    fn rules_apply_where_they_say() {
+        let scene =
+            Scene { task: "ledger-sum".to_owned(), condition: "curated".to_owned(), repetition: 2, seed: 7 };
+        let check = |matches: &str, expected: bool| {
+            let separator = if matches.is_empty() { "" } else { "," };
+            let rule = Rule::parse(&format!("{{{matches}{separator}\"say\":\"x\"}}"), 1).unwrap();
+            assert_eq!(rule.applies(&scene, 1, &request()), expected, "{matches}");
+        };
+        check("", true);
+        check(r#""task":"ledger-sum""#, true);
+        check(r#""task":"ledger-*""#, true);
+        check(r#""task":["other","*sum"]"#, true);
+        check(r#""task":"ledger""#, false);
+        check(r#""condition":"curated""#, true);
+        check(r#""condition":["none","placebo"]"#, false);
+        check(r#""repetition":2"#, true);
+        check(r#""repetition":[1,3]"#, false);
+        check(r#""turn":1"#, true);
+        check(r#""turn":[0,1]"#, true);
+        check(r#""turn":0"#, false);
+        check(r#""seen":"ledger-export""#, true);
+        check(r#""seen":["ledger-export","sum the","I look","minor units"]"#, true);
+        check(r#""seen":["ledger-export","absent"]"#, false);
+        check(r#""seen":"HIDDEN""#, false);
+        check(r#""unseen":"HIDDEN""#, true);
+        check(r#""unseen":["absent","minor"]"#, false);
+        check(r#""chance":1"#, true);
+        check(r#""chance":0"#, false);
+        check(r#""chance":1.0,"task":"other""#, false);
+    }
+
+    #[test]
+    fn chances_are_met_and_a_draw_is_one_number() {
+        for (chance, draw) in [(0.8, "solve"), (0.25, "slip"), (0.5, "line:3")] {
+            let hits = (0..2_000).filter(|seed| drawn(*seed, draw) < chance).count() as f64;
+            // Four standard errors of a share of 2,000.
+            let slack = 4.0 * (chance * (1.0 - chance) / 2_000.0_f64).sqrt();
+            assert!((hits / 2_000.0 - chance).abs() < slack, "{draw}: {hits} of 2000 for {chance}");
+        }
+        let applies = |rule: &str, line: usize, seed: u64| {
+            let scene = Scene { seed, ..Scene::default() };
+            Rule::parse(rule, line).unwrap().applies(&scene, 0, &ChatRequest::default())
+        };
+        let (named, unnamed) = (r#"{"chance":0.5,"draw":"d","say":""}"#, r#"{"chance":0.5,"say":""}"#);
+        assert!((0..200).all(|seed| applies(named, 1, seed) == applies(named, 9, seed)));
+        assert!((0..200).any(|seed| applies(unnamed, 1, seed) != applies(unnamed, 9, seed)));
+        // Pinned: a script plays the same in every version.
+        assert!((drawn(42, "solve") - 0.170_194_593_042_307).abs() < 1e-15);
+    }
+
+    #[test]
+    fn what_is_wrong_is_said() {
+        let check = |text: &str, column: Option<usize>, expected: &str| {
+            let wrong = Rule::parse(text, 1).unwrap_err();
+            assert_eq!(wrong.column, column, "{text}: {}", wrong.message);
+            assert!(wrong.message.contains(expected), "{text}: {}", wrong.message);
+            assert!(!wrong.message.contains(" at line "), "{}", wrong.message);
+        };
+        check(r#"{"saay":"x"}"#, Some(7), "unknown field `saay`, expected one of");
+        check(r#"{"say":"x","say":"y"}"#, Some(16), "duplicate field `say`");
+        check(r#"{"say":"x""#, Some(10), "EOF");
+        check("say", Some(1), "not an object");
+        check(r#"  [null,null,null,null,null,null,null,null,"x",null,null]"#, Some(3), "not an object");
+        check(r#"{"say":1}"#, Some(8), "expected a string");
+        check(r#"{"turn":-1,"say":""}"#, Some(10), "a whole number or a list of them");
+        check(r#"{"turn":"1","say":""}"#, Some(11), "a whole number or a list of them");
+        check(r#"{"repetition":4294967296,"say":""}"#, Some(24), "a whole number or a list of them");
+        check(r#"{"seen":{},"say":""}"#, Some(10), "a text or a list of them");
+        check(r#"{"repetition":0,"say":""}"#, None, "counted from 1");
+        check(r#"{"turn":[],"say":""}"#, None, "turn is an empty list");
+        check(r#"{"seen":[],"say":""}"#, None, "seen is an empty list");
+        check(r#"{"seen":"","say":""}"#, None, "seen holds an empty text");
+        check(r#"{"chance":1.5,"say":""}"#, None, "chance is not between 0 and 1");
+        check(r#"{"draw":"d","say":""}"#, None, "draw without chance");
+        check(r#"{"task":"x"}"#, None, "it answers nothing");
+    }
+}

@@ -1,0 +1,12 @@
+//! Models against servers on this machine, and scripts against files.
+
+#![expect(clippy::needless_pass_by_value, reason = "a table of cases reads better without ampersands")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+
+mod anthropic;
+mod gemini;
+mod openai;
+mod scripted;
+mod server;
+mod specs;
+mod transport;

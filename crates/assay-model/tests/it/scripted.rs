@@ -1,0 +1,171 @@
+//! Scripts.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use assay_model::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Scene, Stop, open,
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::server::{GOING, bash, call, said, tool, user};
+
+fn load(folder: &Path, spec: &str) -> Result<Arc<dyn ChatModel>, String> {
+    let options = ModelOptions { directory: folder.to_path_buf(), ..ModelOptions::default() };
+    open(spec, &options, &|_| None).map_err(|error| error.to_string())
+}
+
+fn script(text: &str) -> (TempDir, Arc<dyn ChatModel>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("turns.jsonl"), text).unwrap();
+    let model = load(folder.path(), "scripted:turns.jsonl").unwrap();
+    (folder, model)
+}
+
+fn play(model: &dyn ChatModel, scene: &Scene, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    model.chat(request, &Call { scene, ..call() })
+}
+
+const STORY: &str = r#"
+# A comment, and rules.
+{"task": "ledger-*", "turn": 0, "say": "I look.", "run": ["ls", "cat SKILL.md"]}
+{"task": "ledger-*", "seen": "minor units", "chance": 0.8, "draw": "solve", "run_files": "moves/solve.sh"}
+{"task": "ledger-*", "turn": [1, 2], "run": "true"}
+
+{"task": "ledger-*", "say": "Done."}
+"#;
+
+fn story() -> (TempDir, Arc<dyn ChatModel>) {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("moves")).unwrap();
+    fs::write(folder.path().join("moves/solve.sh"), "python3 solve.py\n").unwrap();
+    fs::write(folder.path().join("turns.jsonl"), STORY).unwrap();
+    let model = load(folder.path(), "scripted:turns.jsonl").unwrap();
+    (folder, model)
+}
+
+#[test]
+fn a_story_is_played() {
+    let (_folder, model) = story();
+    assert_eq!(model.id(), "scripted:turns.jsonl");
+    assert!(!model.measures_a_model() && !model.reads_condition());
+    let mut request =
+        ChatRequest { messages: vec![user("sum it")], tools: vec![bash()], ..ChatRequest::default() };
+    let scene = Scene { task: "ledger-sum".to_owned(), repetition: 1, ..Scene::default() };
+
+    let reply = play(model.as_ref(), &scene, &request).unwrap();
+    assert_eq!((reply.text.as_str(), &reply.stop), ("I look.", &Stop::Tools));
+    let calls: Vec<(&str, &str, &Value)> =
+        reply.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str(), &call.arguments)).collect();
+    let (ls, cat) = (json!({"command": "ls"}), json!({"command": "cat SKILL.md"}));
+    assert_eq!(calls, [("call-0-0", "bash", &ls), ("call-0-1", "bash", &cat)]);
+    let first = reply.usage.unwrap();
+    assert!(first.input > 10 && first.output > 5, "{first:?}");
+
+    request.messages.push(said(&reply));
+    request.messages.push(tool("call-0-1", "amounts are minor units", false));
+    let slips = (0..200).find(|seed| {
+        let scene = Scene { seed: *seed, ..scene.clone() };
+        play(model.as_ref(), &scene, &request).unwrap().tool_calls[0].arguments["command"] == "true"
+    });
+    assert!(slips.is_some(), "four fifths are not all");
+    let reply = play(model.as_ref(), &Scene { seed: 3, ..scene.clone() }, &request).unwrap();
+    let again = play(model.as_ref(), &Scene { seed: 3, ..scene.clone() }, &request).unwrap();
+    assert_eq!(reply.tool_calls, again.tool_calls);
+    assert!(reply.usage.unwrap().input > first.input);
+
+    let empty = || Message::Assistant { text: String::new(), tool_calls: Vec::new(), raw: Value::Null };
+    request.messages = vec![empty(), empty(), empty()];
+    let reply = play(model.as_ref(), &scene, &request).unwrap();
+    assert_eq!((reply.text.as_str(), &reply.stop, reply.tool_calls.len()), ("Done.", &Stop::End, 0));
+
+    let other = Scene { task: "audit".to_owned(), condition: "none".to_owned(), repetition: 4, seed: 0 };
+    let error = play(model.as_ref(), &other, &request).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "turns.jsonl: no turn for task audit, condition none, repetition 4, turn 3"
+    );
+}
+
+#[test]
+fn chances_are_met_over_many_seeds() {
+    let (_folder, model) = script("{\"chance\":0.8,\"draw\":\"solve\",\"say\":\"yes\"}\n{\"say\":\"no\"}");
+    let hits = (0..2_000)
+        .filter(|seed| {
+            let scene = Scene { seed: *seed, ..Scene::default() };
+            play(model.as_ref(), &scene, &ChatRequest::default()).unwrap().text == "yes"
+        })
+        .count();
+    // Four standard errors around 1,600.
+    assert!((1_528..=1_672).contains(&hits), "{hits}");
+}
+
+#[test]
+fn commands_need_a_tool() {
+    let (_folder, model) = script("# x\n{\"run\":\"ls\"}");
+    let error = play(model.as_ref(), &Scene::default(), &ChatRequest::default()).unwrap_err();
+    assert_eq!(error.to_string(), "turns.jsonl:2: the rule runs a command, but no tool is offered");
+}
+
+#[test]
+fn scripts_give_up_as_models_do() {
+    let (_folder, model) = script("{\"say\":\"x\"}");
+    let cancel = AtomicBool::new(true);
+    let error = model.chat(&ChatRequest::default(), &Call { cancel: &cancel, ..call() }).unwrap_err();
+    assert!(matches!(error, ModelError::Cancelled), "{error:?}");
+    let late = Call { deadline: Some(Instant::now()), cancel: &GOING, ..call() };
+    let error = model.chat(&ChatRequest::default(), &late).unwrap_err();
+    assert!(matches!(error, ModelError::Deadline), "{error:?}");
+}
+
+#[test]
+fn the_identity_is_the_files_contents() {
+    let (folder, model) = story();
+    let before = model.identity();
+    assert!(before["script"].as_str().unwrap().starts_with("blake3:"), "{before}");
+    let reload = || load(folder.path(), "scripted:turns.jsonl").unwrap();
+    assert_eq!(reload().identity(), before);
+    fs::write(folder.path().join("moves/solve.sh"), "python3 other.py\n").unwrap();
+    let moved = reload().identity();
+    assert_ne!(moved, before);
+    fs::write(folder.path().join("turns.jsonl"), format!("{STORY}\n#")).unwrap();
+    assert_ne!(reload().identity(), moved);
+    assert!(!reload().reads_condition());
+    fs::write(folder.path().join("turns.jsonl"), r#"{"condition":"none","say":"x"}"#).unwrap();
+    assert!(reload().reads_condition());
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("sub")).unwrap();
+    fs::write(at("a.sh"), "ls").unwrap();
+    fs::write(at("latin.sh"), b"ok\n\xe9").unwrap();
+    std::os::unix::fs::symlink(at("a.sh"), at("sub/link.sh")).unwrap();
+    let check = |text: &[u8], expected: &str| {
+        fs::write(at("sub/t.jsonl"), text).unwrap();
+        let error = load(folder.path(), "scripted:sub/t.jsonl").err().unwrap_or_default();
+        assert!(error.starts_with(expected), "{}: {error}", String::from_utf8_lossy(text));
+    };
+    check(b"", "sub/t.jsonl: it holds no rule");
+    check(b"# only words\n\n", "sub/t.jsonl: it holds no rule");
+    check(b"{\"say\":\"x\"}\n\n{\"sey\":1}", "sub/t.jsonl:3:6: unknown field `sey`, expected one of `task`");
+    check(b"{\"say\":\"x\"}\r\n{\"turn\":0}\r\n", "sub/t.jsonl:2: it answers nothing");
+    check(b"\n\xff", "sub/t.jsonl: line 2 is not UTF-8");
+    check(br#"{"run_files":"gone.sh"}"#, "sub/t.jsonl:1: run_files: gone.sh: it cannot be read");
+    check(br#"{"run_files":"../a.sh"}"#, "sub/t.jsonl:1: run_files: ../a.sh: it leaves the script's folder");
+    check(br#"{"run_files":"/etc/passwd"}"#, "sub/t.jsonl:1: run_files: /etc/passwd: it leaves");
+    check(br#"{"run_files":"link.sh"}"#, "sub/t.jsonl:1: run_files: link.sh: a link leads out");
+    check(br#"{"run_files":"."}"#, "sub/t.jsonl:1: run_files: .: it is not a file");
+    let error = load(folder.path(), "scripted:gone.jsonl").err().unwrap();
+    assert!(error.starts_with("gone.jsonl: it cannot be read"), "{error}");
+    assert_eq!(load(folder.path(), "scripted:/dev/zero").err().unwrap(), "/dev/zero: it is not a file");
+    fs::write(at("t.jsonl"), r#"{"run_files":"latin.sh"}"#).unwrap();
+    let error = load(folder.path(), "scripted:t.jsonl").err().unwrap();
+    assert_eq!(error, "t.jsonl:1: run_files: latin.sh: line 2 is not UTF-8: save it as UTF-8");
+}

@@ -1,0 +1,258 @@
+//! Servers that answer as they are told and remember what they were asked.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use assay_model::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Scene, Tool, open,
+};
+use serde_json::{Value, json};
+
+pub(crate) const KEY: &str = "sk-0123456789abcdefghijklmnop";
+
+/// A request as a server saw it.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    pub(crate) path: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+    pub(crate) at: Instant,
+}
+
+impl Asked {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers
+            .iter()
+            .find(|(given, _)| given.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value.as_str())
+    }
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(crate) struct Canned {
+    status: u16,
+    headers: Vec<(&'static str, String)>,
+    body: String,
+}
+
+pub(crate) fn canned(status: u16, body: impl ToString) -> Canned {
+    Canned { status, headers: Vec::new(), body: body.to_string() }
+}
+
+impl Canned {
+    pub(crate) fn with(mut self, name: &'static str, value: impl ToString) -> Self {
+        self.headers.push((name, value.to_string()));
+        self
+    }
+}
+
+/// A real HTTP server. It gives the answers in order, and the last one for ever. For one client at a time: its pool may
+/// leave a connection waiting behind others that are kept open.
+pub(crate) struct Server {
+    pub(crate) url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    inner: Arc<tiny_http::Server>,
+}
+
+impl Server {
+    pub(crate) fn start(answers: Vec<Canned>) -> Self {
+        let server = Arc::new(tiny_http::Server::http("127.0.0.1:0").unwrap());
+        let url = format!("http://{}", server.server_addr());
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (inner, log) = (Arc::clone(&server), Arc::clone(&asked));
+        thread::spawn(move || {
+            for mut request in inner.incoming_requests() {
+                let mut body = String::new();
+                request.as_reader().read_to_string(&mut body).unwrap();
+                let headers = request
+                    .headers()
+                    .iter()
+                    .map(|header| (header.field.to_string(), header.value.to_string()))
+                    .collect();
+                let count = {
+                    let mut log: std::sync::MutexGuard<'_, Vec<Asked>> = log.lock().unwrap();
+                    log.push(Asked {
+                        path: request.url().to_owned(),
+                        headers,
+                        body: serde_json::from_str(&body).unwrap(),
+                        at: Instant::now(),
+                    });
+                    log.len()
+                };
+                let answer = &answers[(count - 1).min(answers.len() - 1)];
+                let mut response =
+                    tiny_http::Response::from_string(&answer.body).with_status_code(answer.status);
+                for (name, value) in &answer.headers {
+                    let header = tiny_http::Header::from_bytes(name.as_bytes(), value.as_bytes()).unwrap();
+                    response.add_header(header);
+                }
+                let _ = request.respond(response);
+            }
+        });
+        Self { url, asked, inner: server }
+    }
+
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.asked.lock().unwrap().clone()
+    }
+
+    /// What it was asked, where that was one request.
+    pub(crate) fn only(&self) -> Asked {
+        let asked = self.asked();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        asked[0].clone()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.inner.unblock();
+    }
+}
+
+/// What a broken server does with a connection, once it has read a request where nothing else is said.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trick {
+    /// Says this and closes.
+    Close(&'static str),
+    /// Says this and nothing more, for ever.
+    Hang(&'static str),
+    /// Says this to every request.
+    Serve(&'static str),
+    /// Says this before it is asked, and closes.
+    Rude(&'static str),
+    /// Says this over and over, for ever.
+    Flood(&'static str, &'static str),
+}
+
+/// A server that is no good. It plays the tricks in order, and the last one for ever. Its second value counts the
+/// connections that the other side has closed.
+pub(crate) fn broken(tricks: &'static [Trick]) -> (String, Arc<Mutex<usize>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let closed = Arc::new(Mutex::new(0));
+    let counter = Arc::clone(&closed);
+    thread::spawn(move || {
+        for (index, stream) in listener.incoming().enumerate() {
+            let trick = tricks[index.min(tricks.len() - 1)];
+            let counter = Arc::clone(&counter);
+            thread::spawn(move || play(stream.unwrap(), trick, &counter));
+        }
+    });
+    (url, closed)
+}
+
+fn play(mut stream: TcpStream, trick: Trick, closed: &Mutex<usize>) {
+    if !matches!(trick, Trick::Rude(_)) {
+        read_request(&mut stream);
+    }
+    match trick {
+        Trick::Close(text) | Trick::Rude(text) => {
+            let _ = stream.write_all(text.as_bytes());
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        Trick::Serve(text) => {
+            while stream.write_all(text.as_bytes()).is_ok() && read_request(&mut stream) {}
+            *closed.lock().unwrap() += 1;
+        }
+        Trick::Hang(text) => {
+            let _ = stream.write_all(text.as_bytes());
+            let mut rest = Vec::new();
+            let _ = stream.read_to_end(&mut rest);
+            *closed.lock().unwrap() += 1;
+        }
+        Trick::Flood(head, text) => {
+            let _ = stream.write_all(head.as_bytes());
+            let chunk = text.repeat((1 << 20) / text.len());
+            while stream.write_all(chunk.as_bytes()).is_ok() {}
+            *closed.lock().unwrap() += 1;
+        }
+    }
+}
+
+/// Whether there was one.
+fn read_request(stream: &mut TcpStream) -> bool {
+    let mut bytes = Vec::new();
+    let mut buffer = [0; 4_096];
+    loop {
+        let text = String::from_utf8_lossy(&bytes).to_ascii_lowercase();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+            if body.len() >= length.map_or(0, |length| length.parse().unwrap()) {
+                return true;
+            }
+        }
+        match stream.read(&mut buffer) {
+            Ok(0) | Err(_) => return false,
+            Ok(n) => bytes.extend_from_slice(&buffer[..n]),
+        }
+    }
+}
+
+pub(crate) fn options(url: &str) -> ModelOptions {
+    ModelOptions {
+        base_url: Some(url.to_owned()),
+        request_timeout: Duration::from_secs(20),
+        ..ModelOptions::default()
+    }
+}
+
+/// The provider's own variable holds the key.
+pub(crate) fn with_key(name: &str) -> Option<String> {
+    name.ends_with("_API_KEY").then(|| KEY.to_owned())
+}
+
+pub(crate) fn model(spec: &str, options: &ModelOptions) -> Arc<dyn ChatModel> {
+    open(spec, options, &with_key).unwrap()
+}
+
+/// Nobody cancels.
+pub(crate) static GOING: AtomicBool = AtomicBool::new(false);
+static SCENE: LazyLock<Scene> = LazyLock::new(Scene::default);
+
+pub(crate) fn call() -> Call<'static> {
+    Call { deadline: None, cancel: &GOING, scene: &SCENE }
+}
+
+pub(crate) fn within(time: Duration) -> Call<'static> {
+    Call { deadline: Some(Instant::now() + time), ..call() }
+}
+
+/// One turn with a model of `provider` at `url`.
+pub(crate) fn turn(provider: &str, url: &str, request: &ChatRequest) -> Result<ChatReply, ModelError> {
+    model(&format!("{provider}:m-1"), &options(url)).chat(request, &call())
+}
+
+pub(crate) fn bash() -> Tool {
+    Tool {
+        name: "bash".to_owned(),
+        description: "Runs a command.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {"command": {"type": "string"}},
+            "required": ["command"],
+        }),
+    }
+}
+
+pub(crate) fn user(text: &str) -> Message {
+    Message::User { text: text.to_owned() }
+}
+
+pub(crate) fn tool(call_id: &str, text: &str, is_error: bool) -> Message {
+    Message::Tool { call_id: call_id.to_owned(), text: text.to_owned(), is_error }
+}
+
+/// The model's message that a reply becomes.
+pub(crate) fn said(reply: &ChatReply) -> Message {
+    Message::Assistant {
+        text: reply.text.clone(),
+        tool_calls: reply.tool_calls.clone(),
+        raw: reply.raw.clone(),
+    }
+}

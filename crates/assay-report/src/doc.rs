@@ -1,0 +1,153 @@
+//! A report as paragraphs, tables and plots, before any markup.
+//!
+//! Strings of the report's own words may hold `code` between backticks; what comes from skills, tasks and models is a
+//! [`Cell::Name`] wherever it stands alone.
+
+use crate::plot::Plot;
+
+/// A whole report.
+pub(crate) struct Document {
+    /// The run's name.
+    pub(crate) run: String,
+    /// What stands above everything where no figure is about a model.
+    pub(crate) demonstration: Option<&'static str>,
+    /// What was run, in a line.
+    pub(crate) facts: String,
+    /// What a reader has to know.
+    pub(crate) notes: Vec<String>,
+    pub(crate) sections: Vec<Section>,
+}
+
+/// A part of it.
+pub(crate) struct Section {
+    pub(crate) title: &'static str,
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// What a section is made of.
+pub(crate) enum Block {
+    /// Whose results follow.
+    Who(String),
+    /// Words.
+    Text(String),
+    /// Words, one below the other.
+    List(Vec<String>),
+    /// What was found.
+    Verdict(Verdict),
+    /// Figures.
+    Grid(Grid),
+    /// Figures, drawn. What it shows also stands in a table.
+    Plot(Plot),
+}
+
+/// One verdict.
+pub(crate) struct Verdict {
+    pub(crate) condition: String,
+    pub(crate) baseline: String,
+    /// `helps`, `harms`, `no-effect` or `underpowered`.
+    pub(crate) word: &'static str,
+    pub(crate) sentence: String,
+}
+
+/// A table.
+#[derive(Default)]
+pub(crate) struct Grid {
+    /// What it shows, where the section's title does not say so.
+    pub(crate) caption: String,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Vec<Cell>>,
+    /// Whether rows with the same first cell belong together.
+    pub(crate) grouped: bool,
+}
+
+/// A column's head, and whether numbers stand below it.
+pub(crate) struct Column {
+    pub(crate) title: Cell,
+    pub(crate) numbers: bool,
+}
+
+/// What stands in a table.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Cell {
+    /// A name from outside.
+    Name(String),
+    /// Own words, or a number.
+    Text(String),
+}
+
+impl From<&str> for Cell {
+    fn from(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+}
+
+impl From<String> for Cell {
+    fn from(text: String) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<usize> for Cell {
+    fn from(number: usize) -> Self {
+        Self::Text(number.to_string())
+    }
+}
+
+impl Grid {
+    /// A table with columns of words, then columns of numbers.
+    pub(crate) fn new(caption: &str, words: &[&str], numbers: &[&str]) -> Self {
+        let column = |numbers: bool| move |title: &&str| Column { title: (*title).into(), numbers };
+        let columns = words.iter().map(column(false)).chain(numbers.iter().map(column(true))).collect();
+        Self { caption: caption.to_owned(), columns, ..Self::default() }
+    }
+}
+
+/// A piece of own words.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Span<'a> {
+    Plain(&'a str),
+    Code(&'a str),
+}
+
+/// Splits own words at backticks. Only what can be a plain name is code; any other backtick is a backtick.
+pub(crate) fn spans(text: &str) -> Vec<Span<'_>> {
+    let mut spans = Vec::new();
+    let mut rest = text;
+    let mut from = 0;
+    while let Some(open) = rest[from..].find('`').map(|at| from + at) {
+        let inside = &rest[open + 1..];
+        let harmless = |c: char| c.is_ascii_alphanumeric() || "-_./: =+".contains(c);
+        let is_name = |text: &str| !text.is_empty() && text.trim() == text && text.chars().all(harmless);
+        match inside.find('`').filter(|&close| is_name(&inside[..close])) {
+            Some(close) => {
+                spans.push(Span::Plain(&rest[..open]));
+                spans.push(Span::Code(&inside[..close]));
+                rest = &inside[close + 1..];
+                from = 0;
+            }
+            None => from = open + 1,
+        }
+    }
+    spans.push(Span::Plain(rest));
+    spans.retain(|span| !matches!(span, Span::Plain("")));
+    spans
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_plain_names_between_backticks_are_code() {
+        use Span::{Code, Plain};
+        let check = |text: &str, expected: &[Span<'_>]| assert_eq!(spans(text), expected, "{text}");
+        check("", &[]);
+        check("a `b-c` d", &[Plain("a "), Code("b-c"), Plain(" d")]);
+        check("`a``b`", &[Code("a"), Code("b")]);
+        check("a ` b", &[Plain("a ` b")]);
+        check("`<b>` `c`", &[Plain("`<b>` "), Code("c")]);
+        check("``", &[Plain("``")]);
+        check("a ` b `c` d", &[Plain("a ` b "), Code("c"), Plain(" d")]);
+        check("é`ü`ö", &[Plain("é`ü`ö")]);
+    }
+}

@@ -1,0 +1,380 @@
+//! Findings as tables.
+
+use assay_analysis::{
+    Arm, Comparison, Frontier, Pooled, Repetitions, Stratum, TaskRow, TopTask, TopTasks, Variance,
+};
+
+use crate::doc::{Cell, Column, Grid};
+use crate::labels::Labels;
+use crate::sentences::groups;
+use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds, usd};
+
+const NONE: &str = "–";
+
+/// A row's first cells: whose, where there are several, and which condition.
+struct Head<'a> {
+    labels: &'a Labels,
+}
+
+impl Head<'_> {
+    /// A table with the columns of a head, further ones of words, and those of numbers.
+    fn grid(&self, caption: &str, words: &[&str], numbers: &[&str]) -> Grid {
+        let agent: &[&str] = if self.labels.several() { &["agent"] } else { &[] };
+        let mut grid = Grid::new(caption, &[agent, &["condition"], words].concat(), numbers);
+        grid.grouped = self.labels.several();
+        grid
+    }
+
+    fn cells(&self, agent: &str, model: Option<&str>, sandbox: &str, condition: &str) -> Vec<Cell> {
+        let who = self.labels.group(agent, model, sandbox).map(|who| Cell::Name(clean(&who)));
+        who.into_iter().chain([Cell::Name(clean(condition))]).collect()
+    }
+}
+
+fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
+    figure.map_or_else(|| NONE.to_owned(), words).into()
+}
+
+fn plus_minus(figure: f64) -> String {
+    format!("±{:.0}", 100.0 * figure)
+}
+
+pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let figures = ["passed", "95 % interval", "tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
+    let mut grid = head.grid("", &[], &figures);
+    for arm in arms {
+        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        row.extend([
+            or_none(arm.pass_rate, percent),
+            percents(arm.ci95).into(),
+            arm.tasks.into(),
+            arm.trials.into(),
+            arm.infrastructure.into(),
+            arm.tokens.map_or_else(|| "?".to_owned(), count).into(),
+            arm.cost_usd.map_or_else(|| "?".to_owned(), usd).into(),
+            or_none(arm.seconds, seconds),
+            or_none(arm.turns, |turns| format!("{turns:.1}")),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+/// What became of the skills, in arms that offer any.
+pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
+    let head = Head { labels };
+    let stages = ["offered", "advertised", "touched", "opened", "executed"];
+    let mut grid = head.grid("What became of the skills, in shares of valid trials", &[], &stages);
+    for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
+        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        let shares = &arm.exposure;
+        row.extend(
+            [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed]
+                .map(|share| percent(share).into()),
+        );
+        grid.rows.push(row);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let mut grid = head.grid(
+        "",
+        &["verdict"],
+        &[
+            "tasks",
+            "lift",
+            "family interval",
+            "95 % interval",
+            "norm. gain",
+            "p",
+            "p (Holm)",
+            "Wilcoxon",
+            "noise floor",
+            "detectable",
+            "better, equal, worse",
+        ],
+    );
+    for comparison in comparisons {
+        let mut row = head.cells(
+            &comparison.agent,
+            comparison.model.as_deref(),
+            &comparison.sandbox,
+            &comparison.condition,
+        );
+        let [better, equal, worse] = comparison.better_equal_worse;
+        row.extend([
+            comparison.verdict.into(),
+            comparison.tasks.into(),
+            or_none(comparison.lift, points),
+            points_between(comparison.family.map(|family| [family.low, family.high])).into(),
+            points_between(comparison.ci95).into(),
+            or_none(comparison.normalized_gain, |gain| format!("{gain:+.2}").replace('-', "−")),
+            p_value(comparison.p).into(),
+            p_value(comparison.p_adjusted).into(),
+            p_value(comparison.p_wilcoxon).into(),
+            or_none(comparison.noise_floor, plus_minus),
+            or_none(comparison.smallest_detectable, plus_minus),
+            format!("{better}/{equal}/{worse}").into(),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+/// One table for each agent in each sandbox.
+pub(crate) fn tasks(rows: &[TaskRow], labels: &Labels) -> Vec<Grid> {
+    let key =
+        |row: &TaskRow| labels.group(&row.agent, row.model.as_deref(), &row.sandbox).unwrap_or_default();
+    groups(rows, key).into_iter().map(|(who, rows)| task_table(&who, &rows)).collect()
+}
+
+fn task_table(who: &str, rows: &[&TaskRow]) -> Grid {
+    let conditions: Vec<&str> = rows
+        .iter()
+        .max_by_key(|row| row.arms.len())
+        .map(|row| row.arms.iter().map(|arm| arm.condition.as_str()).collect())
+        .unwrap_or_default();
+    let mut caption = "Passed of valid trials, and points against the baseline".to_owned();
+    if !who.is_empty() {
+        let who = clean(who);
+        caption = format!("{who}: passed of valid trials, and points against the baseline");
+    }
+    let mut grid = Grid::new(&caption, &["task"], &[]);
+    let column = |condition: &&str| Column { title: Cell::Name(clean(condition)), numbers: true };
+    grid.columns.extend(conditions.iter().map(column));
+    for row in rows {
+        let mut cells = vec![Cell::Name(clean(&row.task))];
+        for condition in &conditions {
+            let arm = row.arms.iter().find(|arm| arm.condition == *condition);
+            cells.push(or_none(arm, |arm| {
+                let lift = arm.lift.map_or(String::new(), |lift| format!(" ({})", points(lift)));
+                let lost = match arm.infrastructure {
+                    0 => String::new(),
+                    lost => format!(" {lost} lost"),
+                };
+                format!("{}/{}{lift}{lost}", arm.passed, arm.trials)
+            }));
+        }
+        grid.rows.push(cells);
+    }
+    grid
+}
+
+pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
+    let head = Head { labels };
+    let mut grid = head.grid("The largest gains and losses", &["task"], &["baseline", "passed", "points"]);
+    for (gains, losses) in gains.iter().zip(losses) {
+        let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
+        for task in tasks {
+            let mut row = head.cells(&gains.agent, gains.model.as_deref(), &gains.sandbox, &gains.condition);
+            row.extend([
+                Cell::Name(clean(&task.task)),
+                percent(task.baseline_pass_rate).into(),
+                percent(task.pass_rate).into(),
+                points(task.lift).into(),
+            ]);
+            grid.rows.push(row);
+        }
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
+    let head = Head { labels };
+    let mut grid =
+        head.grid("", &[], &["point", "cost of a trial", "passed", "95 % interval", "on the frontier"]);
+    for (number, point) in frontier.points.iter().enumerate() {
+        let mut row = head.cells(&point.agent, point.model.as_deref(), &point.sandbox, &point.condition);
+        row.extend([
+            (number + 1).into(),
+            usd(point.cost_usd).into(),
+            percent(point.pass_rate).into(),
+            percents(point.ci95).into(),
+            if point.on_frontier { "yes" } else { "no" }.into(),
+        ]);
+        grid.rows.push(row);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+fn narrower(share: f64) -> String {
+    let percent = (100.0 * share).round();
+    if percent > 0.0 { format!("−{percent:.0} %") } else { "0 %".to_owned() }
+}
+
+pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let figures = [
+        "tasks",
+        "variance of differences",
+        "of it from trials",
+        "2 × repetitions",
+        "2 × tasks",
+        "repetitions suffice",
+    ];
+    let mut grid = head.grid(
+        "Lifts: how much narrower their intervals would be with twice the repetitions, and with twice the tasks",
+        &[],
+        &figures,
+    );
+    for item in comparisons {
+        let mut row = head.cells(&item.agent, item.model.as_deref(), &item.sandbox, &item.condition);
+        let share = item.variance.zip(item.noise).filter(|(variance, _)| *variance > 0.0);
+        row.extend([
+            item.tasks.into(),
+            or_none(item.variance, |variance| format!("{variance:.3}")),
+            or_none(share, |(variance, noise)| percent((noise / variance).min(1.0))),
+            or_none(item.narrower_by_repetitions, narrower),
+            or_none(item.narrower_by_tasks, narrower),
+            or_none(item.suffice, |suffice| if suffice { "yes" } else { "no" }.to_owned()),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let mut grid = head.grid(
+        "Pass rates: the variance of a trial within its task, and of the tasks",
+        &[],
+        &[
+            "tasks",
+            "trials",
+            "within tasks",
+            "between tasks",
+            "share between",
+            "2 × repetitions",
+            "2 × tasks",
+        ],
+    );
+    for arm in variances {
+        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        row.extend([
+            arm.tasks.into(),
+            arm.trials.into(),
+            or_none(arm.within, |variance| format!("{variance:.3}")),
+            or_none(arm.between, |variance| format!("{variance:.3}")),
+            or_none(arm.between_share, percent),
+            or_none(arm.narrower_by_repetitions, narrower),
+            or_none(arm.narrower_by_tasks, narrower),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+/// More parts than this stand below each other.
+const BESIDE: usize = 6;
+
+/// A table for each thing that parts the suite, where it makes more than one part.
+pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
+    groups(strata, |stratum| stratum.by.to_owned())
+        .into_iter()
+        .filter_map(|(by, strata)| {
+            let caption = match by.as_str() {
+                "domain" => "By domain: lift, its 95 % interval, and tasks",
+                "difficulty" => "By difficulty: lift, its 95 % interval, and tasks",
+                "skills" => "By number of skills provided: lift, its 95 % interval, and tasks",
+                _ => {
+                    "By length of the curated skills in tokens (compact < 500, standard < 1500, detailed < 4000): lift, its 95 % \
+                     interval, and tasks"
+                }
+            };
+            let mut parts: Vec<&str> = Vec::new();
+            for stratum in &strata {
+                if !parts.contains(&stratum.value.as_str()) {
+                    parts.push(&stratum.value);
+                }
+            }
+            match parts.len() {
+                0 | 1 => None,
+                2..=BESIDE => Some(beside(caption, &parts, &strata, labels)),
+                _ => Some(below(caption, &strata, labels)),
+            }
+        })
+        .collect()
+}
+
+/// A column for each part.
+fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let mut grid = head.grid(caption, &[], &[]);
+    let column = |part: &&str| Column { title: Cell::Name(clean(part)), numbers: true };
+    grid.columns.extend(parts.iter().map(column));
+    let arm = |stratum: &Stratum| format!("{:?}", head_of(stratum));
+    for (_, strata) in groups(strata, |stratum| arm(stratum)) {
+        let Some((agent, model, sandbox, condition)) = strata.first().map(|stratum| head_of(stratum)) else {
+            continue;
+        };
+        let mut row = head.cells(agent, model, sandbox, condition);
+        for part in parts {
+            let stratum = strata.iter().find(|stratum| stratum.value == *part);
+            row.push(or_none(
+                stratum.and_then(|stratum| Some((stratum, stratum.lift?))),
+                |(stratum, lift)| {
+                    let between = stratum
+                        .ci95
+                        .map_or(String::new(), |ci95| format!(" ({})", points_between(Some(ci95))));
+                    format!("{}{between} n={}", points(lift), stratum.tasks)
+                },
+            ));
+        }
+        grid.rows.push(row);
+    }
+    grid
+}
+
+fn head_of(stratum: &Stratum) -> (&str, Option<&str>, &str, &str) {
+    (&stratum.agent, stratum.model.as_deref(), &stratum.sandbox, &stratum.condition)
+}
+
+/// A row for each part.
+fn below(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
+    let head = Head { labels };
+    let mut grid = head.grid(caption, &["part"], &["tasks", "lift", "95 % interval"]);
+    for stratum in strata {
+        let (agent, model, sandbox, condition) = head_of(stratum);
+        let mut row = head.cells(agent, model, sandbox, condition);
+        row.extend([
+            Cell::Name(clean(&stratum.value)),
+            stratum.tasks.into(),
+            or_none(stratum.lift, points),
+            points_between(stratum.ci95).into(),
+        ]);
+        grid.rows.push(row);
+    }
+    grid
+}
+
+pub(crate) fn pooled(pools: &[Pooled]) -> Option<Grid> {
+    let mut grid =
+        Grid::new("All agents together", &["condition"], &["agents", "tasks", "lift", "95 % interval"]);
+    for pool in pools {
+        grid.rows.push(vec![
+            Cell::Name(clean(&pool.condition)),
+            pool.agents.into(),
+            pool.tasks.into(),
+            or_none(pool.lift, points),
+            points_between(pool.ci95).into(),
+        ]);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+pub(crate) fn excluded(excluded: &[assay_analysis::Exclusion]) -> Option<Grid> {
+    let mut grid = Grid::new("", &["task", "condition", "why"], &[]);
+    for left_out in excluded {
+        let condition =
+            left_out.condition.as_deref().map_or(Cell::from("all"), |name| Cell::Name(clean(name)));
+        grid.rows.push(vec![
+            Cell::Name(clean(&left_out.task)),
+            condition,
+            Cell::Text(clean(&left_out.reason)),
+        ]);
+    }
+    (!grid.rows.is_empty()).then_some(grid)
+}

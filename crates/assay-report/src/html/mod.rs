@@ -1,0 +1,184 @@
+//! One HTML file that needs nothing beside it: no script, no font, no image, no network.
+//!
+//! Its policy forbids the browser to load anything. Every name and text is escaped.
+
+use assay_analysis::Report;
+
+use crate::doc::{Block, Cell, Document, Grid, Section, Span, Verdict, spans};
+use crate::plot::Plot;
+use crate::sections::document;
+use crate::{Renderer, Style};
+
+const STYLE: &str = include_str!("style.css");
+
+/// A page for people, on a screen and on paper.
+pub(crate) struct Html;
+
+impl Renderer for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn render(&self, report: &Report, _style: Style) -> String {
+        page(&document(report))
+    }
+}
+
+fn page(document: &Document) -> String {
+    let run = escape(&document.run);
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>assay: {run}</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n"
+    );
+    if let Some(warning) = document.demonstration {
+        html.push_str(&format!("<p class=\"demonstration\" role=\"note\">{}</p>\n", words(warning)));
+    }
+    html.push_str(&format!(
+        "<h1><span>assay report</span> {run}</h1>\n<p class=\"facts\">{}</p>\n",
+        words(&document.facts)
+    ));
+    if !document.notes.is_empty() {
+        html.push_str("<aside class=\"notes\" aria-label=\"Notes\">\n");
+        list(&mut html, &document.notes);
+        html.push_str("</aside>\n");
+    }
+    html.push_str("</header>\n<main>\n");
+    for (number, part) in document.sections.iter().enumerate() {
+        section(&mut html, number, part);
+    }
+    html.push_str("</main>\n</body>\n</html>\n");
+    html
+}
+
+fn section(html: &mut String, number: usize, section: &Section) {
+    html.push_str(&format!(
+        "<section aria-labelledby=\"part-{number}\">\n<h2 id=\"part-{number}\">{}</h2>\n",
+        escape(section.title)
+    ));
+    for block in &section.blocks {
+        match block {
+            Block::Who(who) => html.push_str(&format!("<h3>{}</h3>\n", escape(who))),
+            Block::Text(text) => html.push_str(&format!("<p>{}</p>\n", words(text))),
+            Block::List(lines) => list(html, lines),
+            Block::Verdict(found) => verdict(html, found),
+            Block::Grid(grid) => table(html, grid),
+            Block::Plot(plot) => figure(html, plot),
+        }
+    }
+    html.push_str("</section>\n");
+}
+
+fn list(html: &mut String, lines: &[String]) {
+    html.push_str("<ul>\n");
+    for line in lines {
+        html.push_str(&format!("<li>{}</li>\n", words(line)));
+    }
+    html.push_str("</ul>\n");
+}
+
+fn verdict(html: &mut String, verdict: &Verdict) {
+    // A sign for those who do not see colour; the word says it in any case.
+    let sign = match verdict.word {
+        "helps" => "▲",
+        "harms" => "▼",
+        "no-effect" => "■",
+        _ => "○",
+    };
+    html.push_str(&format!(
+        "<div class=\"verdict {}\">\n<p class=\"word\"><span aria-hidden=\"true\">{sign}</span> {}</p>\n\
+         <p><b>{}</b> against {}. {}</p>\n</div>\n",
+        escape(verdict.word),
+        escape(verdict.word),
+        escape(&verdict.condition),
+        escape(&verdict.baseline),
+        words(&verdict.sentence)
+    ));
+}
+
+fn table(html: &mut String, grid: &Grid) {
+    html.push_str("<div class=\"table\">\n<table>\n");
+    if !grid.caption.is_empty() {
+        html.push_str(&format!("<caption>{}</caption>\n", words(&grid.caption)));
+    }
+    let class = |numbers: bool| if numbers { " class=\"n\"" } else { "" };
+    // A group's name stands once, above its rows.
+    let shown = usize::from(grid.grouped);
+    html.push_str("<thead>\n<tr>");
+    for column in grid.columns.iter().skip(shown) {
+        html.push_str(&format!("<th scope=\"col\"{}>{}</th>", class(column.numbers), cell(&column.title)));
+    }
+    html.push_str("</tr>\n</thead>\n<tbody>\n");
+    let mut group = None;
+    for row in &grid.rows {
+        if let Some(name) = row.first().filter(|name| grid.grouped && group != Some(*name)) {
+            if group.is_some() {
+                html.push_str("</tbody>\n<tbody>\n");
+            }
+            group = Some(name);
+            let across = grid.columns.len() - 1;
+            html.push_str(&format!(
+                "<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{across}\">{}</th></tr>\n",
+                cell(name)
+            ));
+        }
+        html.push_str("<tr>");
+        for (number, (item, column)) in row.iter().zip(&grid.columns).skip(shown).enumerate() {
+            let class = class(column.numbers);
+            html.push_str(&if number == 0 {
+                format!("<th scope=\"row\"{class}>{}</th>", cell(item))
+            } else {
+                format!("<td{class}>{}</td>", cell(item))
+            });
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table>\n</div>\n");
+}
+
+fn figure(html: &mut String, plot: &Plot) {
+    let (width, height) = plot.size;
+    html.push_str(&format!(
+        "<figure>\n<figcaption>{}</figcaption>\n\
+         <svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" height=\"{height}\" role=\"img\" aria-label=\"{}\">\n{}</svg>\n\
+         </figure>\n",
+        words(&plot.caption),
+        escape(&plot.description),
+        plot.body
+    ));
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Name(name) => escape(name),
+        Cell::Text(text) => words(text),
+    }
+}
+
+/// Own words, with what is code as code.
+fn words(text: &str) -> String {
+    spans(text)
+        .into_iter()
+        .map(|span| match span {
+            Span::Plain(text) => escape(text),
+            Span::Code(text) => format!("<code>{}</code>", escape(text)),
+        })
+        .collect()
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

@@ -1,0 +1,39 @@
+use assay_analysis::Report;
+
+use crate::{Renderer, Style};
+
+/// One JSON document, as scripts rely on it.
+pub(crate) struct Json;
+
+impl Renderer for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn render(&self, report: &Report, _style: Style) -> String {
+        let text = serde_json::to_string_pretty(report).expect("a report holds only what JSON can say");
+        text + "\n"
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::terminal::tests::whole;
+
+    use super::*;
+
+    #[test]
+    fn a_report_is_one_document_that_begins_with_its_schema_and_loses_nothing() {
+        let mut report = whole();
+        report.run = "\u{1b}[31m\"<b>\u{202e}\n".to_owned();
+        let text = Json.render(&report, Style { color: true });
+        assert!(text.starts_with("{\n  \"schema\": \"assay.report/1\",") && text.ends_with("}\n"), "{text}");
+        // Nothing in it can act on a terminal, and it reads back as it was.
+        assert!(!text.contains('\u{1b}'), "{text}");
+        let read: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(read["run"], report.run);
+        assert_eq!(read["arms"].as_array().map(Vec::len), Some(5));
+        assert!(read["arms"][4]["cost_usd"].is_null(), "unknown is null");
+        assert_eq!(read["comparisons"][1]["lift"], -0.05);
+    }
+}

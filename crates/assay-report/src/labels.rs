@@ -1,0 +1,58 @@
+//! What arms are called where there is one agent, and where there are several.
+
+use std::collections::BTreeSet;
+
+use assay_analysis::{Arm, Report};
+
+/// Whether agents, and sandboxes, have to be told apart, and by what.
+pub(crate) struct Labels {
+    agents: bool,
+    /// Whether a model's name says which agent it is.
+    by_model: bool,
+    sandboxes: bool,
+}
+
+impl Labels {
+    pub(crate) fn of(report: &Report) -> Self {
+        Self::among(&report.arms)
+    }
+
+    pub(crate) fn among(arms: &[Arm]) -> Self {
+        let agents: BTreeSet<_> = arms.iter().map(|arm| (&arm.agent, &arm.model)).collect();
+        let models: BTreeSet<_> = arms.iter().filter_map(|arm| arm.model.as_ref()).collect();
+        let sandboxes: BTreeSet<_> = arms.iter().map(|arm| &arm.sandbox).collect();
+        Self {
+            agents: agents.len() > 1,
+            by_model: agents.len() == models.len(),
+            sandboxes: sandboxes.len() > 1,
+        }
+    }
+
+    /// Whether there is more than one group of arms.
+    pub(crate) fn several(&self) -> bool {
+        self.agents || self.sandboxes
+    }
+
+    /// Whose an arm is, as shortly as it can be said; nothing where there is one agent in one sandbox. Not cleaned.
+    pub(crate) fn group(&self, agent: &str, model: Option<&str>, sandbox: &str) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.agents {
+            if !self.by_model || model.is_none() {
+                parts.push(agent);
+            }
+            parts.extend(model);
+        }
+        if self.sandboxes {
+            parts.push(sandbox);
+        }
+        (!parts.is_empty()).then(|| parts.join(" · "))
+    }
+
+    /// A short name of an arm. Not cleaned.
+    pub(crate) fn arm(&self, agent: &str, model: Option<&str>, sandbox: &str, condition: &str) -> String {
+        match self.group(agent, model, sandbox) {
+            Some(group) => format!("{condition} · {group}"),
+            None => condition.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Markdown as GitHub renders it.
+//!
+//! Names stand in code spans, where no markup, mention or link can arise; what else comes from outside is escaped character by
+//! character.
+
+use assay_analysis::Report;
+
+use crate::doc::{Block, Cell, Document, Grid, Span, spans};
+use crate::sections::document;
+use crate::{Renderer, Style};
+
+/// Headings, sentences and tables, for a pull request or a README.
+pub(crate) struct Markdown;
+
+impl Renderer for Markdown {
+    fn name(&self) -> &'static str {
+        "markdown"
+    }
+
+    fn render(&self, report: &Report, _style: Style) -> String {
+        page(&document(report))
+    }
+}
+
+fn page(document: &Document) -> String {
+    let mut text = format!("# Run {}\n\n", code(&document.run));
+    if let Some(warning) = document.demonstration {
+        text.push_str(&format!("> **{}**\n\n", words(warning)));
+    }
+    text.push_str(&format!("{}\n\n", words(&document.facts)));
+    list(&mut text, &document.notes);
+    for section in &document.sections {
+        text.push_str(&format!("## {}\n\n", words(section.title)));
+        for block in &section.blocks {
+            lay(&mut text, block);
+        }
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn lay(text: &mut String, block: &Block) {
+    match block {
+        Block::Who(who) => text.push_str(&format!("### {}\n\n", code(who))),
+        Block::Text(line) => text.push_str(&format!("{}\n\n", words(line))),
+        Block::List(lines) => list(text, lines),
+        Block::Verdict(verdict) => text.push_str(&format!(
+            "{} against {}: **{}**. {}\n\n",
+            code(&verdict.condition),
+            code(&verdict.baseline),
+            verdict.word,
+            inline(&verdict.sentence)
+        )),
+        Block::Grid(grid) => table(text, grid),
+        // Every plot has its table.
+        Block::Plot(_) => {}
+    }
+}
+
+fn list(text: &mut String, lines: &[String]) {
+    for line in lines {
+        text.push_str(&format!("- {}\n", words(line)));
+    }
+    if !lines.is_empty() {
+        text.push('\n');
+    }
+}
+
+fn table(text: &mut String, grid: &Grid) {
+    if !grid.caption.is_empty() {
+        text.push_str(&format!("{}:\n\n", words(&grid.caption)));
+    }
+    let row = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    text.push_str(&row(grid.columns.iter().map(|column| cell(&column.title)).collect()));
+    text.push_str(&row(grid
+        .columns
+        .iter()
+        .map(|column| if column.numbers { "---:" } else { "---" }.to_owned())
+        .collect()));
+    for cells in &grid.rows {
+        text.push_str(&row(cells.iter().map(cell).collect()));
+    }
+    text.push('\n');
+}
+
+fn cell(cell: &Cell) -> String {
+    match cell {
+        Cell::Name(name) => code(name).replace('|', "\\|"),
+        Cell::Text(text) => inline(text),
+    }
+}
+
+/// A name as a code span, in as many backticks as it needs.
+fn code(name: &str) -> String {
+    if name.is_empty() {
+        return String::new();
+    }
+    let longest = name.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // A space next to the fence is taken away again by whoever reads it.
+    let space = if name.contains('`') || name.trim() != name { " " } else { "" };
+    format!("{fence}{space}{name}{space}{fence}")
+}
+
+/// Own words at the beginning of a block, where a sign would begin a list or a rule.
+fn words(text: &str) -> String {
+    let sign = if text.starts_with(['+', '-', '=']) { "\\" } else { "" };
+    format!("{sign}{}", inline(text))
+}
+
+/// Own words, with what is code as code and all else as it is written.
+fn inline(text: &str) -> String {
+    spans(text)
+        .into_iter()
+        .map(|span| match span {
+            Span::Plain(text) => escape(text),
+            Span::Code(text) => code(text),
+        })
+        .collect()
+}
+
+fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for (at, c) in text.char_indices() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '#' | '|' | '~' | '!' | '$' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            // A word joiner, seen by nobody, keeps people from being called and addresses from becoming links.
+            '@' => escaped.push_str("@\u{2060}"),
+            ':' if text[at..].starts_with("://") => escaped.push_str(":\u{2060}"),
+            '.' if text[..at].to_ascii_lowercase().ends_with("www") => escaped.push_str("\u{2060}."),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_names() {
+        let check = |name: &str, expected: &str| assert_eq!(cell(&Cell::Name(name.to_owned())), expected);
+        check("curated", "`curated`");
+        check("a|b", "`a\\|b`");
+        check("a`b", "`` a`b ``");
+        check("``", "``` `` ```");
+        check("<script>", "`<script>`");
+        check("@someone #1", "`@someone #1`");
+        check("", "");
+        check(" ", "`   `");
+    }
+
+    #[test]
+    fn words_from_outside_are_no_markup() {
+        let check = |text: &str, expected: &str| assert_eq!(words(text), expected, "{text}");
+        check("`placebo` helps", "`placebo` helps");
+        check("<img src=x>", "&lt;img src=x&gt;");
+        check("**a** _b_ [c](d) ![e](f)", "\\*\\*a\\*\\* \\_b\\_ \\[c\\](d) \\!\\[e\\](f)");
+        check("| a |", "\\| a \\|");
+        check("# a", "\\# a");
+        check("- a - b", "\\- a - b");
+        check("ask @someone", "ask @\u{2060}someone");
+        check("see https://a.b and WWW.a.b", "see https:\u{2060}//a.b and WWW\u{2060}.a.b");
+        check("a \\| b", "a \\\\\\| b");
+    }
+}

@@ -1,0 +1,78 @@
+use assay_analysis::{TopTask, TopTasks};
+use plotters::prelude::*;
+
+use super::{
+    BLUE, INK, MUTED, ORANGE, Plot, Side, TEXT, WIDTH, bold, column, draw, fit, pixel, pixels, text_style,
+    write,
+};
+use crate::labels::Labels;
+use crate::text::points;
+
+const ROW: i32 = 24;
+const HEAD: i32 = 32;
+/// Room for a number beside a bar.
+const NUMBER: i32 = 56;
+/// More comparisons than this stand in the table only.
+const MOST: usize = 6;
+
+/// The tasks that gained and lost most, as bars to both sides.
+pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Plot> {
+    let parts: Vec<(String, Vec<&TopTask>)> = gains
+        .iter()
+        .zip(losses)
+        .map(|(gains, losses)| {
+            let name = labels.arm(&gains.agent, gains.model.as_deref(), &gains.sandbox, &gains.condition);
+            (name, gains.tasks.iter().chain(losses.tasks.iter().rev()).collect::<Vec<_>>())
+        })
+        .filter(|(_, tasks)| !tasks.is_empty())
+        .collect();
+    let drawn = &parts[..parts.len().min(MOST)];
+    let rows: usize = drawn.iter().map(|(_, tasks)| tasks.len()).sum();
+    if rows == 0 {
+        return None;
+    }
+    let mut caption = "The largest gains (to the right) and losses (to the left), in points.".to_owned();
+    if parts.len() > MOST {
+        caption.push_str(&format!(" The first {MOST} of {} comparisons.", parts.len()));
+    }
+    let described: Vec<String> = drawn
+        .iter()
+        .map(|(name, tasks)| {
+            let tasks: Vec<String> =
+                tasks.iter().map(|task| format!("{} {}", task.task, points(task.lift))).collect();
+            format!("{name}: {}", tasks.join(", "))
+        })
+        .collect();
+    let height = HEAD * pixels(drawn.len()) + ROW * pixels(rows) + 6;
+    let description = format!("Bars of the largest gains and losses. {}.", described.join(". "));
+    draw(caption, &description, height, |area| {
+        let tasks = drawn.iter().flat_map(|(_, tasks)| tasks.iter().map(|task| task.task.as_str()));
+        let left = column(tasks, 80, 320) + 16;
+        let middle = left + (WIDTH - left) / 2;
+        let reach = (WIDTH - left) / 2 - NUMBER;
+        let mut top = 0;
+        for (name, tasks) in drawn {
+            let head = bold(text_style(TEXT, INK, Side::Left));
+            write(area, &fit(name, TEXT, WIDTH - 40), (2, top + HEAD / 2 + 4), &head)?;
+            top += HEAD;
+            let bottom = top + ROW * pixels(tasks.len());
+            for task in tasks {
+                let y = top + ROW / 2;
+                let label = text_style(TEXT, INK, Side::Right);
+                write(area, &fit(&task.task, TEXT, left - 16), (left - 10, y), &label)?;
+                let end = middle + pixel(f64::from(reach) * task.lift.clamp(-1.0, 1.0));
+                let (color, side, beside) =
+                    if task.lift > 0.0 { (BLUE, Side::Left, 6) } else { (ORANGE, Side::Right, -6) };
+                let corners = [(middle.min(end), top + 3), (middle.max(end), top + ROW - 3)];
+                area.draw(&Rectangle::new(corners, color.filled()))?;
+                write(area, &points(task.lift), (end + beside, y), &text_style(TEXT, INK, side))?;
+                top += ROW;
+            }
+            area.draw(&PathElement::new(
+                [(middle, bottom), (middle, bottom - ROW * pixels(tasks.len()))],
+                MUTED,
+            ))?;
+        }
+        Ok(())
+    })
+}

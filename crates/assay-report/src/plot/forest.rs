@@ -1,0 +1,129 @@
+use assay_analysis::Comparison;
+use plotters::prelude::*;
+
+use super::{
+    BAND, BLUE, Drawn, INK, MUTED, PALE, Plot, RULE, Side, TEXT, WIDTH, beyond, bold, column, draw, fit,
+    pixel, pixels, text_style, write,
+};
+use crate::labels::Labels;
+use crate::text::{points, points_between};
+
+const ROW: i32 = 36;
+const TOP: i32 = 10;
+const AXIS: i32 = 46;
+/// Room for what a row comes to.
+const RIGHT: i32 = 270;
+
+/// Each comparison's lift with the interval that decides, and the margin as a band.
+pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -> Option<Plot> {
+    let rows: Vec<(String, &Comparison)> = comparisons
+        .iter()
+        .filter(|comparison| comparison.lift.is_some())
+        .map(|item| (labels.arm(&item.agent, item.model.as_deref(), &item.sandbox, &item.condition), item))
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let described: Vec<String> = rows
+        .iter()
+        .map(|(name, item)| {
+            let between = item
+                .family
+                .map_or("no interval".to_owned(), |family| points_between(Some([family.low, family.high])));
+            format!("{name}: {} points, {between}, {}", points(item.lift.unwrap_or(0.0)), item.verdict)
+        })
+        .collect();
+    let caption = format!(
+        "Lift over the baseline, in points. Line: the interval that the verdict reads; thick part: 95 %, unadjusted. Grey band: \
+         ±{:.0} points. ▲ helps, ▼ harms, ■ no effect, ○ underpowered.",
+        100.0 * margin
+    );
+    let height = TOP + ROW * pixels(rows.len()) + AXIS;
+    let description = format!("Forest plot of lifts. {}.", described.join(". "));
+    draw(caption, &description, height, |area| {
+        let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
+        let ends = |item: &Comparison| {
+            let lift = item.lift.unwrap_or(0.0);
+            let family = item.family.map_or([lift, lift], |family| [family.low, family.high]);
+            let ci95 = item.ci95.unwrap_or(family);
+            [family[0].min(ci95[0]).min(lift), family[1].max(ci95[1]).max(lift)]
+        };
+        let low = rows.iter().fold(-margin, |low, (_, item)| low.min(ends(item)[0]));
+        let high = rows.iter().fold(margin, |high, (_, item)| high.max(ends(item)[1]));
+        let (low, high) = (beyond(100.0 * low.min(-0.01)), beyond(100.0 * high.max(0.01)));
+        let mut chart = ChartBuilder::on(area)
+            .margin_left(left)
+            .margin_right(RIGHT)
+            .margin_top(TOP)
+            .x_label_area_size(AXIS)
+            .build_cartesian_2d(low..high, 0.0..rows.len() as f64)?;
+        let margin = (100.0 * margin).clamp(0.0, high.max(-low));
+        let bottom = rows.len() as f64;
+        chart
+            .plotting_area()
+            .draw(&Rectangle::new([((-margin).max(low), 0.0), (margin.min(high), bottom)], BAND.filled()))?;
+        chart
+            .configure_mesh()
+            .disable_y_mesh()
+            .disable_y_axis()
+            .x_labels(9)
+            .x_label_formatter(&|x| points(x / 100.0))
+            .x_label_style(text_style(12, MUTED, Side::Middle))
+            .axis_style(MUTED)
+            .bold_line_style(RULE)
+            .light_line_style(TRANSPARENT)
+            .draw()?;
+        chart.plotting_area().draw(&PathElement::new([(0.0, 0.0), (0.0, bottom)], INK.stroke_width(1)))?;
+        let across = |value: f64| chart.backend_coord(&((100.0 * value).clamp(low, high), 0.0)).0;
+        for (row, (name, item)) in rows.iter().enumerate() {
+            let y = TOP + ROW * pixels(row) + ROW / 2;
+            write(area, &fit(name, TEXT, left - 16), (left - 12, y), &text_style(TEXT, INK, Side::Right))?;
+            if let Some(family) = item.family {
+                let (from, to) = (across(family.low), across(family.high));
+                if let Some([low, high]) = item.ci95 {
+                    let bar = [(across(low), y - 4), (across(high), y + 4)];
+                    area.draw(&Rectangle::new(bar, PALE.filled()))?;
+                }
+                area.draw(&PathElement::new([(from, y), (to, y)], BLUE.stroke_width(2)))?;
+                for end in [from, to] {
+                    area.draw(&PathElement::new([(end, y - 7), (end, y + 7)], BLUE.stroke_width(2)))?;
+                }
+            }
+            marker(area, (across(item.lift.unwrap_or(0.0)), y), item.verdict)?;
+            let between = item
+                .family
+                .map_or("too few tasks".to_owned(), |family| points_between(Some([family.low, family.high])));
+            let figures = format!("{} ({between})", points(item.lift.unwrap_or(0.0)));
+            write(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
+            let verdict = bold(text_style(TEXT, INK, Side::Right));
+            write(area, item.verdict, (WIDTH - 4, y), &verdict)?;
+        }
+        let middle = pixel(f64::from(left + WIDTH - RIGHT) / 2.0);
+        write(
+            area,
+            "points against the baseline",
+            (middle, height - 10),
+            &text_style(12, MUTED, Side::Middle),
+        )
+    })
+}
+
+/// One shape for each verdict.
+fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: &str) -> Drawn {
+    let size = 8;
+    match verdict {
+        "helps" => area.draw(&Polygon::new(
+            [(x, y - size), (x + size, y + size - 2), (x - size, y + size - 2)],
+            INK.filled(),
+        )),
+        "harms" => area.draw(&Polygon::new(
+            [(x, y + size), (x + size, y - size + 2), (x - size, y - size + 2)],
+            INK.filled(),
+        )),
+        "no-effect" => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
+        _ => {
+            area.draw(&Circle::new((x, y), 6, WHITE.filled()))?;
+            area.draw(&Circle::new((x, y), 6, INK.stroke_width(2)))
+        }
+    }
+}

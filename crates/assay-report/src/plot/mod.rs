@@ -1,0 +1,178 @@
+//! Findings, drawn.
+//!
+//! The charting library writes SVG and escapes every text in it. Nothing is told by colour alone: shapes, positions and numbers say
+//! the same. Lengths are in pixels of a page that is [`WIDTH`] wide.
+
+mod exposure;
+mod extremes;
+mod forest;
+mod frontier;
+mod heat;
+
+use plotters::coord::Shift;
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use unicode_width::UnicodeWidthStr;
+
+use crate::text::clean;
+
+pub(crate) use exposure::exposure;
+pub(crate) use extremes::extremes;
+pub(crate) use forest::forest;
+pub(crate) use frontier::frontier;
+pub(crate) use heat::heat;
+
+/// How wide every plot is.
+const WIDTH: i32 = 960;
+
+/// The size of most text.
+const TEXT: i32 = 13;
+
+const INK: RGBColor = RGBColor(0x1b, 0x1f, 0x24);
+const MUTED: RGBColor = RGBColor(0x57, 0x60, 0x6a);
+const RULE: RGBColor = RGBColor(0xd5, 0xda, 0xe0);
+const BAND: RGBColor = RGBColor(0xe9, 0xec, 0xf0);
+const BLUE: RGBColor = RGBColor(0x1f, 0x5a, 0xa0);
+const PALE: RGBColor = RGBColor(0x9c, 0xbd, 0xe0);
+const ORANGE: RGBColor = RGBColor(0xb4, 0x53, 0x09);
+
+/// A drawing with what it says in words.
+pub(crate) struct Plot {
+    /// What is shown, and how it is to be read.
+    pub(crate) caption: String,
+    /// What it shows, for those who do not see it.
+    pub(crate) description: String,
+    /// Width and height.
+    pub(crate) size: (i32, i32),
+    /// What stands inside the `svg` element.
+    pub(crate) body: String,
+}
+
+type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
+type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
+
+/// Draws; `None` where the library refuses, for the tables say the same.
+fn draw(
+    caption: String,
+    description: &str,
+    height: i32,
+    paint: impl FnOnce(&Area<'_>) -> Drawn,
+) -> Option<Plot> {
+    let size = (u32::try_from(WIDTH).ok()?, u32::try_from(height).ok()?);
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, size).into_drawing_area();
+        paint(&area).ok()?;
+        area.present().ok()?;
+    }
+    let (_, body) = svg.split_once('>')?;
+    let body = body.trim().strip_suffix("</svg>")?.to_owned();
+    Some(Plot { caption, description: clean(description), size: (WIDTH, height), body })
+}
+
+/// Where a text stands from its point.
+#[derive(Clone, Copy)]
+enum Side {
+    /// The point is its left end.
+    Left,
+    /// The point is its middle.
+    Middle,
+    /// The point is its right end.
+    Right,
+}
+
+/// A style of text.
+fn text_style(size: i32, color: RGBColor, side: Side) -> TextStyle<'static> {
+    let position = match side {
+        Side::Left => HPos::Left,
+        Side::Middle => HPos::Center,
+        Side::Right => HPos::Right,
+    };
+    // The library takes 1.24 for the ratio of a line to its letters.
+    let font = FontDesc::new(FontFamily::SansSerif, 1.24 * f64::from(size), FontStyle::Normal);
+    TextStyle { font, color: color.to_backend_color(), pos: Pos::new(position, VPos::Center) }
+}
+
+/// The same in bold.
+fn bold(mut style: TextStyle<'static>) -> TextStyle<'static> {
+    style.font = style.font.style(FontStyle::Bold);
+    style
+}
+
+/// Writes a text; names have to be cleaned by [`fit`].
+fn write(area: &Area<'_>, text: &str, at: (i32, i32), style: &TextStyle<'_>) -> Drawn {
+    if text.is_empty() { Ok(()) } else { area.draw(&Text::new(text.to_owned(), at, style.clone())) }
+}
+
+/// About how wide a text gets: there is no font here, and readers have different ones.
+fn width(text: &str, size: i32) -> i32 {
+    let columns = i32::try_from(text.width()).unwrap_or(i32::MAX / 1000);
+    columns.saturating_mul(size).saturating_mul(3) / 5
+}
+
+/// A name that fits, its end left out where it has to be.
+fn fit(name: &str, size: i32, room: i32) -> String {
+    let name = clean(name);
+    if width(&name, size) <= room {
+        return name;
+    }
+    let mut short = String::new();
+    for c in name.chars() {
+        short.push(c);
+        if width(&short, size) + size > room {
+            short.pop();
+            break;
+        }
+    }
+    short.truncate(short.trim_end().len());
+    short + "…"
+}
+
+/// The room that a column of names takes, between bounds.
+fn column<'a>(names: impl Iterator<Item = &'a str>, least: i32, most: i32) -> i32 {
+    names.map(|name| width(&clean(name), TEXT)).max().unwrap_or(0).clamp(least, most)
+}
+
+/// A pixel from a fraction of one.
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "plots are some thousand pixels wide, and the cast saturates"
+)]
+fn pixel(at: f64) -> i32 {
+    at.round() as i32
+}
+
+/// A count in pixels; plots have few rows.
+fn pixels(rows: usize) -> i32 {
+    i32::try_from(rows).unwrap_or(i32::MAX / 100)
+}
+
+/// One end of an axis, in points, a little beyond what it has to hold.
+fn beyond(end: f64) -> f64 {
+    let end = end + 3.0 * end.signum();
+    (end.abs() / 10.0).ceil() * 10.0 * end.signum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_end_in_an_ellipsis() {
+        assert_eq!(fit("short", 13, 100), "short");
+        assert_eq!(fit("a-name-that-is-long", 13, 80), "a-name-t…");
+        assert_eq!(fit("技能技能技能", 13, 60), "技能技…");
+        assert!(width(&fit(&"x".repeat(1000), 13, 300), 13) <= 300);
+        assert_eq!(fit("a\u{1b}b", 13, 100), "a\u{fffd}b");
+    }
+
+    #[test]
+    fn texts_are_escaped_by_the_library() {
+        let plot = draw(String::new(), "", 20, |area| {
+            write(area, "<script>&\"'", (0, 0), &text_style(12, INK, Side::Left))
+        });
+        let body = plot.map(|plot| plot.body).unwrap_or_default();
+        assert!(body.contains("&lt;script&gt;&amp;"), "{body}");
+        assert!(!body.contains("<script"), "{body}");
+    }
+}

@@ -1,0 +1,200 @@
+//! Which findings stand where in a document.
+
+use assay_analysis::{Comparison, Report};
+
+use crate::doc::{Block, Document, Section, Verdict};
+use crate::labels::Labels;
+use crate::sentences::{groups, lost, sentence, who};
+use crate::text::{clean, counted};
+use crate::{grids, plot};
+
+/// Lays the findings out.
+pub(crate) fn document(report: &Report) -> Document {
+    let labels = Labels::of(report);
+    let sections = [
+        verdicts(report, &labels),
+        arms(report, &labels),
+        controls(report),
+        tasks(report, &labels),
+        cost(report, &labels),
+        variance(report, &labels),
+        strata(report, &labels),
+        left_out(report),
+        reading(report),
+    ];
+    Document {
+        run: clean(&report.run),
+        demonstration: (!report.measures_a_model).then_some(
+            "A demonstration. No model was measured here: the figures show what the instrument does, and nothing else.",
+        ),
+        facts: facts(report),
+        notes: report.notes.iter().map(|note| clean(note)).collect(),
+        sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
+    }
+}
+
+fn facts(report: &Report) -> String {
+    let mut tasks: Vec<&str> = report.tasks.iter().map(|row| row.task.as_str()).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    let trials: usize = report.arms.iter().map(|arm| arm.trials).sum();
+    let mut facts = vec![
+        counted(tasks.len(), "task", "tasks"),
+        counted(report.arms.len(), "arm", "arms"),
+        counted(trials, "valid trial", "valid trials"),
+        format!("“no effect” means within ±{:.0} points", 100.0 * report.margin),
+    ];
+    if report.comparisons.len() > 1 {
+        facts.push(format!("{} comparisons, judged as one family", report.comparisons.len()));
+    }
+    facts.join(" · ")
+}
+
+fn verdicts(report: &Report, labels: &Labels) -> Section {
+    Section { title: "Verdicts", blocks: compared(&report.comparisons, report.margin, labels) }
+}
+
+/// A picture of comparisons, their verdicts, and their figures.
+fn compared(comparisons: &[Comparison], margin: f64, labels: &Labels) -> Vec<Block> {
+    let mut blocks: Vec<Block> =
+        plot::forest(comparisons, margin, labels).map(Block::Plot).into_iter().collect();
+    for (who, comparisons) in
+        groups(comparisons, |item| who(&item.agent, item.model.as_deref(), &item.sandbox))
+    {
+        if labels.several() {
+            blocks.push(Block::Who(who));
+        }
+        blocks.extend(comparisons.into_iter().map(|comparison| verdict(comparison, margin)));
+    }
+    if !comparisons.is_empty() {
+        blocks.push(Block::Grid(grids::comparisons(comparisons, labels)));
+    }
+    blocks
+}
+
+fn verdict(comparison: &Comparison, margin: f64) -> Block {
+    Block::Verdict(Verdict {
+        condition: clean(&comparison.condition),
+        baseline: clean(&comparison.baseline),
+        word: comparison.verdict,
+        sentence: sentence(comparison, margin),
+    })
+}
+
+fn controls(report: &Report) -> Section {
+    let mut blocks = Vec::new();
+    if let Some(controls) = &report.negative_controls {
+        let labels = Labels::among(&controls.arms);
+        blocks.push(Block::Text(
+            "Tasks where no skill should help. They count in no other table; `no-effect` is the hoped answer, and they are a \
+             family of their own."
+                .to_owned(),
+        ));
+        blocks.extend(compared(&controls.comparisons, report.margin, &labels));
+        blocks.push(Block::Grid(grids::arms(&controls.arms, &labels)));
+        blocks.extend(grids::tasks(&controls.tasks, &labels).into_iter().map(Block::Grid));
+    }
+    Section { title: "Negative controls", blocks }
+}
+
+fn arms(report: &Report, labels: &Labels) -> Section {
+    let mut blocks = Vec::new();
+    if !report.arms.is_empty() {
+        blocks.push(Block::Grid(grids::arms(&report.arms, labels)));
+        for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
+            let lines = lost(&arms);
+            if !lines.is_empty() {
+                blocks.extend(labels.several().then_some(Block::Who(who)));
+                blocks.push(Block::List(lines));
+            }
+        }
+        blocks.extend(plot::exposure(&report.arms, labels).map(Block::Plot));
+        blocks.extend(grids::exposure(&report.arms, labels).map(Block::Grid));
+    }
+    Section { title: "Arms", blocks }
+}
+
+fn tasks(report: &Report, labels: &Labels) -> Section {
+    let mut blocks: Vec<Block> =
+        report.heat.iter().filter_map(|map| plot::heat(map, labels)).map(Block::Plot).collect();
+    blocks.extend(plot::extremes(&report.gains, &report.losses, labels).map(Block::Plot));
+    blocks.extend(grids::extremes(&report.gains, &report.losses, labels).map(Block::Grid));
+    blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));
+    if !blocks.is_empty() {
+        blocks.insert(0, Block::Text("Exploratory: no verdict rests on one task.".to_owned()));
+    }
+    Section { title: "Task by task", blocks }
+}
+
+fn cost(report: &Report, labels: &Labels) -> Section {
+    let mut blocks = Vec::new();
+    blocks.extend(plot::frontier(&report.frontier, labels).map(Block::Plot));
+    blocks.extend(grids::frontier(&report.frontier, labels).map(Block::Grid));
+    if !report.frontier.unknown_cost.is_empty() {
+        let arms: Vec<String> = report
+            .frontier
+            .unknown_cost
+            .iter()
+            .map(|arm| labels.arm(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition))
+            .collect();
+        blocks.push(Block::Text(format!(
+            "Not placed, for the cost of a trial is not known: {}.",
+            clean(&arms.join(", "))
+        )));
+    }
+    Section { title: "Cost against pass rate", blocks }
+}
+
+fn variance(report: &Report, labels: &Labels) -> Section {
+    let mut blocks = Vec::new();
+    if !report.repetitions.is_empty() {
+        blocks.push(Block::Text(
+            "Repetitions suffice where at most half of the spread of the tasks' differences comes from the trials. Then it is \
+             tasks that are lacking; else more repetitions would pay."
+                .to_owned(),
+        ));
+        blocks.push(Block::Grid(grids::repetitions(&report.repetitions, labels)));
+    }
+    if !report.variance.is_empty() {
+        blocks.push(Block::Grid(grids::variance(&report.variance, labels)));
+    }
+    Section { title: "Variance, and whether the repetitions suffice", blocks }
+}
+
+fn strata(report: &Report, labels: &Labels) -> Section {
+    let mut blocks: Vec<Block> = grids::strata(&report.strata, labels).into_iter().map(Block::Grid).collect();
+    blocks.extend(grids::pooled(&report.pooled).map(Block::Grid));
+    if !blocks.is_empty() {
+        let text = "Exploratory: looked at after the verdicts, with 95 % intervals that no number of tables widens. There are no \
+                    verdicts on them.";
+        blocks.insert(0, Block::Text(text.to_owned()));
+    }
+    Section { title: "Parts of the suite, and all agents together", blocks }
+}
+
+fn left_out(report: &Report) -> Section {
+    let blocks = grids::excluded(&report.excluded).map(Block::Grid).into_iter().collect();
+    Section { title: "Left out", blocks }
+}
+
+fn reading(report: &Report) -> Section {
+    let margin = 100.0 * report.margin;
+    let lines = [
+        "A task's pass rate is the share of its valid trials that passed; a rate or a lift is the mean over tasks, each weighing \
+         the same. A lift is a condition's pass rate less the baseline's on the same tasks, in points of a hundred."
+            .to_owned(),
+        format!(
+            "The verdict reads one interval, wide enough for all comparisons of the run together (Bonferroni). `helps` and \
+             `harms`: it excludes 0. `no-effect`: the lift surely lies within ±{margin:.0} points. `underpowered`: neither is \
+             shown."
+        ),
+        "Trials lost to infrastructure are no results. Where they could have changed the verdict, there is none.".to_owned(),
+        "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
+         tool call named it (touched), at least half of its body reached the model (opened), a file of it was run (executed)."
+            .to_owned(),
+        "p-values (sign-flip, Wilcoxon), the noise floor (the same comparison between two halves of the baseline) and the \
+         normalised gain are context and decide nothing."
+            .to_owned(),
+    ];
+    Section { title: "How to read this", blocks: vec![Block::List(lines.to_vec())] }
+}

@@ -1,0 +1,103 @@
+//! What figures mean, in sentences that every renderer shares. Names in them are cleaned and not escaped.
+
+use assay_analysis::{Arm, Comparison};
+
+use crate::text::{clean, percent, points};
+
+const LOST: &str = "Too many trials were lost, or too unevenly: run it again, the lost ones are tried anew.";
+
+/// What a comparison means, in one or two sentences.
+pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
+    let tasks = comparison.tasks;
+    let Some((lift, family)) = comparison.lift.zip(comparison.family) else {
+        let few = match tasks {
+            1 => "1 task with results in both arms is".to_owned(),
+            _ => format!("{tasks} tasks with results in both arms are"),
+        };
+        let lost = if comparison.reason == Some("losses") { format!(" {LOST}") } else { String::new() };
+        return format!("{few} too few for an interval; 5 are the least.{lost}");
+    };
+    let between = format!(
+        "{} points ({} to {} at {:.1} % confidence), {tasks} tasks.",
+        points(lift),
+        points(family.low),
+        points(family.high),
+        100.0 * family.level
+    );
+    let margin = 100.0 * margin;
+    match (comparison.verdict, comparison.reason) {
+        ("no-effect", _) => {
+            let direction = comparison
+                .direction
+                .map_or(String::new(), |direction| format!(" What there is, is {direction}."));
+            format!("{between} That is within ±{margin:.0} points.{direction}")
+        }
+        ("underpowered", Some("losses")) => {
+            format!("{between} {LOST}")
+        }
+        ("underpowered", Some("design")) => {
+            format!("{between} These tasks and repetitions could not have told.{}", needed(comparison))
+        }
+        ("underpowered", _) => format!(
+            "{between} Neither an effect nor its absence (±{margin:.0} points) is shown.{}",
+            needed(comparison)
+        ),
+        _ => between,
+    }
+}
+
+fn needed(comparison: &Comparison) -> String {
+    comparison
+        .tasks_needed
+        .map_or(String::new(), |tasks| format!(" About {tasks} tasks of this kind would be needed."))
+}
+
+/// What has to be known of the trials that are no plain results.
+pub(crate) fn lost(arms: &[&Arm]) -> Vec<String> {
+    let share = |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), percent);
+    let mut lines = Vec::new();
+    for arm in arms.iter().filter(|arm| arm.infrastructure > 0) {
+        let causes: Vec<String> = arm
+            .infrastructure_causes
+            .iter()
+            .map(|(cause, n)| format!("{} {n}", clean(&cause.replace('_', " "))))
+            .collect();
+        lines.push(format!(
+            "{}: {} of {} trials lost to infrastructure ({}); pass rate {} if all had failed, {} if all had passed",
+            clean(&arm.condition),
+            arm.infrastructure,
+            arm.planned,
+            causes.join(", "),
+            share(arm.bounds.map(|[low, _]| low)),
+            share(arm.bounds.map(|[_, high]| high))
+        ));
+    }
+    for arm in arms.iter().filter(|arm| arm.tampered + arm.timed_out > 0) {
+        lines.push(format!(
+            "{}: {} tampered, {} out of time; both count as not passed",
+            clean(&arm.condition),
+            arm.tampered,
+            arm.timed_out
+        ));
+    }
+    lines
+}
+
+/// Whose results these are.
+pub(crate) fn who(agent: &str, model: Option<&str>, sandbox: &str) -> String {
+    let model = model.map_or(String::new(), |model| format!(" with {}", clean(model)));
+    format!("{}{model} in {}", clean(agent), clean(sandbox))
+}
+
+/// Things with the same key together, in order.
+pub(crate) fn groups<T>(items: &[T], key: impl Fn(&T) -> String) -> Vec<(String, Vec<&T>)> {
+    let mut groups: Vec<(String, Vec<&T>)> = Vec::new();
+    for item in items {
+        let key = key(item);
+        match groups.iter_mut().find(|(known, _)| *known == key) {
+            Some((_, group)) => group.push(item),
+            None => groups.push((key, vec![item])),
+        }
+    }
+    groups
+}

@@ -1,0 +1,313 @@
+use std::collections::BTreeSet;
+
+use assay_analysis::{Arm, Comparison, Report, TaskRow};
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::sentences::{groups, sentence, who};
+use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds};
+use crate::{Renderer, Style, sentences};
+
+/// Sentences are broken here, so that eyes find the next line.
+const SENTENCE: usize = 100;
+
+/// No table is wider; cells are broken where one would be.
+const WIDTH: u16 = 160;
+
+/// Names are cut here in tables; whole they stand in the JSON.
+const NAME: usize = 40;
+
+/// Tables and sentences for a terminal.
+pub(crate) struct Terminal;
+
+impl Renderer for Terminal {
+    fn name(&self) -> &'static str {
+        "terminal"
+    }
+
+    fn render(&self, report: &Report, style: Style) -> String {
+        let mut page = Page { text: String::new(), style };
+        page.heading(report);
+        for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
+            let own: Vec<&Comparison> = report
+                .comparisons
+                .iter()
+                .filter(|other| self::who(&other.agent, other.model.as_deref(), &other.sandbox) == who)
+                .collect();
+            let rows: Vec<&TaskRow> = report
+                .tasks
+                .iter()
+                .filter(|row| self::who(&row.agent, row.model.as_deref(), &row.sandbox) == who)
+                .collect();
+            page.line("");
+            page.title(&who);
+            page.verdicts(&own, report);
+            page.line("");
+            page.table(&arm_table(&arms));
+            page.lost(&arms);
+            if !own.is_empty() {
+                page.line("");
+                page.table(&comparison_table(&own));
+            }
+            if !rows.is_empty() {
+                page.line("");
+                page.title(
+                    "Task by task: passed of valid trials, and points against the baseline (exploratory)",
+                );
+                page.table(&task_table(&rows));
+            }
+        }
+        if report.arms.is_empty() {
+            page.line("\nNo task of this run could be run and graded here: there are no results.");
+        }
+        page.excluded(report);
+        page.text
+    }
+}
+
+struct Page {
+    text: String,
+    style: Style,
+}
+
+impl Page {
+    fn line(&mut self, line: &str) {
+        self.text.push_str(line.trim_end());
+        self.text.push('\n');
+    }
+
+    /// A line that begins a part of the page.
+    fn title(&mut self, title: &str) {
+        let title = self.painted(title, "1");
+        self.line(&title);
+    }
+
+    fn painted(&self, text: &str, code: &str) -> String {
+        if self.style.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
+    }
+
+    /// Sentences, the first line after `mark` and the others below its beginning. `mark` is as wide as `indent`.
+    fn sentences(&mut self, mark: &str, indent: usize, text: &str) {
+        for (number, line) in wrapped(text, SENTENCE - indent).iter().enumerate() {
+            let begin = if number == 0 { mark.to_owned() } else { " ".repeat(indent) };
+            self.line(&format!("{begin}{line}"));
+        }
+    }
+
+    fn table(&mut self, table: &Table) {
+        for line in table.to_string().lines() {
+            self.line(line);
+        }
+    }
+
+    fn heading(&mut self, report: &Report) {
+        self.title(&format!("run {}", clean(&report.run)));
+        for note in &report.notes {
+            self.sentences("! ", 2, &clean(note));
+        }
+    }
+
+    fn verdicts(&mut self, comparisons: &[&Comparison], report: &Report) {
+        let width = comparisons.iter().map(|comparison| comparison.verdict.len()).max().unwrap_or(0);
+        for comparison in comparisons {
+            let verdict = comparison.verdict;
+            let code = match verdict {
+                "helps" => "1;32",
+                "harms" => "1;31",
+                "no-effect" => "1;36",
+                _ => "1;33",
+            };
+            let mark = format!(" {}{}  ", self.painted(verdict, code), " ".repeat(width - verdict.len()));
+            let condition = clean(&comparison.condition);
+            let baseline = clean(&comparison.baseline);
+            let sentence = sentence(comparison, report.margin);
+            self.sentences(&mark, width + 3, &format!("{condition} against {baseline}: {sentence}"));
+        }
+    }
+
+    fn lost(&mut self, arms: &[&Arm]) {
+        for line in sentences::lost(arms) {
+            self.sentences(" ", 1, &line);
+        }
+    }
+
+    fn excluded(&mut self, report: &Report) {
+        if report.excluded.is_empty() {
+            return;
+        }
+        self.line("");
+        self.title("Left out");
+        for excluded in &report.excluded {
+            let condition =
+                excluded.condition.as_deref().map_or(String::new(), |name| format!(", {}", clean(name)));
+            let text = format!("{}{condition}: {}", clean(&excluded.task), clean(&excluded.reason));
+            self.sentences(" ", 3, &text);
+        }
+    }
+}
+
+/// Words in lines of at most `width` characters; a word that is longer is broken.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    let mut room = width;
+    for word in text.split(' ').filter(|word| !word.is_empty()) {
+        let mut rest: Vec<char> = word.chars().collect();
+        if rest.len() + usize::from(room < width) > room && room < width {
+            lines.push(String::new());
+            room = width;
+        }
+        loop {
+            let line = lines.last_mut().expect("there is a line from the beginning");
+            if room < width {
+                line.push(' ');
+                room -= 1;
+            }
+            let left = rest.split_off(rest.len().min(room));
+            room -= rest.len();
+            line.extend(rest);
+            if left.is_empty() {
+                break;
+            }
+            rest = left;
+            lines.push(String::new());
+            room = width;
+        }
+    }
+    lines
+}
+
+/// A name as long as a table has room for.
+fn short(name: &str) -> String {
+    let name = clean(name);
+    if name.chars().count() <= NAME {
+        return name;
+    }
+    name.chars().take(NAME - 1).chain(['…']).collect()
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table
+}
+
+/// Numbers stand to the right.
+fn align(table: &mut Table, numbers_from: usize) {
+    for column in table.column_iter_mut().skip(numbers_from) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+}
+
+fn arm_table(arms: &[&Arm]) -> Table {
+    let mut table = table(&[
+        "condition",
+        "passed",
+        "95 % interval",
+        "tasks",
+        "trials",
+        "lost",
+        "tokens",
+        "cost",
+        "time",
+        "offered",
+        "advert.",
+        "touched",
+        "opened",
+        "executed",
+    ]);
+    for arm in arms {
+        let exposure = &arm.exposure;
+        let offers = exposure.offered > 0.0;
+        let share = |share: f64| if offers { percent(share) } else { "–".to_owned() };
+        table.add_row(vec![
+            short(&arm.condition),
+            arm.pass_rate.map_or_else(|| "–".to_owned(), percent),
+            percents(arm.ci95),
+            arm.tasks.to_string(),
+            arm.trials.to_string(),
+            arm.infrastructure.to_string(),
+            arm.tokens.map_or_else(|| "?".to_owned(), count),
+            arm.cost_usd.map_or_else(|| "?".to_owned(), |usd| format!("${usd:.4}")),
+            arm.seconds.map_or_else(|| "–".to_owned(), seconds),
+            share(exposure.offered),
+            share(exposure.advertised),
+            share(exposure.touched),
+            share(exposure.opened),
+            share(exposure.executed),
+        ]);
+    }
+    align(&mut table, 1);
+    table
+}
+
+fn comparison_table(comparisons: &[&Comparison]) -> Table {
+    let baseline = comparisons.first().map_or("", |comparison| comparison.baseline.as_str());
+    let mut table = table(&[
+        &format!("against {}", short(baseline)),
+        "lift",
+        "95 % interval",
+        "norm. gain",
+        "p",
+        "p (Holm)",
+        "Wilcoxon",
+        "noise floor",
+        "detectable",
+        "better/equal/worse",
+    ]);
+    for comparison in comparisons {
+        let plus_minus =
+            |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), |f| format!("±{:.0}", 100.0 * f));
+        let [better, equal, worse] = comparison.better_equal_worse;
+        table.add_row(vec![
+            short(&comparison.condition),
+            comparison.lift.map_or_else(|| "–".to_owned(), points),
+            points_between(comparison.ci95),
+            comparison
+                .normalized_gain
+                .map_or_else(|| "–".to_owned(), |gain| format!("{gain:+.2}").replace('-', "−")),
+            p_value(comparison.p),
+            p_value(comparison.p_adjusted),
+            p_value(comparison.p_wilcoxon),
+            plus_minus(comparison.noise_floor),
+            plus_minus(comparison.smallest_detectable),
+            format!("{better}/{equal}/{worse}"),
+        ]);
+    }
+    align(&mut table, 1);
+    table
+}
+
+fn task_table(rows: &[&TaskRow]) -> Table {
+    let mut seen = BTreeSet::new();
+    let arms = rows.iter().flat_map(|row| &row.arms).map(|arm| arm.condition.as_str());
+    let conditions: Vec<&str> = arms.filter(|condition| seen.insert(*condition)).collect();
+    let is_lossy = rows.iter().flat_map(|row| &row.arms).any(|arm| arm.infrastructure > 0);
+    let compared = |condition: &str| {
+        rows.iter().flat_map(|row| &row.arms).any(|arm| arm.condition == condition && arm.lift.is_some())
+    };
+    let mut header = vec!["task".to_owned()];
+    header.extend(conditions.iter().map(|name| short(name)));
+    if is_lossy {
+        header.push("lost".to_owned());
+    }
+    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    for row in rows {
+        let mut cells = vec![short(&row.task)];
+        for condition in &conditions {
+            let arm = row.arms.iter().find(|arm| arm.condition == *condition);
+            let passed = arm.map_or_else(|| "–".to_owned(), |arm| format!("{}/{}", arm.passed, arm.trials));
+            let lift = arm.and_then(|arm| arm.lift).map_or_else(String::new, points);
+            cells.push(if compared(condition) { format!("{passed} {lift:>5}") } else { passed });
+        }
+        if is_lossy {
+            let lost: usize = row.arms.iter().map(|arm| arm.infrastructure).sum();
+            cells.push(if lost > 0 { lost.to_string() } else { String::new() });
+        }
+        table.add_row(cells);
+    }
+    align(&mut table, 1);
+    table
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,371 @@
+use assay_analysis::{ExposureShares, FamilyInterval, Gathered, TaskArm, TaskRow};
+use assay_trial::{Exclusion, RunFolder};
+use serde_json::json;
+
+use super::*;
+
+/// The findings of a run that has not begun, with one cell an arm: a base to build others on.
+fn nothing() -> Report {
+    let cell = |condition: &str| json!({ "task": "t", "agent": 0, "sandbox": "bubblewrap", "condition": condition, "repetition": 1, "trial": "0".repeat(64) });
+    let run: RunFolder = serde_json::from_value(json!({
+        "schema": "assay.plan/1", "run": "quickstart", "plan": "", "margin": 0.1, "seed": 1, "repetitions": 5,
+        "conditions": ["none", "curated"], "disclosure": "offered",
+        "agents": [{ "label": { "name": "loop", "version": "1", "model": "openai:one" }, "measures_a_model": true }],
+        "tasks": [{ "name": "t", "digest": "" }], "cells": [cell("none"), cell("curated")],
+        "excluded": [], "equal_conditions": [],
+    }))
+    .unwrap();
+    let found = assay_analysis::find(&run, &Gathered::lay(&run, &[], |_| Ok(None)).unwrap());
+    Report { notes: Vec::new(), ..found }
+}
+
+fn arm(condition: &str, pass_rate: f64) -> Arm {
+    Arm {
+        condition: condition.to_owned(),
+        tasks: 12,
+        trials: 60,
+        planned: 60,
+        pass_rate: Some(pass_rate),
+        ci95: Some([pass_rate - 0.1, pass_rate + 0.1]),
+        bounds: Some([pass_rate, pass_rate]),
+        tokens: Some(12_345.6),
+        cost_usd: Some(0.0123),
+        seconds: Some(75.0),
+        unfinished: 0,
+        ..nothing().arms.remove(0)
+    }
+}
+
+fn offered(condition: &str, pass_rate: f64, opened: f64) -> Arm {
+    let exposure = ExposureShares { offered: 1.0, advertised: 1.0, touched: 0.95, opened, executed: 0.0 };
+    Arm { exposure, ..arm(condition, pass_rate) }
+}
+
+fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static str>) -> Comparison {
+    Comparison {
+        condition: condition.to_owned(),
+        tasks: 12,
+        lift: Some(0.483),
+        ci95: Some([0.12, 0.8]),
+        family: Some(FamilyInterval { level: 0.975, low: 0.051, high: 0.85 }),
+        normalized_gain: Some(0.78),
+        p: Some(0.0127),
+        p_adjusted: Some(0.0254),
+        p_wilcoxon: Some(0.000_2),
+        noise_floor: Some(0.15),
+        smallest_detectable: Some(0.49),
+        verdict,
+        reason,
+        direction: None,
+        tasks_needed: None,
+        better_equal_worse: [10, 1, 1],
+        ..nothing().comparisons.remove(0)
+    }
+}
+
+fn row(task: &str, arms: &[(&str, usize, Option<f64>)]) -> TaskRow {
+    let arm = |(condition, passed, lift): &(&str, usize, Option<f64>)| TaskArm {
+        condition: (*condition).to_owned(),
+        trials: 5,
+        passed: *passed,
+        pass_rate: Some(*passed as f64 / 5.0),
+        lift: *lift,
+        infrastructure: 0,
+    };
+    TaskRow { task: task.to_owned(), arms: arms.iter().map(arm).collect(), ..nothing().tasks.remove(0) }
+}
+
+/// A report with everything in it: two agents, losses, tampering, exclusions, unknown costs.
+pub(crate) fn whole() -> Report {
+    let other = "gemini:two";
+    let lost = Arm {
+        model: Some(other.to_owned()),
+        trials: 51,
+        infrastructure: 9,
+        infrastructure_causes: [("model_provider".to_owned(), 7), ("verifier".to_owned(), 2)].into(),
+        bounds: Some([0.4, 0.55]),
+        tampered: 1,
+        timed_out: 3,
+        cost_usd: None,
+        ..offered("curated", 0.47, 0.6)
+    };
+    let mut broken = row("log-audit", &[("none", 1, None), ("curated", 2, Some(0.2))]);
+    broken.model = Some(other.to_owned());
+    broken.arms[1].infrastructure = 4;
+    let mut alone = row("migrate-money", &[("none", 2, None)]);
+    alone.model = Some(other.to_owned());
+    let none = Arm { model: Some(other.to_owned()), tokens: None, ..arm("none", 0.4) };
+    Report {
+        arms: vec![
+            arm("none", 0.383),
+            offered("curated", 0.867, 0.95),
+            offered("placebo", 0.333, 0.93),
+            none,
+            lost,
+        ],
+        comparisons: vec![
+            Comparison { tasks_needed: None, ..comparison("curated", "helps", None) },
+            Comparison {
+                lift: Some(-0.05),
+                ci95: Some([-0.18, 0.07]),
+                family: Some(FamilyInterval { level: 0.983, low: -0.2, high: 0.09 }),
+                normalized_gain: None,
+                tasks_needed: Some(35),
+                better_equal_worse: [2, 6, 4],
+                ..comparison("placebo", "underpowered", Some("noise"))
+            },
+            Comparison { model: Some(other.to_owned()), ..comparison("curated", "underpowered", Some("losses")) },
+        ],
+        tasks: vec![
+            row("config-drift", &[("none", 2, None), ("curated", 5, Some(0.6)), ("placebo", 1, Some(-0.2))]),
+            row("log-audit", &[("none", 0, None), ("curated", 5, Some(1.0)), ("placebo", 0, Some(0.0))]),
+            broken,
+            alone,
+        ],
+        excluded: vec![
+            Exclusion { task: "gpu-train".into(), condition: None, reason: "it needs a GPU".into() },
+            Exclusion {
+                task: "odd".into(),
+                condition: Some("curated".into()),
+                reason: "no curated skill: pair it in the experiment, `[tasks.\"odd\"] curated = [\"…\"]`, or name it in the task".into(),
+            },
+        ],
+        notes: vec![
+            "This run holds all trials of `quickstart` and more. If its report was looked at before, the verdict is too sure of itself.".into(),
+        ],
+        ..nothing()
+    }
+}
+
+fn plain(report: &Report) -> String {
+    Terminal.render(report, Style::default())
+}
+
+#[test]
+fn a_whole_report() {
+    insta::assert_snapshot!(plain(&whole()), @r#"
+    run quickstart
+    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
+      verdict is too sure of itself.
+
+    loop with openai:one in bubblewrap
+     helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
+     underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
+                   an effect nor its absence (±10 points) is shown. About 35 tasks of this kind would be
+                   needed.
+
+     condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
+     none         38 %     28 to 48 %     12      60     0  12 346  $0.0123  75 s        –        –        –       –         –
+     curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
+     placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
+
+     against none  lift  95 % interval  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+     placebo         −5      −18 to +7           –  .013      .025    < .001          ±15         ±49               2/6/4
+
+    Task by task: passed of valid trials, and points against the baseline (exploratory)
+     task          none    curated    placebo
+     config-drift   2/5  5/5   +60  1/5   −20
+     log-audit      0/5  5/5  +100  0/5    +0
+
+    loop with gemini:two in bubblewrap
+     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Too many
+                   trials were lost, or too unevenly: run it again, the lost ones are tried anew.
+
+     condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
+     none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s        –        –        –       –         –
+     curated      47 %     37 to 57 %     12      51     9  12 346        ?  75 s    100 %    100 %     95 %    60 %       0 %
+     curated: 9 of 60 trials lost to infrastructure (model provider 7, verifier 2); pass rate 40 % if
+     all had failed, 55 % if all had passed
+     curated: 1 tampered, 3 out of time; both count as not passed
+
+     against none  lift  95 % interval  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+
+    Task by task: passed of valid trials, and points against the baseline (exploratory)
+     task           none    curated  lost
+     log-audit       1/5  2/5   +20     4
+     migrate-money   2/5    –
+
+    Left out
+     gpu-train: it needs a GPU
+     odd, curated: no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or
+       name it in the task
+    "#);
+}
+
+#[test]
+fn a_run_without_results() {
+    let empty = Report { arms: Vec::new(), comparisons: Vec::new(), tasks: Vec::new(), ..nothing() };
+    insta::assert_snapshot!(plain(&empty), @r"
+    run quickstart
+
+    No task of this run could be run and graded here: there are no results.
+    ");
+    insta::assert_snapshot!(plain(&nothing()), @r"
+    run quickstart
+
+    loop with openai:one in bubblewrap
+     underpowered  curated against none: 0 tasks with results in both arms are too few for an interval;
+                   5 are the least.
+
+     condition  passed  95 % interval  tasks  trials  lost  tokens  cost  time  offered  advert.  touched  opened  executed
+     none            –              –      0       0     0       ?     ?     –        –        –        –       –         –
+     curated         –              –      0       0     0       ?     ?     –        –        –        –       –         –
+
+     against none  lift  95 % interval  norm. gain  p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated          –              –           –  –         –         –            –           –               0/0/0
+
+    Task by task: passed of valid trials, and points against the baseline (exploratory)
+     task  none  curated
+     t      0/0      0/0
+    ");
+}
+
+/// The verdict's lines alone.
+fn verdict(comparison: Comparison) -> String {
+    let report = Report { comparisons: vec![comparison], ..nothing() };
+    let text = plain(&report);
+    let lines = text.lines().skip(3).take_while(|line| !line.is_empty());
+    lines.map(|line| format!("{}\n", line.trim_start())).collect()
+}
+
+#[test]
+fn each_verdict_in_words() {
+    let needs = |comparison| Comparison { tasks_needed: Some(84), ..comparison };
+    let mut all = String::new();
+    for comparison in [
+        comparison("curated", "helps", None),
+        comparison("curated", "harms", None),
+        comparison("curated", "no-effect", None),
+        Comparison { direction: Some("negative"), ..comparison("curated", "no-effect", None) },
+        needs(comparison("curated", "underpowered", Some("noise"))),
+        needs(comparison("curated", "underpowered", Some("design"))),
+        comparison("curated", "underpowered", Some("losses")),
+        Comparison { family: None, tasks: 4, ..comparison("curated", "underpowered", Some("design")) },
+        Comparison {
+            lift: None,
+            family: None,
+            tasks: 0,
+            ..comparison("curated", "underpowered", Some("losses"))
+        },
+        Comparison { family: None, tasks: 1, ..comparison("curated", "underpowered", Some("design")) },
+    ] {
+        all.push_str(&verdict(comparison));
+    }
+    insta::assert_snapshot!(all, @r"
+    helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
+    harms  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
+    no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
+    within ±10 points.
+    no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
+    within ±10 points. What there is, is negative.
+    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
+    an effect nor its absence (±10 points) is shown. About 84 tasks of this kind would be
+    needed.
+    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. These
+    tasks and repetitions could not have told. About 84 tasks of this kind would be
+    needed.
+    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Too many
+    trials were lost, or too unevenly: run it again, the lost ones are tried anew.
+    underpowered  curated against none: 4 tasks with results in both arms are too few for an interval;
+    5 are the least.
+    underpowered  curated against none: 0 tasks with results in both arms are too few for an interval;
+    5 are the least. Too many trials were lost, or too unevenly: run it again, the lost
+    ones are tried anew.
+    underpowered  curated against none: 1 task with results in both arms is too few for an interval; 5
+    are the least.
+    ");
+}
+
+#[test]
+fn colour_adds_nothing_but_colour() {
+    let colored = Terminal.render(&whole(), Style { color: true });
+    insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
+    ESC[1mrun quickstartESC[0m
+    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
+      verdict is too sure of itself.
+
+    ESC[1mloop with openai:one in bubblewrapESC[0m
+     ESC[1;32mhelpsESC[0m         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
+     ESC[1;33munderpoweredESC[0m  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
+                   an effect nor its absence (±10 points) is shown. About 35 tasks of this kind would be
+    ");
+    // Without the sequences it is the same text.
+    let mut bare = String::new();
+    let mut parts = colored.split("\u{1b}[");
+    bare.push_str(parts.next().unwrap());
+    for part in parts {
+        bare.push_str(part.split_once('m').unwrap().1);
+    }
+    assert_eq!(bare, plain(&whole()));
+}
+
+#[test]
+fn hostile_names_stay_in_their_line_and_in_their_column() {
+    let evil = "\u{1b}[2J\u{202e}gpj.exe\n\u{7}\u{200b}x";
+    let mut report = whole();
+    report.run = evil.into();
+    report.notes.push(evil.into());
+    report.excluded[0].task = evil.into();
+    report.excluded[0].reason = evil.into();
+    report.tasks[0].task = evil.into();
+    for arm in &mut report.arms {
+        arm.model = Some(evil.into());
+        arm.infrastructure_causes = [(evil.to_owned(), 1)].into();
+    }
+    let text = plain(&report);
+    assert_eq!(text.lines().count(), text.split('\n').count() - 1);
+    let hostile = |c: char| c != '\n' && (c.is_control() || evil.contains(c) && !c.is_ascii());
+    let odd: Vec<char> = text.chars().filter(|&c| hostile(c)).collect();
+    assert!(odd.is_empty(), "{odd:?} in\n{text}");
+}
+
+#[test]
+fn nothing_is_wider_than_a_wide_terminal() {
+    let long = "a-name-that-goes-on-and-on-".repeat(20);
+    let conditions = [
+        "none",
+        "curated",
+        "placebo",
+        "negative",
+        "full",
+        "plus-related",
+        "plus-unrelated",
+        "self-generated",
+    ];
+    let figure = Arm {
+        tokens: Some(123_456_789.0),
+        cost_usd: Some(12_345.678_9),
+        seconds: Some(3_599.0),
+        planned: 99_999,
+        ..offered("", 1.0, 1.0)
+    };
+    let arms = conditions.iter().map(|name| Arm { condition: (*name).into(), ..figure.clone() }).collect();
+    let cells: Vec<_> = conditions.iter().map(|name| (*name, 5, Some(-1.0))).collect();
+    let report = Report {
+        arms,
+        comparisons: conditions[1..].iter().map(|name| comparison(name, "underpowered", None)).collect(),
+        tasks: vec![row(&long, &cells), row("t", &cells)],
+        notes: vec![long.clone(), format!("{long} {long}")],
+        excluded: vec![Exclusion { task: long.clone(), condition: None, reason: long.repeat(5) }],
+        ..nothing()
+    };
+    let text = plain(&report);
+    for line in text.lines() {
+        let width = line.chars().count();
+        assert!(width <= 160 && line == line.trim_end(), "{width}: {line:?}");
+    }
+    assert!(text.contains("a-name-that-goes-on-and-on-a-name-that-…"), "{text}");
+}
+
+#[test]
+fn sentences_are_broken_between_words_where_they_can_be() {
+    let check = |text: &str, width: usize, expected: &[&str]| assert_eq!(wrapped(text, width), expected);
+    check("", 5, &[""]);
+    check("a bc def", 5, &["a bc", "def"]);
+    check("a bc  d", 6, &["a bc d"]);
+    check("abcdefghij k", 4, &["abcd", "efgh", "ij k"]);
+    check("x abcdefghij", 4, &["x", "abcd", "efgh", "ij"]);
+    check("äöü äöü", 3, &["äöü", "äöü"]);
+}

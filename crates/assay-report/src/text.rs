@@ -1,0 +1,110 @@
+//! Words and numbers for people.
+
+/// A name for a terminal: control characters, and those that are not seen but turn the direction of writing or end a line, are
+/// shown and not obeyed.
+pub fn clean(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            c if c.is_control() => '\u{fffd}',
+            '\u{61c}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}' => '\u{fffd}',
+            c => c,
+        })
+        .collect()
+}
+
+/// A share as a percentage.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+/// A difference of two shares, in points, with its sign.
+pub(crate) fn points(difference: f64) -> String {
+    let points = (100.0 * difference).round();
+    // No "-0".
+    let points = if points == 0.0 { 0.0 } else { points };
+    format!("{points:+.0}").replace('-', "−")
+}
+
+/// An interval of shares.
+pub(crate) fn percents(interval: Option<[f64; 2]>) -> String {
+    interval
+        .map_or_else(|| "–".to_owned(), |[low, high]| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high))
+}
+
+/// An interval of differences, in points.
+pub(crate) fn points_between(interval: Option<[f64; 2]>) -> String {
+    interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("{} to {}", points(low), points(high)))
+}
+
+/// A p-value.
+pub(crate) fn p_value(p: Option<f64>) -> String {
+    match p {
+        None => "–".to_owned(),
+        Some(p) if p < 0.001 => "< .001".to_owned(),
+        Some(p) => format!("{p:.3}").trim_start_matches('0').to_owned(),
+    }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(number: f64) -> String {
+    let digits = format!("{number:.0}");
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(' ');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number with the word for one or for several.
+pub(crate) fn counted(number: usize, one: &str, several: &str) -> String {
+    format!("{} {}", count(number as f64), if number == 1 { one } else { several })
+}
+
+/// Money.
+pub(crate) fn usd(usd: f64) -> String {
+    format!("${usd:.4}")
+}
+
+/// A length of time.
+pub fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 10.0 => format!("{s:.1} s"),
+        s if s < 120.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(points(0.354), "+35");
+        assert_eq!(points(-0.354), "−35");
+        assert_eq!(points(-0.001), "+0");
+        assert_eq!(p_value(Some(0.0312)), ".031");
+        assert_eq!(p_value(Some(1.0)), "1.000");
+        assert_eq!(p_value(Some(0.000_9)), "< .001");
+        assert_eq!(count(1_234_567.4), "1 234 567");
+        assert_eq!(count(12.0), "12");
+        assert_eq!(seconds(0.44), "0.4 s");
+        assert_eq!(seconds(600.0), "10 min");
+    }
+
+    #[test]
+    fn hostile_names_are_shown_and_not_obeyed() {
+        assert_eq!(clean("a\u{1b}[31mb\nc"), "a\u{fffd}[31mb\u{fffd}c");
+        assert_eq!(clean("safe\u{202e}txt"), "safe\u{fffd}txt");
+        assert_eq!(clean("one\u{2028}two\u{61c}"), "one\u{fffd}two\u{fffd}");
+        assert_eq!(clean("Übung – 技能"), "Übung – 技能");
+    }
+}

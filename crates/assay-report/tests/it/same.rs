@@ -1,0 +1,48 @@
+//! What every form of a report says alike.
+
+use assay_report::{Style, find, verdict_line};
+
+use crate::runs::{poor, small, whole};
+
+/// The words of a page without their markup, with one space between them.
+fn words(text: &str) -> String {
+    let mut plain = String::new();
+    let mut inside = false;
+    for c in text.chars() {
+        match c {
+            '<' => inside = true,
+            '>' if inside => inside = false,
+            c if !inside => plain.push(c),
+            _ => {}
+        }
+    }
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn verdicts_have_the_same_sentences_everywhere() {
+    let mut runs = poor();
+    runs.extend([("small", small()), ("whole", whole())]);
+    let mut checked = 0;
+    for (name, run) in runs {
+        let report = run.report();
+        for form in ["terminal", "markdown", "html"] {
+            let text = words(&find(form).unwrap().render(&report, Style::default()));
+            for comparison in &report.comparisons {
+                let line = verdict_line(comparison, report.margin);
+                let (_, sentence) = line.split_once(&format!("{}. ", comparison.verdict)).unwrap();
+                assert!(text.contains(sentence), "{name}, {form}: {sentence}\nnot in {text}");
+                checked += 1;
+            }
+        }
+    }
+    assert!(checked > 30, "{checked}");
+}
+
+#[test]
+fn forms_are_found_by_name() {
+    for name in ["terminal", "markdown", "html", "json"] {
+        assert_eq!(find(name).unwrap().name(), name);
+    }
+    assert!(find("pdf").is_none());
+}

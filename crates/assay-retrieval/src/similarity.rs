@@ -1,0 +1,43 @@
+//! How much two texts share.
+
+use std::collections::BTreeSet;
+
+use crate::words;
+
+/// Words in a row that are compared.
+const SHINGLE: usize = 3;
+
+/// The Jaccard similarity of two texts' sets of word 3-grams, in [0, 1] (Broder 1997, "On the resemblance and containment of
+/// documents"). Texts of fewer words are compared as one gram each. Two texts without words share nothing.
+pub fn shingle_similarity(one: &str, other: &str) -> f64 {
+    let (one, other) = (words(one), words(other));
+    let (one, other) = (shingles(&one), shingles(&other));
+    let shared = one.intersection(&other).count();
+    let all = one.len() + other.len() - shared;
+    if all == 0 { 0.0 } else { shared as f64 / all as f64 }
+}
+
+fn shingles(words: &[String]) -> BTreeSet<&[String]> {
+    if words.is_empty() { BTreeSet::new() } else { words.windows(SHINGLE.min(words.len())).collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similarity_is_the_share_of_common_three_grams() {
+        let check = |one: &str, other: &str, expected: f64| {
+            let (found, back) = (shingle_similarity(one, other), shingle_similarity(other, one));
+            assert!((found - expected).abs() < 1e-12, "{one} | {other}: {found}");
+            assert!((found - back).abs() < 1e-12);
+        };
+        check("", "", 0.0);
+        check("ab", "ab", 1.0);
+        check("ab cd ef", "ab cd ef", 1.0);
+        check("AB, cd; ef", "ab cd ef", 1.0);
+        // abc bcd | abc bce: one of three grams.
+        check("aa bb cc dd", "aa bb cc ee", 1.0 / 3.0);
+        check("aa bb cc", "dd ee ff", 0.0);
+    }
+}

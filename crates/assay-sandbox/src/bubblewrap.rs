@@ -1,0 +1,274 @@
+//! Kind `bubblewrap`: namespaces made by bubblewrap, with a first process of our own.
+//!
+//! Each session is one bubblewrap and one process namespace. Bubblewrap gets three descriptors and no more: its standard
+//! input is the first process's socket, its standard output tells us the number of that process, its standard error is
+//! read where it does not start. So nothing that another thread starts at the same time can inherit anything of ours.
+
+use std::env;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::arguments::{Surroundings, arguments, writable_proc};
+use crate::cgroup::{Controller, Groups, Hierarchies, with_our_own};
+use crate::drive::readable;
+use crate::keeper::{Keeper, Watch};
+use crate::own_files::{OwnFiles, prepare};
+use crate::runtime::Runtime;
+use crate::session::BubblewrapSession;
+use crate::spec::check;
+use crate::streams::pipe;
+use crate::wire::{Answer, Order, Received, receive, send};
+use crate::{Enforcement, Mechanism, Root, Sandbox, SandboxError, Session, Spec};
+
+/// How long a sandbox may take to start, on a machine under heavy load.
+const START: Duration = Duration::from_secs(30);
+/// Open files of a process inside.
+const NOFILE: u64 = 65_536;
+
+/// Sandboxes made by bubblewrap, version 0.8.0 or newer.
+///
+/// What runs inside sees the caller's user number, and no other; it has no capability and can make no namespace. For a
+/// caller who is root it is root to the kernel where files are concerned: what it leaves in a writable mount belongs to
+/// root, set-user-id bits included. Keep writable mounts beneath folders that others cannot enter, take things out of
+/// them with [`crate::copy_tree`], or do not be root.
+#[derive(Debug)]
+pub struct Bubblewrap {
+    init: PathBuf,
+    init_args: Vec<String>,
+    hierarchies: OnceLock<Hierarchies>,
+    without_cgroups: bool,
+    host_runtime: OnceLock<Runtime>,
+    foreign_runtime: OnceLock<Runtime>,
+    writable_proc: OnceLock<Vec<PathBuf>>,
+}
+
+impl Bubblewrap {
+    /// `init init_args…` is a command line that calls [`crate::init_main`]: the running program itself, mostly. It has to
+    /// be a file that stays as it is while sessions are started.
+    pub fn new(init: PathBuf, init_args: Vec<String>) -> Self {
+        Self {
+            init,
+            init_args,
+            hierarchies: OnceLock::new(),
+            without_cgroups: false,
+            host_runtime: OnceLock::new(),
+            foreign_runtime: OnceLock::new(),
+            writable_proc: OnceLock::new(),
+        }
+    }
+
+    /// Uses no control groups even where it could: limits are then held by polling and by resource limits.
+    #[must_use]
+    pub fn without_cgroups(mut self) -> Self {
+        self.without_cgroups = true;
+        self
+    }
+
+    fn hierarchies(&self) -> &Hierarchies {
+        self.hierarchies
+            .get_or_init(|| if self.without_cgroups { Hierarchies::default() } else { Hierarchies::find() })
+    }
+
+    fn runtime(&self, root: &Root) -> Result<&Runtime, SandboxError> {
+        let (cell, foreign) = match root {
+            Root::Host => (&self.host_runtime, false),
+            Root::Dir(_) => (&self.foreign_runtime, true),
+        };
+        if let Some(runtime) = cell.get() {
+            return Ok(runtime);
+        }
+        let found = Runtime::find(&self.init, &self.init_args, foreign)?;
+        Ok(cell.get_or_init(|| found))
+    }
+
+    fn line(&self, spec: &Spec, own_files: &OwnFiles) -> Result<Vec<std::ffi::OsString>, SandboxError> {
+        let around = Surroundings {
+            own_files,
+            runtime: self.runtime(&spec.root)?,
+            read_only_proc: self.writable_proc.get_or_init(writable_proc),
+            memory_is_counted: spec.limits.memory_bytes.is_some()
+                && self.hierarchies().has(Controller::Memory),
+        };
+        arguments(spec, &around)
+    }
+}
+
+impl Sandbox for Bubblewrap {
+    fn kind(&self) -> &'static str {
+        "bubblewrap"
+    }
+
+    fn start(&self, spec: &Spec) -> Result<Box<dyn Session>, SandboxError> {
+        check(spec)?;
+        let program = find_program().ok_or_else(not_found)?;
+        let line = self.line(spec, &prepare()?)?;
+
+        let system = |source| SandboxError::Io { action: "open", path: PathBuf::from("a socket"), source };
+        let (control, theirs) =
+            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(|error| system(error.into()))?;
+        // A file and not a pipe: bubblewrap must not end over our not reading it, before it has let its child go on.
+        let info = memfd_create("info", MemfdFlags::CLOEXEC)
+            .map(File::from)
+            .map_err(|error| system(error.into()))?;
+        let info_end = info.try_clone().map_err(system)?;
+        let (complaint, complaint_end) = pipe().map_err(system)?;
+        let mut command = Command::new(&program);
+        command.args(line).env_clear().current_dir("/");
+        command.stdin(Stdio::from(theirs)).stdout(info_end).stderr(complaint_end);
+        let keeper = Keeper::start(&spec.label, command, control)
+            .map_err(|error| SandboxError::Start(format!("{}: {error}", program.display())))?;
+
+        let mut groups = self.hierarchies().make(&spec.label, &spec.limits);
+        let pid = wait_until_ready(&keeper, &info, complaint)?;
+        // It is alive and ours: only its own parent could have taken the number from it.
+        let fail =
+            |error: rustix::io::Errno| SandboxError::Start(format!("its first process is gone: {error}"));
+        let handle = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH).map_err(fail)?;
+        let handle = pidfd_open(handle, PidfdFlags::empty()).map_err(fail)?;
+        // Before anything else runs in it: all that will descends from it.
+        groups.enter(pid);
+        let enforcement = enforce(spec, &keeper, &groups, pid)?;
+        Ok(Box::new(BubblewrapSession::new(spec, keeper, groups, enforcement, pid, handle)))
+    }
+}
+
+/// Sends the resource limits, starts the watch, and says what holds what.
+fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<Enforcement, SandboxError> {
+    let limits = &spec.limits;
+    let hold = |asked: bool, controller, otherwise| match (asked, groups.holder(controller)) {
+        (false, _) => Mechanism::Nothing,
+        (true, Some(mechanism)) => mechanism,
+        (true, None) => otherwise,
+    };
+    // The kernel does not hold root to a number of processes, not even this one (setrlimit(2), RLIMIT_NPROC).
+    let otherwise =
+        if rustix::process::geteuid().is_root() { Mechanism::Watchdog } else { Mechanism::Rlimit };
+    let enforcement = Enforcement {
+        cpus: hold(limits.cpus.is_some(), Controller::Cpu, Mechanism::Nothing),
+        memory: hold(limits.memory_bytes.is_some(), Controller::Memory, Mechanism::Watchdog),
+        pids: hold(limits.pids.is_some(), Controller::Pids, otherwise),
+        storage: if limits.storage_bytes.is_some() { Mechanism::Watchdog } else { Mechanism::Nothing },
+    };
+    let setup = Order::Setup {
+        nofile: NOFILE,
+        fsize: limits.storage_bytes,
+        nproc: limits.pids.filter(|_| enforcement.pids == Mechanism::Rlimit).map(with_our_own),
+    };
+    send(keeper.control().as_fd(), &setup, &[], SendFlags::DONTWAIT)
+        .map_err(|error| SandboxError::Start(format!("its first process takes no orders: {error}")))?;
+    keeper.watch(Watch {
+        init,
+        memory: limits.memory_bytes.filter(|_| enforcement.memory == Mechanism::Watchdog),
+        pids: limits.pids.filter(|_| enforcement.pids == Mechanism::Watchdog),
+        storage: limits.storage_bytes.map(|most| (most, writable_folders(spec))),
+    });
+    Ok(enforcement)
+}
+
+/// The sources of the writable mounts, none of them beneath another.
+fn writable_folders(spec: &Spec) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = spec
+        .mounts
+        .iter()
+        .filter(|mount| mount.writable)
+        .filter_map(|mount| mount.source.canonicalize().ok())
+        .collect();
+    folders.sort();
+    folders.dedup();
+    let all = folders.clone();
+    folders.retain(|folder| !all.iter().any(|other| folder != other && folder.starts_with(other)));
+    folders
+}
+
+/// Waits for the first process to take orders; gives its number on the host.
+fn wait_until_ready(keeper: &Keeper, info: &File, complaint: OwnedFd) -> Result<i32, SandboxError> {
+    let end = Instant::now() + START;
+    let control = keeper.control().as_fd();
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        let answer = if readable(control, left) { receive::<Answer>(control) } else { Ok(Received::End) };
+        match answer {
+            Ok(Received::Message(Answer::Ready, _)) => break,
+            Ok(Received::Nothing) => {}
+            _ => return Err(SandboxError::Start(reason(complaint, left.is_zero()))),
+        }
+    }
+    // Bubblewrap wrote it before it let the first process go on.
+    let mut text = vec![0; 4 << 10];
+    let length = info.read_at(&mut text, 0).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text[..length]);
+    child_pid(&text).ok_or_else(|| SandboxError::Start(format!("bubblewrap said {text:?} of its child")))
+}
+
+/// What bubblewrap, or the first process, wrote to its standard error.
+fn reason(complaint: OwnedFd, late: bool) -> String {
+    let mut text = Vec::new();
+    // The writer is gone or going; whatever it had to say is in the pipe.
+    readable(complaint.as_fd(), Duration::from_millis(200));
+    let _ = File::from(complaint).take(8 << 10).read_to_end(&mut text);
+    let text = String::from_utf8_lossy(&text);
+    match (text.trim(), late) {
+        ("", true) => format!("nothing happened for {} seconds", START.as_secs()),
+        ("", false) => "bubblewrap ended without a word".to_owned(),
+        (text, _) => text.to_owned(),
+    }
+}
+
+/// Reads `"child-pid": 17` from what `--info-fd` gives.
+fn child_pid(text: &str) -> Option<i32> {
+    #[derive(serde::Deserialize)]
+    struct Info {
+        #[serde(rename = "child-pid")]
+        child_pid: i32,
+    }
+    serde_json::from_str::<Info>(text).ok().map(|info| info.child_pid).filter(|&pid| pid > 0)
+}
+
+/// Bubblewrap in the `PATH`.
+pub(crate) fn find_program() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
+    let usable =
+        |program: &PathBuf| rustix::fs::access(program.as_path(), rustix::fs::Access::EXEC_OK).is_ok();
+    env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join("bwrap")).find(usable)
+}
+
+pub(crate) fn not_found() -> SandboxError {
+    SandboxError::Unavailable {
+        what: "bubblewrap",
+        reason: "no program `bwrap` in the PATH; install it, with `apt-get install bubblewrap` or the like"
+            .to_owned(),
+    }
+}
+
+/// The error of an operation on a path that is only a name for it.
+pub(crate) fn unnamed(action: &'static str, what: &str, source: io::Error) -> SandboxError {
+    SandboxError::Io { action, path: Path::new(what).to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_number_of_the_child() {
+        for (text, expected) in [
+            ("{\n    \"child-pid\": 17,\n    \"ipc-namespace\": 4026532180\n}\n", Some(17)),
+            ("{\"child-pid\": -1}", None),
+            ("{\"child-pid\"", None),
+            ("", None),
+        ] {
+            assert_eq!(child_pid(text), expected, "{text}");
+        }
+    }
+}

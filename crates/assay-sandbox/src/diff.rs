@@ -1,0 +1,189 @@
+//! Differences between two folders, as text.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use similar::TextDiff;
+
+use crate::{Change, ChangeKind, CollectError, read_beneath};
+
+/// The largest file that is compared line by line.
+const TEXT: u64 = 512 << 10;
+/// The most pairs of differing lines that are compared. The comparison takes time in proportion; beyond it, a file is
+/// shown as all old lines and then all new ones, so that the result never depends on the clock.
+const PAIRS: usize = 25_000_000;
+/// Lines shown around a change: what every tool shows.
+const CONTEXT: usize = 3;
+/// Where git and others look for a NUL byte to tell whether a file is text.
+const SNIFF: usize = 8000;
+
+/// A path as printable text of one line.
+///
+/// A path with control characters, quotes, backslashes or bytes that are not UTF-8 is put in quotes and escaped, as git
+/// does; others stay as they are. Characters that change the direction of writing count as control characters.
+pub fn escape_path(path: &Path) -> String {
+    let mut text = String::new();
+    let mut plain = true;
+    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
+        for c in chunk.valid().chars() {
+            let escaped = match c {
+                '"' => "\\\"".to_owned(),
+                '\\' => "\\\\".to_owned(),
+                '\n' => "\\n".to_owned(),
+                '\t' => "\\t".to_owned(),
+                '\r' => "\\r".to_owned(),
+                c if c.is_control() || steers(c) => octal(c.encode_utf8(&mut [0; 4]).as_bytes()),
+                c => {
+                    text.push(c);
+                    continue;
+                }
+            };
+            plain = false;
+            text.push_str(&escaped);
+        }
+        plain &= chunk.invalid().is_empty();
+        text.push_str(&octal(chunk.invalid()));
+    }
+    if plain { text } else { format!("\"{text}\"") }
+}
+
+/// Characters that are not seen but change how others are: separators, directions, joiners.
+fn steers(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+fn octal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("\\{byte:03o}")).collect()
+}
+
+/// A unified diff of the changed files of two folders, at most `cap_bytes` long.
+///
+/// Binary files, files above 512 KiB, links and other things are only named. Neither folder's links are followed. The
+/// content of files stands in it as it is: who shows it has to escape it. What does not fit is cut at a line, and a last
+/// line says how many changes are not shown.
+pub fn unified_diff(before: &Path, after: &Path, changes: &[Change], cap_bytes: usize) -> Vec<u8> {
+    let mut diff = Vec::new();
+    for (n, change) in changes.iter().enumerate() {
+        let block = one(before, after, change);
+        if diff.len() + block.len() <= cap_bytes {
+            diff.extend_from_slice(block.as_bytes());
+            continue;
+        }
+        let left = changes.len() - n - 1;
+        let last = format!("[cut at {cap_bytes} bytes; {left} more changes]\n");
+        let room = cap_bytes.saturating_sub(diff.len() + last.len());
+        let whole = block.as_bytes()[..room].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        diff.extend_from_slice(&block.as_bytes()[..whole]);
+        if diff.len() + last.len() <= cap_bytes {
+            diff.extend_from_slice(last.as_bytes());
+        }
+        break;
+    }
+    diff
+}
+
+/// One side of a change.
+enum Side {
+    Absent,
+    Text(String),
+    Binary,
+    Link(String),
+    Folder,
+    Other(String),
+}
+
+impl Side {
+    fn read(dir: &Path, path: &Path) -> Self {
+        let full = dir.join(path);
+        match read_beneath(dir, path, TEXT) {
+            Ok(None) => Self::Absent,
+            Ok(Some(bytes)) if bytes[..bytes.len().min(SNIFF)].contains(&0) => Self::Binary,
+            Ok(Some(bytes)) => String::from_utf8(bytes).map_or(Self::Binary, Self::Text),
+            Err(CollectError::TooLarge { .. }) => Self::Other(format!("larger than {TEXT} bytes")),
+            Err(CollectError::NotAFile { found: "a folder", .. }) => Self::Folder,
+            Err(CollectError::NotAFile { found, .. }) => match fs::read_link(&full) {
+                Ok(target) => Self::Link(escape_path(&target)),
+                Err(_) => Self::Other(found.to_owned()),
+            },
+            Err(_) => Self::Other("not readable".to_owned()),
+        }
+    }
+
+    fn mode(dir: &Path, path: &Path) -> Option<u32> {
+        fs::symlink_metadata(dir.join(path)).ok().map(|found| found.permissions().mode() & 0o7777)
+    }
+
+    fn says(&self) -> String {
+        match self {
+            Self::Absent => "nothing".to_owned(),
+            Self::Text(text) => format!("a text of {} bytes", text.len()),
+            Self::Binary => "binary".to_owned(),
+            Self::Link(target) => format!("a link to {target}"),
+            Self::Folder => "a folder".to_owned(),
+            Self::Other(what) => what.clone(),
+        }
+    }
+}
+
+fn one(before: &Path, after: &Path, change: &Change) -> String {
+    let name = escape_path(&change.path);
+    let kind = match change.kind {
+        ChangeKind::Added => "added",
+        ChangeKind::Removed => "removed",
+        ChangeKind::Modified => "modified",
+    };
+    let mut text = format!("{kind} {name}\n");
+    let old = if change.kind == ChangeKind::Added { Side::Absent } else { Side::read(before, &change.path) };
+    let new = if change.kind == ChangeKind::Removed { Side::Absent } else { Side::read(after, &change.path) };
+    if let (Some(was), Some(is)) = (Side::mode(before, &change.path), Side::mode(after, &change.path))
+        && was != is
+        && change.kind == ChangeKind::Modified
+    {
+        text.push_str(&format!("mode {was:04o} to {is:04o}\n"));
+    }
+    let (a, b) = match (&old, &new) {
+        (Side::Text(a), Side::Text(b)) => (a.as_str(), b.as_str()),
+        (Side::Absent, Side::Text(b)) => ("", b.as_str()),
+        (Side::Text(a), Side::Absent) => (a.as_str(), ""),
+        (Side::Folder, Side::Folder) => return text,
+        (old, new) => {
+            text.push_str(&format!("{} to {}\n", old.says(), new.says()));
+            return text;
+        }
+    };
+    if a == b {
+        return text;
+    }
+    let label = |side: &Side| if matches!(side, Side::Absent) { "/dev/null" } else { name.as_str() };
+    if pairs(a, b) > PAIRS {
+        text.push_str(&replaced(a, b, label(&old), label(&new)));
+    } else {
+        let diff = TextDiff::from_lines(a, b);
+        let mut unified = diff.unified_diff();
+        text.push_str(&unified.context_radius(CONTEXT).header(label(&old), label(&new)).to_string());
+    }
+    text
+}
+
+/// How many pairs of lines there are when what both begin and end with is set aside.
+fn pairs(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<&str>, Vec<&str>) = (a.lines().collect(), b.lines().collect());
+    let start = a.iter().zip(&b).take_while(|(a, b)| a == b).count();
+    let (a, b) = (&a[start..], &b[start..]);
+    let end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    (a.len() - end).saturating_mul(b.len() - end)
+}
+
+fn replaced(a: &str, b: &str, old: &str, new: &str) -> String {
+    let mut text = format!("--- {old}\n+++ {new}\n@@ -1,{} +1,{} @@\n", a.lines().count(), b.lines().count());
+    for (sign, side) in [('-', a), ('+', b)] {
+        for line in side.lines() {
+            text.push(sign);
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}

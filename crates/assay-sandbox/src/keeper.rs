@@ -1,0 +1,279 @@
+//! The thread that a sandbox hangs on.
+//!
+//! It starts bubblewrap, for bubblewrap dies with the *thread* that started it (`PR_SET_PDEATHSIG`, prctl(2)); so a
+//! session can be handed from thread to thread, and still everything dies with our process. It also watches the limits
+//! that the kernel does not hold: disk, and where there are no control groups, memory and processes.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::SendFlags;
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use crate::cgroup::with_our_own;
+use crate::drive::readable;
+use crate::walk::{Item, Next, Sequence, Visitor, walk};
+use crate::wire::{Order, send};
+use crate::{LimitKind, procs};
+
+/// How often memory and processes are looked at.
+const MEMORY_TICK: Duration = Duration::from_millis(200);
+/// How often the disk is; longer where looking takes long: it may take a tenth of the time.
+const STORAGE_TICK: Duration = Duration::from_millis(500);
+/// How long bubblewrap may take to end after its sandbox has.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// What to watch.
+#[derive(Debug, Default)]
+pub(crate) struct Watch {
+    /// The first process, as the host numbers it.
+    pub(crate) init: i32,
+    /// Most bytes of memory, of all processes together.
+    pub(crate) memory: Option<u64>,
+    /// Most processes and threads.
+    pub(crate) pids: Option<u32>,
+    /// Most bytes on disk, beneath which folders.
+    pub(crate) storage: Option<(u64, Vec<PathBuf>)>,
+}
+
+impl Watch {
+    fn is_idle(&self) -> bool {
+        self.memory.is_none() && self.pids.is_none() && self.storage.is_none()
+    }
+}
+
+/// What the thread and the session share.
+#[derive(Debug)]
+struct Shared {
+    control: OwnedFd,
+    over: AtomicBool,
+    /// 0: nothing; 1: memory; 2: disk.
+    breach: AtomicU8,
+    peak_memory: AtomicU64,
+}
+
+enum Task {
+    Watch(Watch),
+    Finish { kill: bool },
+}
+
+/// The session's hold on the thread. Dropping it kills bubblewrap.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    shared: Arc<Shared>,
+    tasks: Sender<Task>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Keeper {
+    /// Starts the thread and, from it, `command`. `control` is the host's end of the first process's socket.
+    pub(crate) fn start(label: &str, command: Command, control: OwnedFd) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            control,
+            over: AtomicBool::new(false),
+            breach: AtomicU8::new(0),
+            peak_memory: AtomicU64::new(0),
+        });
+        let (tasks, inbox) = channel();
+        let (started, start) = channel();
+        let theirs = Arc::clone(&shared);
+        let mut name = label.to_owned();
+        // The kernel keeps 15 bytes of a thread's name.
+        name.truncate(15);
+        let thread = std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || {
+            let mut command = command;
+            let child = command.spawn();
+            // It holds the other ends of our pipes.
+            drop(command);
+            match child {
+                Err(error) => drop(started.send(Err(error))),
+                Ok(child) => {
+                    drop(started.send(Ok(())));
+                    theirs.keep(child, &inbox);
+                }
+            }
+        })?;
+        start.recv().map_err(|_| io::Error::other("the keeper of the sandbox ended"))??;
+        Ok(Self { shared, tasks, thread: Some(thread) })
+    }
+
+    /// The host's end of the socket.
+    pub(crate) fn control(&self) -> &OwnedFd {
+        &self.shared.control
+    }
+
+    /// Watches from now on.
+    pub(crate) fn watch(&self, watch: Watch) {
+        if !watch.is_idle() {
+            // The thread ends only when told to.
+            let _ = self.tasks.send(Task::Watch(watch));
+        }
+    }
+
+    /// Which limit was found passed since this was last asked with `forget`.
+    pub(crate) fn breach(&self, forget: bool) -> Option<LimitKind> {
+        let found = if forget {
+            self.shared.breach.swap(0, Ordering::Relaxed)
+        } else {
+            self.shared.breach.load(Ordering::Relaxed)
+        };
+        match found {
+            1 => Some(LimitKind::Memory),
+            2 => Some(LimitKind::Storage),
+            _ => None,
+        }
+    }
+
+    /// Most memory seen in use, where memory is watched.
+    pub(crate) fn peak_memory(&self) -> Option<u64> {
+        Some(self.shared.peak_memory.load(Ordering::Relaxed)).filter(|&peak| peak > 0)
+    }
+
+    /// Waits until bubblewrap has ended; kills it at once where `kill`, and else if it does not.
+    pub(crate) fn finish(&mut self, kill: bool) {
+        self.shared.over.store(true, Ordering::Relaxed);
+        let _ = self.tasks.send(Task::Finish { kill });
+        if let Some(thread) = self.thread.take() {
+            // A panic there would have left bubblewrap to die with its thread.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.finish(true);
+    }
+}
+
+impl Shared {
+    fn keep(&self, child: Child, inbox: &Receiver<Task>) {
+        let mut watch = Watch::default();
+        let mut next_memory = Instant::now();
+        let mut next_storage = Instant::now();
+        let kill = loop {
+            let task = if watch.is_idle() {
+                inbox.recv().map_err(|_| RecvTimeoutError::Disconnected)
+            } else {
+                let mut wake = Instant::now() + STORAGE_TICK;
+                if watch.memory.is_some() || watch.pids.is_some() {
+                    wake = wake.min(next_memory);
+                }
+                if watch.storage.is_some() {
+                    wake = wake.min(next_storage);
+                }
+                inbox.recv_timeout(wake.saturating_duration_since(Instant::now()))
+            };
+            match task {
+                Ok(Task::Watch(new)) => {
+                    watch = new;
+                    (next_memory, next_storage) =
+                        (Instant::now() + MEMORY_TICK, Instant::now() + STORAGE_TICK);
+                }
+                Ok(Task::Finish { kill }) => break kill,
+                Err(RecvTimeoutError::Disconnected) => break true,
+                Err(RecvTimeoutError::Timeout) => {
+                    let now = Instant::now();
+                    if now >= next_memory && (watch.memory.is_some() || watch.pids.is_some()) {
+                        self.look_at_processes(&watch);
+                        next_memory = Instant::now() + MEMORY_TICK.max(now.elapsed() * 9);
+                    }
+                    if let Some((most, folders)) = watch.storage.as_ref().filter(|_| now >= next_storage) {
+                        if used(folders, *most, &self.over) > *most {
+                            self.pass(LimitKind::Storage);
+                        }
+                        next_storage = Instant::now() + STORAGE_TICK.max(now.elapsed() * 9);
+                    }
+                }
+            }
+        };
+        finish(child, kill);
+    }
+
+    fn look_at_processes(&self, watch: &Watch) {
+        let tree = procs::tree(watch.init);
+        let bytes = tree.pages.saturating_mul(rustix::param::page_size() as u64);
+        self.peak_memory.fetch_max(bytes, Ordering::Relaxed);
+        if watch.memory.is_some_and(|most| bytes > most) {
+            self.pass(LimitKind::Memory);
+        } else if watch.pids.is_some_and(|most| tree.threads > with_our_own(most)) {
+            self.kill_all();
+        }
+    }
+
+    fn pass(&self, limit: LimitKind) {
+        self.breach.store(if limit == LimitKind::Memory { 1 } else { 2 }, Ordering::Relaxed);
+        self.kill_all();
+    }
+
+    fn kill_all(&self) {
+        // Where the socket is full or closed the session sees it too, and kills the sandbox.
+        let _ = send(self.control.as_fd(), &Order::KillAll, &[], SendFlags::DONTWAIT);
+    }
+}
+
+fn finish(mut child: Child, kill: bool) {
+    let pid = Pid::from_raw(child.id().cast_signed());
+    let ended = !kill
+        && pid
+            .and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+            .is_some_and(|fd| readable(fd.as_fd(), LAST_WORDS));
+    if !ended {
+        // It may have ended by itself meanwhile.
+        let _ = child.kill();
+    }
+    let _ = child.wait();
+}
+
+/// Bytes that the files beneath these folders take up on disk; counts no further than `most`.
+pub(crate) fn used(folders: &[PathBuf], most: u64, over: &AtomicBool) -> u64 {
+    let mut sum = Sum { bytes: 0, most, seen: BTreeSet::new(), over };
+    for folder in folders {
+        match crate::walk::open(folder) {
+            // `failed` never fails.
+            Ok(fd) => drop(walk(fd, Sequence::Any, &mut sum)),
+            // A file that was mounted by itself.
+            Err(_) => sum.bytes += std::fs::symlink_metadata(folder).map_or(0, |file| blocks(&file)),
+        }
+    }
+    sum.bytes
+}
+
+fn blocks(file: &std::fs::Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(file) * 512
+}
+
+struct Sum<'a> {
+    bytes: u64,
+    most: u64,
+    /// Files with several names, which count once.
+    seen: BTreeSet<(u64, u64)>,
+    over: &'a AtomicBool,
+}
+
+impl Visitor for Sum<'_> {
+    type Error = std::convert::Infallible;
+
+    fn item(&mut self, item: &Item<'_>) -> Result<Next, Self::Error> {
+        let stat = item.stat;
+        let several = stat.st_nlink > 1 && item.kind() != rustix::fs::FileType::Directory;
+        if !several || self.seen.insert((stat.st_dev, stat.st_ino)) {
+            self.bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
+        }
+        let enough = self.bytes > self.most || self.over.load(Ordering::Relaxed);
+        Ok(if enough { Next::Stop } else { Next::Into })
+    }
+
+    fn failed(&mut self, _: &Path, _: Errno) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}

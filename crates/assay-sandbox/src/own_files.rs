@@ -1,0 +1,124 @@
+//! The few files of our own that stand in a sandbox instead of the host's.
+
+use std::fs::{self, DirBuilder};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
+
+use crate::SandboxError;
+
+/// The device files of every sandbox, with their numbers (Linux, `Documentation/admin-guide/devices.txt`).
+const DEVICES: [(&str, u32, u32); 6] =
+    [("null", 1, 3), ("zero", 1, 5), ("full", 1, 7), ("random", 1, 8), ("urandom", 1, 9), ("tty", 5, 0)];
+
+/// Where they lie on the host.
+#[derive(Debug, Clone)]
+pub(crate) struct OwnFiles {
+    /// Name in `/etc`, file on the host.
+    pub(crate) etc: Vec<(&'static str, PathBuf)>,
+    /// Name in `/dev`, device file on the host. Empty unless this process may make them and needs them: see
+    /// [`devices`].
+    pub(crate) dev: Vec<(&'static str, PathBuf)>,
+}
+
+/// Writes them, where they do not stand already, to a folder that only this user can enter.
+pub(crate) fn prepare() -> Result<OwnFiles, SandboxError> {
+    let uid = rustix::process::geteuid().as_raw();
+    let gid = rustix::process::getegid().as_raw();
+    let base = std::env::temp_dir();
+    let dir = folder(&base, uid).map_err(|source| SandboxError::Io {
+        action: "create a private folder in",
+        path: base,
+        source,
+    })?;
+    let (mut users, mut groups) = (String::new(), String::new());
+    if uid != 0 {
+        users = format!("user:x:{uid}:{gid}::/tmp:/bin/sh\n");
+    }
+    if gid != 0 {
+        groups = format!("user:x:{gid}:\n");
+    }
+    let files = [
+        ("passwd", format!("root:x:0:0:root:/root:/bin/sh\n{users}nobody:x:65534:65534::/:/bin/false\n")),
+        ("group", format!("root:x:0:\n{groups}nogroup:x:65534:\n")),
+        ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".to_owned()),
+    ];
+    let mut etc = Vec::new();
+    for (name, content) in files {
+        let path = dir.join(name);
+        write(&path, &content).map_err(|source| SandboxError::Io {
+            action: "write",
+            path: path.clone(),
+            source,
+        })?;
+        etc.push((name, path));
+    }
+    Ok(OwnFiles { etc, dev: if uid == 0 { any_devices(&dir) } else { Vec::new() } })
+}
+
+/// `assay-sandbox-<uid>`, if it is ours alone; where somebody else took that name, another one.
+fn folder(base: &Path, uid: u32) -> io::Result<PathBuf> {
+    for n in 0..100 {
+        let dir = base.join(if n == 0 {
+            format!("assay-sandbox-{uid}")
+        } else {
+            format!("assay-sandbox-{uid}-{n}")
+        });
+        match DirBuilder::new().mode(0o700).create(&dir) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let found = fs::symlink_metadata(&dir)?;
+        if found.is_dir() && found.uid() == uid && found.mode() & 0o777 == 0o700 {
+            return Ok(dir);
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// Puts a file in place at once, so that nobody ever sees half of it.
+fn write(path: &Path, content: &str) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|found| found == content.as_bytes()) {
+        return Ok(());
+    }
+    let new = format!("{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "-");
+    let new = path.with_extension(new);
+    let mut file = fs::File::create(&new)?;
+    file.set_permissions(fs::Permissions::from_mode(0o644))?;
+    file.write_all(content.as_bytes())?;
+    fs::rename(new, path)
+}
+
+/// [`devices`] in the private folder, or where that is on a file system without devices, in one beneath `/var/tmp`.
+fn any_devices(dir: &Path) -> Vec<(&'static str, PathBuf)> {
+    devices(dir).or_else(|_| devices(&folder(Path::new("/var/tmp"), 0)?)).unwrap_or_default()
+}
+
+/// Device files of our own, for a caller who is root: what runs inside is then the same root to the kernel, though
+/// without any capability, and as the owner it could take everybody's access to the host's `/dev/null` away.
+fn devices(dir: &Path) -> io::Result<Vec<(&'static str, PathBuf)>> {
+    let mut made = Vec::new();
+    for (name, major, minor) in DEVICES {
+        let (path, device) = (dir.join(name), makedev(major, minor));
+        let is_it = |path: &Path| {
+            fs::symlink_metadata(path)
+                .is_ok_and(|found| found.file_type().is_char_device() && found.rdev() == device)
+        };
+        if !is_it(&path) {
+            match mknodat(CWD, &path, FileType::CharacterDevice, Mode::from_raw_mode(0o666), device) {
+                Err(error) if error != rustix::io::Errno::EXIST || !is_it(&path) => return Err(error.into()),
+                _ => {}
+            }
+        }
+        // Somebody inside may have changed it; and the mask kept some bits from the new one.
+        if fs::symlink_metadata(&path)?.mode() & 0o777 != 0o666 {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o666))?;
+        }
+        made.push((name, path));
+    }
+    // Useless on a file system that is mounted without devices.
+    fs::File::open(dir.join("null"))?;
+    Ok(made)
+}

@@ -1,0 +1,31 @@
+//! Whether bubblewrap works here.
+
+use std::path::Path;
+
+use assay_sandbox::{Mechanism, SandboxError, probe_bubblewrap};
+
+use crate::common::{INIT, needs_bubblewrap};
+
+#[test]
+fn finds_what_works() {
+    needs_bubblewrap!();
+    let probe = probe_bubblewrap(Path::new(INIT), &["sandbox-init".to_owned()]).unwrap();
+    assert!(probe.version.starts_with(|c: char| c.is_ascii_digit()), "{probe:?}");
+    assert!(probe.program.ends_with("bwrap"));
+    assert_ne!(probe.enforcement.memory, Mechanism::Nothing);
+    assert_ne!(probe.enforcement.pids, Mechanism::Nothing);
+}
+
+#[test]
+fn says_why_it_does_not() {
+    needs_bubblewrap!();
+    // A program that is no first process.
+    for (init, word) in [("/bin/false", "without a word"), ("/etc/passwd", "ELF"), ("/no/such", "")] {
+        match probe_bubblewrap(Path::new(init), &[]).map(drop) {
+            Err(SandboxError::Unavailable { reason, .. }) => {
+                assert!(reason.contains(word), "{init}: {reason}");
+            }
+            other => panic!("{init}: {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! Skill packages: a folder with a `SKILL.md`, whatever lies beside it, and what can be said of it without running it.
+//!
+//! [`Package::load`] reads one folder, [`Library::load`] reads every package beneath some folders. Both are lenient: what a
+//! client would still offer to an agent is loaded, and every leniency is a [`Diagnostic`] with its file and line. Nothing
+//! here executes anything, follows a link out of a package, or panics on any input.
+//!
+//! [`tree`] holds the canonical digest of a folder, which tasks use too.
+
+mod diagnostic;
+mod digest;
+mod document;
+mod front_matter;
+mod library;
+mod package;
+pub mod placebo;
+mod repair;
+mod text;
+mod tokens;
+pub mod tree;
+
+pub use diagnostic::{Diagnostic, Severity, position};
+pub use digest::{Digest, DigestError, Hasher};
+pub use document::{DESCRIPTION_LIMIT, Document, NAME_LIMIT};
+pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS};
+pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
+pub use text::{Decoded, Encoding, decode, printable};
+pub use tokens::tokens;
+pub use tree::FileKind;

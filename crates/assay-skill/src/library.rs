@@ -1,0 +1,216 @@
+//! Many skill packages.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::package::is_document_name;
+use crate::{Diagnostic, Package, Severity};
+
+/// Every package found beneath some folders.
+#[derive(Debug, Clone, Default)]
+pub struct Library {
+    /// The packages, sorted by folder name, then by path.
+    pub packages: Vec<Package>,
+    /// What there is to say about them and about the search.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Why a name does not lead to one package.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LookupError {
+    /// No package has the name.
+    #[error("no skill is called `{name}`{}", suggestions(near))]
+    Missing {
+        /// The name that was looked up.
+        name: String,
+        /// Names that resemble it, nearest first.
+        near: Vec<String>,
+    },
+    /// Several packages have the name.
+    #[error("`{name}` is the name of {} skills: {}", paths.len(), listed(paths))]
+    Ambiguous {
+        /// The name that was looked up.
+        name: String,
+        /// Where they lie.
+        paths: Vec<PathBuf>,
+    },
+}
+
+fn suggestions(near: &[String]) -> String {
+    if near.is_empty() { String::new() } else { format!("; did you mean `{}`?", near.join("`, `")) }
+}
+
+fn listed(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// How deep below a root packages are looked for. The implementation guide for clients says 4 to 6.
+pub const SCAN_DEPTH: usize = 6;
+/// How many folders beneath one root are looked at. The implementation guide for clients says about 2,000; a library of the whole ecosystem has
+/// more, and each package is one.
+pub const SCAN_FOLDERS: usize = 200_000;
+/// Folders that are never looked into.
+const SKIPPED: [&str; 9] =
+    [".git", ".hg", ".svn", ".assay", "node_modules", "target", "__pycache__", ".venv", "venv"];
+
+impl Library {
+    /// Reads every package beneath the folders: a folder that is itself a package, or those beneath it, [`SCAN_DEPTH`] folders deep. What lies beneath
+    /// a package belongs to it. A folder reached twice counts once; a link is followed when it leads to somewhere beneath the same root.
+    pub fn load(roots: &[PathBuf]) -> Self {
+        let mut library = Self::default();
+        let mut seen = BTreeSet::new();
+        for root in roots {
+            let before = seen.len();
+            for folder in library.find(root, &mut seen) {
+                let loaded = Package::load(&folder);
+                library.diagnostics.extend(loaded.diagnostics);
+                library.packages.extend(loaded.package);
+            }
+            if seen.len() == before && root.is_dir() {
+                library.diagnostics.push(
+                    Diagnostic::new(Severity::Warning, "library-empty", root, "no skill beneath this folder")
+                        .hint("name a folder that holds SKILL.md, or whose folders do"),
+                );
+            }
+        }
+        library.packages.sort_by(|a, b| (&a.directory, &a.root).cmp(&(&b.directory, &b.root)));
+        library
+    }
+
+    /// The folders with a document beneath a root, sorted, each really new to `seen`.
+    fn find(&mut self, root: &Path, seen: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
+        let base = match fs::canonicalize(root) {
+            Ok(base) => base,
+            Err(error) => {
+                self.diagnostics.push(
+                    Diagnostic::new(
+                        Severity::Error,
+                        "library-missing",
+                        root,
+                        format!("cannot be read: {error}"),
+                    )
+                    .hint("name a folder that exists"),
+                );
+                return Vec::new();
+            }
+        };
+        let mut found = Vec::new();
+        let mut visited = BTreeSet::from([base.clone()]);
+        let mut pending = vec![(root.to_path_buf(), 0)];
+        while let Some((folder, depth)) = pending.pop() {
+            let mut children = Vec::new();
+            let mut is_package = false;
+            let listing = match fs::read_dir(&folder) {
+                Ok(listing) => listing,
+                Err(error) => {
+                    self.diagnostics.push(
+                        Diagnostic::new(
+                            Severity::Warning,
+                            "folder-unreadable",
+                            folder,
+                            format!("cannot be read: {error}"),
+                        )
+                        .hint("name a folder you may read"),
+                    );
+                    continue;
+                }
+            };
+            for entry in listing.flatten() {
+                let name = entry.file_name();
+                if name.to_str().is_some_and(is_document_name) {
+                    is_package = true;
+                    break;
+                }
+                let skipped = name.to_str().is_some_and(|name| SKIPPED.contains(&name));
+                let may_be_folder = entry.file_type().is_ok_and(|kind| kind.is_dir() || kind.is_symlink());
+                if may_be_folder && !skipped && depth < SCAN_DEPTH {
+                    children.push(entry.path());
+                }
+            }
+            if is_package {
+                if fs::canonicalize(&folder).is_ok_and(|real| seen.insert(real)) {
+                    found.push(folder);
+                }
+                continue;
+            }
+            for child in children {
+                let inside = |real: &PathBuf| real.starts_with(&base) && real.is_dir();
+                let Some(real) = fs::canonicalize(&child).ok().filter(inside) else { continue };
+                if visited.len() >= SCAN_FOLDERS {
+                    let message = format!("more than {SCAN_FOLDERS} folders: the rest was not looked at");
+                    self.diagnostics.push(
+                        Diagnostic::new(Severity::Error, "library-too-large", root, message)
+                            .hint("name smaller folders"),
+                    );
+                    found.sort();
+                    return found;
+                }
+                if visited.insert(real) {
+                    pending.push((child, depth + 1));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The package that a name leads to, by its front matter's name or its folder's name. Copies that are equal in folder name and digest are one.
+    pub fn get(&self, name: &str) -> Result<&Package, LookupError> {
+        let hits: Vec<&Package> = self
+            .packages
+            .iter()
+            .filter(|package| package.name == name || package.directory == name)
+            .collect();
+        let Some(&first) = hits.first() else {
+            return Err(LookupError::Missing { name: name.to_owned(), near: self.near(name) });
+        };
+        if hits.iter().all(|other| other.digest == first.digest && other.directory == first.directory) {
+            return Ok(first);
+        }
+        let paths = hits.iter().map(|package| package.root.clone()).collect();
+        Err(LookupError::Ambiguous { name: name.to_owned(), paths })
+    }
+
+    /// Up to three names that resemble one, nearest first.
+    fn near(&self, name: &str) -> Vec<String> {
+        let wanted = name.to_lowercase();
+        let limit = (wanted.chars().count() / 3).max(2);
+        let names: BTreeSet<&str> = self
+            .packages
+            .iter()
+            .flat_map(|package| [package.name.as_str(), package.directory.as_str()])
+            .collect();
+        let mut near: Vec<(usize, &str)> = names
+            .into_iter()
+            .filter_map(|candidate| {
+                let lower = candidate.to_lowercase();
+                let part = wanted.len() >= 3
+                    && (lower.contains(&wanted) || (lower.len() >= 3 && wanted.contains(&lower)));
+                let distance = edits(&wanted, &lower);
+                (distance <= limit || part).then_some((distance, candidate))
+            })
+            .collect();
+        near.sort_unstable();
+        near.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
+    }
+}
+
+/// Levenshtein's distance of the first 100 characters of two texts.
+fn edits(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(100).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(100).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, &y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,92 @@
+//! Libraries on disk.
+
+use std::os::unix::fs::symlink;
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn skill(root: &Path, folder: &str, name: &str, body: &str) {
+    let folder = root.join(folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\n{body}")).unwrap();
+}
+
+fn found(library: &Library) -> Vec<&str> {
+    library.packages.iter().map(|package| package.directory.as_str()).collect()
+}
+
+#[test]
+fn packages_are_found_wherever_they_lie() {
+    let temp = TempDir::new().unwrap();
+    let root = temp.path();
+    for folder in ["b", "a", "group/deep/c", "a/nested", ".git/x", "node_modules/y", ".agents/skills/e"] {
+        skill(root, folder, "n", "");
+    }
+    skill(root, "1/2/3/4/5/six", "n", "");
+    skill(root, "1/2/3/4/5/6/seven", "n", "");
+    fs::create_dir(root.join("not-a-skill")).unwrap();
+    fs::write(root.join("README.md"), "").unwrap();
+    let library = Library::load(&[root.to_path_buf()]);
+    assert_eq!(found(&library), ["a", "b", "c", "e", "six"]);
+    // A package by itself, and twice the same.
+    assert_eq!(found(&Library::load(&[root.join("a"), root.join("a/../a"), root.join("b")])), ["a", "b"]);
+}
+
+#[test]
+fn links_are_followed_within_the_root_only() {
+    let temp = TempDir::new().unwrap();
+    let root = temp.path().join("library");
+    skill(temp.path(), "outside", "outside", "");
+    skill(&root, "real/a", "a", "");
+    symlink("../outside", root.join("out")).unwrap();
+    symlink(".", root.join("loop")).unwrap();
+    symlink("/", root.join("everything")).unwrap();
+    symlink("real", root.join("again")).unwrap();
+    assert_eq!(found(&Library::load(&[root])), ["a"]);
+}
+
+#[test]
+fn what_is_wrong_with_the_search_is_said() {
+    let temp = TempDir::new().unwrap();
+    let codes =
+        |roots: &[PathBuf]| Library::load(roots).diagnostics.iter().map(|d| d.code).collect::<Vec<_>>();
+    assert_eq!(codes(&[temp.path().join("none")]), ["library-missing"]);
+    assert_eq!(codes(&[temp.path().to_path_buf()]), ["library-empty"]);
+    fs::create_dir(temp.path().join("x")).unwrap();
+    fs::write(temp.path().join("x/Skill.md"), "").unwrap();
+    assert_eq!(codes(&[temp.path().to_path_buf()]), ["document-case"]);
+}
+
+#[test]
+fn names_are_looked_up() {
+    let temp = TempDir::new().unwrap();
+    let root = temp.path();
+    skill(root, "ledger-export", "ledger-export", "");
+    skill(root, "dir-name", "front-name", "");
+    skill(root, "x/twin", "twin", "one");
+    skill(root, "y/twin", "twin", "two");
+    skill(root, "x/copy", "copy", "same");
+    skill(root, "y/copy", "copy", "same");
+    let library = Library::load(&[root.to_path_buf()]);
+    assert_eq!(library.get("front-name").unwrap().directory, "dir-name");
+    assert_eq!(library.get("dir-name").unwrap().directory, "dir-name");
+    assert_eq!(library.get("copy").unwrap().root, root.join("x/copy"));
+    let paths = vec![root.join("x/twin"), root.join("y/twin")];
+    assert_eq!(library.get("twin").unwrap_err(), LookupError::Ambiguous { name: "twin".into(), paths });
+    let missing = |name: &str| match library.get(name) {
+        Err(LookupError::Missing { near, .. }) => near,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(missing("ledger-exprot"), ["ledger-export"]);
+    assert_eq!(missing("Ledger"), ["ledger-export"]);
+    assert_eq!(missing("zzzzzzzzzz"), [""; 0]);
+}
+
+#[test]
+fn edits_are_counted() {
+    let check = |a, b, expected| assert_eq!(edits(a, b), expected, "{a} {b}");
+    check("", "abc", 3);
+    check("kitten", "sitting", 3);
+    check("same", "same", 0);
+}

@@ -1,0 +1,284 @@
+//! One skill package.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::tree::{self, Entry, Tree};
+use crate::{Diagnostic, Digest, Document, FileKind, Severity, tokens};
+
+/// A skill package as an agent would be offered it.
+#[derive(Debug, Clone)]
+pub struct Package {
+    /// Where it was read from. No part of any digest.
+    pub root: PathBuf,
+    /// The folder's name: the package's id, and what it is mounted as. Not part of [`Package::digest`].
+    pub directory: String,
+    /// `name` of the front matter; else the folder's name.
+    pub name: String,
+    /// `description` of the front matter; else the body's first paragraph; else empty.
+    pub description: String,
+    /// The whole front matter; empty when there is none that can be read.
+    pub front_matter: Map<String, Value>,
+    /// What follows the front matter, as it stands.
+    pub body: String,
+    /// The whole `SKILL.md`, decoded leniently, without a byte-order mark.
+    pub document: String,
+    /// Every entry, `SKILL.md` included, sorted by path.
+    pub files: Vec<FileEntry>,
+    /// The canonical digest of the folder ([`crate::tree`]).
+    pub digest: Digest,
+}
+
+/// One entry of a package.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct FileEntry {
+    /// Relative to the package, `/` between parts, invalid UTF-8 replaced.
+    pub path: String,
+    /// What it is. Folders are listed only when they hold nothing.
+    pub kind: FileKind,
+    /// Bytes of a file, or of a link's target text.
+    pub size: u64,
+    /// Whether a file's owner may execute it.
+    pub executable: bool,
+    /// The digest of a file's bytes, of a link's target text, or of nothing.
+    pub digest: Digest,
+}
+
+/// What came of reading a package.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The package; `None` when there is nothing that an agent could be offered.
+    pub package: Option<Package>,
+    /// What there is to say about it.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Most bytes of a `SKILL.md` that are read; the rest still counts in the digest.
+pub const DOCUMENT_CAP: u64 = 8 << 20;
+
+impl Package {
+    /// Reads the package in a folder, leniently. The folder itself may be a link; nothing in it is followed out of it.
+    pub fn load(root: &Path) -> Loaded {
+        let mut diagnostics = Vec::new();
+        let package = Self::read(root, &mut diagnostics);
+        Loaded { package, diagnostics }
+    }
+
+    fn read(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+        let document_name = find_document(root, diagnostics)?;
+        let file = root.join(document_name);
+        let content = match tree::read_beneath(root, Path::new(document_name), DOCUMENT_CAP) {
+            Ok(content) => content,
+            Err(error) => {
+                let hint =
+                    "put a regular, readable file there: a link that leaves the package is not followed";
+                let message = format!("cannot be read: {error}");
+                diagnostics
+                    .push(Diagnostic::new(Severity::Error, "document-unreadable", file, message).hint(hint));
+                return None;
+            }
+        };
+        if content.truncated {
+            let message = format!("larger than {DOCUMENT_CAP} bytes, of which the rest was not read");
+            let hint = "move detail into files beside it: no agent reads this";
+            diagnostics
+                .push(Diagnostic::new(Severity::Error, "document-too-large", &file, message).hint(hint));
+        }
+        let (document, found) = Document::parse(&content.bytes, &file);
+        diagnostics.extend(found);
+        let directory = directory_name(root);
+        let name = name_of(&document, &directory, &file, diagnostics);
+        let description = description_of(&document, &file, diagnostics);
+        let tree = Tree::read(root);
+        tell_of_tree(root, &tree, diagnostics);
+        let files = tree.leaves().map(FileEntry::from).collect();
+        Some(Self {
+            root: root.to_path_buf(),
+            directory,
+            name,
+            description,
+            body: document.body().to_owned(),
+            front_matter: document.front_matter,
+            document: document.text,
+            files,
+            digest: tree.digest(),
+        })
+    }
+
+    /// Tokens of the body ([`tokens`]).
+    pub fn body_tokens(&self) -> usize {
+        tokens(&self.body)
+    }
+}
+
+impl From<&Entry> for FileEntry {
+    fn from(entry: &Entry) -> Self {
+        let &Entry { kind, size, executable, digest, .. } = entry;
+        Self { path: entry.path.to_string_lossy().into_owned(), kind, size, executable, digest }
+    }
+}
+
+/// The name of the package's document in a folder: `SKILL.md`, else `skill.md`. Any other spelling is missing to every client.
+fn find_document(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<&'static str> {
+    let error = |code, file: &Path, message: String, hint: &str| {
+        Diagnostic::new(Severity::Error, code, file, message).hint(hint)
+    };
+    let listing = match fs::read_dir(root) {
+        Ok(listing) => listing,
+        Err(cause) => {
+            let hint = "name the folder that holds SKILL.md";
+            diagnostics.push(error(
+                "folder-unreadable",
+                root,
+                format!("cannot be read as a folder: {cause}"),
+                hint,
+            ));
+            return None;
+        }
+    };
+    let mut names: Vec<String> = listing
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| is_document_name(name))
+        .collect();
+    names.sort();
+    let Some(found) =
+        ["SKILL.md", "skill.md"].into_iter().find(|name| names.iter().any(|there| there == name))
+    else {
+        diagnostics.push(match names.first() {
+            Some(other) => error(
+                "document-case",
+                &root.join(other),
+                "no client looks for this spelling".into(),
+                "rename it to SKILL.md",
+            ),
+            None => error(
+                "document-missing",
+                root,
+                "no SKILL.md".into(),
+                "name the folder that holds SKILL.md, or write one",
+            ),
+        });
+        return None;
+    };
+    let file = root.join(found);
+    if found == "skill.md" {
+        diagnostics.push(
+            Diagnostic::new(
+                Severity::Warning,
+                "document-case",
+                &file,
+                "`skill.md` is not seen by every client",
+            )
+            .hint("rename it to SKILL.md"),
+        );
+    }
+    if names.len() > 1 {
+        let message =
+            format!("{} files differ from SKILL.md only in case; `{found}` was read", names.len() - 1);
+        diagnostics.push(
+            Diagnostic::new(Severity::Warning, "document-twice", &file, message).hint("remove the others"),
+        );
+    }
+    Some(found)
+}
+
+/// Whether a file name is `SKILL.md` in any case.
+pub(crate) fn is_document_name(name: &str) -> bool {
+    name.eq_ignore_ascii_case("SKILL.md")
+}
+
+/// The folder's own name, also when it is given as `.`.
+fn directory_name(root: &Path) -> String {
+    let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    own(root)
+        .or_else(|| fs::canonicalize(root).ok().and_then(|real| own(&real)))
+        .unwrap_or_else(|| "skill".to_owned())
+}
+
+fn name_of(document: &Document, directory: &str, file: &Path, diagnostics: &mut Vec<Diagnostic>) -> String {
+    let Some(name) = &document.name else {
+        if !document.front_matter.contains_key("name") {
+            diagnostics.push(
+                Diagnostic::new(
+                    Severity::Warning,
+                    "name-missing",
+                    file,
+                    "no `name`; the folder's name stands in for it",
+                )
+                .at_line(document.yaml_line)
+                .hint("add a line `name:` with the folder's name"),
+            );
+        }
+        return directory.to_owned();
+    };
+    if name != directory {
+        let message = format!("`name` is `{name}`, the folder is called `{directory}`");
+        diagnostics.push(
+            Diagnostic::new(Severity::Warning, "name-directory", file, message)
+                .at_line(document.line_of("name").unwrap_or(document.yaml_line))
+                .hint("give both the same name"),
+        );
+    }
+    name.clone()
+}
+
+fn description_of(document: &Document, file: &Path, diagnostics: &mut Vec<Diagnostic>) -> String {
+    if let Some(description) = &document.description {
+        return description.clone();
+    }
+    let paragraph = document.first_paragraph();
+    let message = match (document.front_matter.contains_key("description"), paragraph.is_empty()) {
+        (_, true) => "no description, and no paragraph that could stand in for it",
+        (true, false) => "the first paragraph stands in for the description",
+        (false, false) => "no `description`; the first paragraph stands in for it",
+    };
+    diagnostics.push(
+        Diagnostic::new(Severity::Error, "description-missing", file, message)
+            .at_line(document.line_of("description").unwrap_or(document.yaml_line))
+            .hint("add a line `description:` that says what the skill does and when to use it: most clients skip a skill without"),
+    );
+    paragraph
+}
+
+fn tell_of_tree(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+    for problem in &tree.problems {
+        let message =
+            format!("cannot be read, so that the package's digest does not hold: {}", problem.source);
+        diagnostics.push(
+            Diagnostic::new(Severity::Error, "entry-unreadable", &problem.path, message)
+                .hint("make it readable, or take it out of the package"),
+        );
+    }
+    for entry in &tree.entries {
+        let file = root.join(&entry.path);
+        match entry.kind {
+            FileKind::Link if tree::escapes(root, &entry.path) => diagnostics.push(
+                Diagnostic::new(Severity::Warning, "link-escapes", file, "a link that leaves the package")
+                    .hint("put a copy of the file into the package: the link leads nowhere where the skill is installed"),
+            ),
+            FileKind::Other => diagnostics.push(
+                Diagnostic::new(Severity::Warning, "special-file", file, "neither a file, a folder nor a link")
+                    .hint("take it out of the package"),
+            ),
+            _ => {}
+        }
+        if entry.path.to_str().is_none() {
+            diagnostics.push(
+                Diagnostic::new(
+                    Severity::Warning,
+                    "path-encoding",
+                    root.join(&entry.path),
+                    "a path that is not UTF-8",
+                )
+                .hint("rename it: not every client can name it"),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

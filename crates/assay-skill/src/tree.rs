@@ -1,0 +1,340 @@
+//! The canonical digest of a folder, and the bounded walk beneath it.
+//!
+//! A folder's digest leaves nothing out: every entry beneath it, hidden ones too, with its path's bytes, its kind, its
+//! executable bit and its content; the target text of a link, which is not followed; folders that hold nothing. It does not
+//! depend on where the folder lies, what it is called, on owners, times, or permission bits other than the owner's execute
+//! bit, so a checkout under another umask has the same digest.
+//!
+//! Canonical form, BLAKE3 over it: the part `assay.tree/1`, then for each entry, sorted by the bytes of its path: path (a part:
+//! its length as 8 bytes, least significant first, then the bytes), kind (`f`, `l`, `d`, `o`; one byte), executable (one byte), size in
+//! bytes (8 bytes), digest of the content (32 bytes: the file's bytes, the link's target text, or nothing).
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Component, Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest::{Digest, Hasher, digest_stream};
+
+/// Deepest entry that is looked at, in path components below the root.
+pub const MAX_DEPTH: usize = 64;
+/// Most entries that are looked at beneath one root.
+pub const MAX_ENTRIES: usize = 200_000;
+/// Most bytes of files read beneath one root: a sparse file of terabytes must not hang a digest.
+pub const MAX_BYTES: u64 = 16 << 30;
+
+/// What an entry of a folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A symbolic link, not followed.
+    Link,
+    /// A folder.
+    Directory,
+    /// A socket, a pipe or a device: never opened.
+    Other,
+}
+
+/// An entry that was found, before its content is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// Where it lies, relative to the root, byte for byte.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Bytes of a file, or of a link's target text; else 0.
+    pub size: u64,
+    /// Whether a file's owner may execute it.
+    pub executable: bool,
+}
+
+/// An entry with the digest of its content.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Where it lies, relative to the root, byte for byte.
+    pub path: PathBuf,
+    /// What it is.
+    pub kind: FileKind,
+    /// Bytes of a file, or of a link's target text; else 0.
+    pub size: u64,
+    /// Whether a file's owner may execute it.
+    pub executable: bool,
+    /// The digest of a file's bytes, of a link's target text, or of nothing.
+    pub digest: Digest,
+}
+
+/// Something beneath a root that could not be read, or was not looked at. A digest made in spite of it does not hold.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}", path.display())]
+pub struct Problem {
+    /// The path at fault.
+    pub path: PathBuf,
+    /// Why.
+    #[source]
+    pub source: io::Error,
+}
+
+/// What a walk found: entries sorted by the bytes of their paths, folders included, the root itself not.
+#[derive(Debug, Default)]
+pub struct Walk {
+    /// The entries.
+    pub nodes: Vec<Node>,
+    /// What could not be looked at.
+    pub problems: Vec<Problem>,
+}
+
+/// A folder's entries with their digests, sorted by the bytes of their paths, folders included.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// What could not be read.
+    pub problems: Vec<Problem>,
+}
+
+/// Looks at every entry beneath a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`]. Links are not followed, save
+/// the root itself.
+pub fn walk(root: &Path) -> Walk {
+    let mut found = Walk::default();
+    let mut pending = vec![(PathBuf::new(), 0_usize)];
+    while let Some((folder, depth)) = pending.pop() {
+        let listing = match fs::read_dir(root.join(&folder)) {
+            Ok(listing) => listing,
+            Err(source) => {
+                found.problems.push(Problem { path: root.join(&folder), source });
+                continue;
+            }
+        };
+        for entry in listing {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(source) => {
+                    found.problems.push(Problem { path: root.join(&folder), source });
+                    break;
+                }
+            };
+            if found.nodes.len() >= MAX_ENTRIES {
+                let source = io::Error::other(format!("more than {MAX_ENTRIES} entries"));
+                found.problems.push(Problem { path: root.to_path_buf(), source });
+                pending.clear();
+                break;
+            }
+            let path = folder.join(entry.file_name());
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(source) => {
+                    found.problems.push(Problem { path: root.join(&path), source });
+                    continue;
+                }
+            };
+            let kind = kind_of(&metadata);
+            if kind == FileKind::Directory {
+                if depth + 1 >= MAX_DEPTH {
+                    let source = io::Error::other(format!("deeper than {MAX_DEPTH} folders"));
+                    found.problems.push(Problem { path: root.join(&path), source });
+                } else {
+                    pending.push((path.clone(), depth + 1));
+                }
+            }
+            let size = if matches!(kind, FileKind::File | FileKind::Link) { metadata.len() } else { 0 };
+            let executable = kind == FileKind::File && metadata.mode() & 0o100 != 0;
+            found.nodes.push(Node { path, kind, size, executable });
+        }
+    }
+    found.nodes.sort_by(|a, b| bytes(&a.path).cmp(bytes(&b.path)));
+    found.problems.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+impl Tree {
+    /// Reads a folder: one walk, and every file once, in pieces.
+    pub fn read(root: &Path) -> Self {
+        Self::from_walk(root, walk(root), |_| true)
+    }
+
+    /// Reads those entries of a finished walk that `keep` takes. Leaving a folder out does not leave out what is in it: `keep`
+    /// is asked for every entry.
+    pub fn from_walk(root: &Path, walk: Walk, keep: impl Fn(&Node) -> bool) -> Self {
+        let mut tree = Self { entries: Vec::with_capacity(walk.nodes.len()), problems: walk.problems };
+        let mut left = MAX_BYTES;
+        for node in walk.nodes {
+            if !keep(&node) {
+                continue;
+            }
+            match digest_node(root, &node, left) {
+                Ok((digest, size)) => {
+                    left = left.saturating_sub(size);
+                    let Node { path, kind, executable, .. } = node;
+                    tree.entries.push(Entry { path, kind, size, executable, digest });
+                }
+                Err(source) => tree.problems.push(Problem { path: root.join(&node.path), source }),
+            }
+        }
+        tree
+    }
+
+    /// The digest of the whole folder.
+    pub fn digest(&self) -> Digest {
+        self.digest_where(|_| true)
+    }
+
+    /// The digest the folder would have, did it hold only the entries that `keep` takes. A folder emptied so is an empty folder, unless it
+    /// is itself left out.
+    pub fn digest_where(&self, keep: impl Fn(&Entry) -> bool) -> Digest {
+        digest_entries(
+            self.entries.iter().filter(|entry| keep(entry)).map(|entry| (entry.path.as_path(), entry)),
+        )
+    }
+
+    /// The digest that a folder beneath the root has by itself, of the entries that `keep` takes (asked with paths relative to the root).
+    pub fn digest_beneath(&self, folder: &Path, keep: impl Fn(&Entry) -> bool) -> Digest {
+        digest_entries(self.entries.iter().filter(|entry| keep(entry)).filter_map(|entry| {
+            let path = entry.path.strip_prefix(folder).ok()?;
+            (!path.as_os_str().is_empty()).then_some((path, entry))
+        }))
+    }
+
+    /// The entries without the folders that hold something.
+    pub fn leaves(&self) -> impl Iterator<Item = &Entry> {
+        let parents: BTreeSet<&Path> = self.entries.iter().filter_map(|entry| entry.path.parent()).collect();
+        let holds =
+            move |entry: &Entry| entry.kind == FileKind::Directory && parents.contains(entry.path.as_path());
+        self.entries.iter().filter(move |entry| !holds(entry))
+    }
+
+    /// The entry at a path relative to the root.
+    pub fn get(&self, path: &Path) -> Option<&Entry> {
+        self.entries
+            .binary_search_by(|entry| bytes(&entry.path).cmp(bytes(path)))
+            .ok()
+            .map(|at| &self.entries[at])
+    }
+}
+
+fn digest_entries<'a>(entries: impl Iterator<Item = (&'a Path, &'a Entry)>) -> Digest {
+    // A common prefix taken away leaves the order of the bytes as it was.
+    let entries: Vec<_> = entries.collect();
+    let parents: BTreeSet<&Path> = entries.iter().filter_map(|(path, _)| path.parent()).collect();
+    let mut hasher = Hasher::new("assay.tree/1");
+    for (path, entry) in entries {
+        let kind = match entry.kind {
+            FileKind::Directory if parents.contains(path) => continue,
+            FileKind::Directory => b'd',
+            FileKind::File => b'f',
+            FileKind::Link => b'l',
+            FileKind::Other => b'o',
+        };
+        hasher
+            .part(bytes(path))
+            .byte(kind)
+            .byte(u8::from(entry.executable))
+            .number(entry.size)
+            .digest(&entry.digest);
+    }
+    hasher.finish()
+}
+
+fn digest_node(root: &Path, node: &Node, limit: u64) -> io::Result<(Digest, u64)> {
+    match node.kind {
+        FileKind::File if node.size > limit => {
+            Err(io::Error::other(format!("larger than the {limit} bytes that are left to read")))
+        }
+        FileKind::File => digest_stream(open_file(&root.join(&node.path))?, limit),
+        FileKind::Link => {
+            let target = fs::read_link(root.join(&node.path))?;
+            Ok((Digest::of(bytes(&target)), bytes(&target).len() as u64))
+        }
+        FileKind::Directory | FileKind::Other => Ok((Digest::of(b""), 0)),
+    }
+}
+
+fn kind_of(metadata: &fs::Metadata) -> FileKind {
+    let kind = metadata.file_type();
+    if kind.is_file() {
+        FileKind::File
+    } else if kind.is_symlink() {
+        FileKind::Link
+    } else if kind.is_dir() {
+        FileKind::Directory
+    } else {
+        FileKind::Other
+    }
+}
+
+/// Opens a regular file for reading. A link in the last component, a folder, a pipe or a device is an error, and never a hang.
+pub fn open_file(path: &Path) -> io::Result<File> {
+    use rustix::fs::{Mode, OFlags};
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
+}
+
+/// A file's bytes, up to a cap.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Content {
+    /// The bytes, `cap` of them at most.
+    pub bytes: Vec<u8>,
+    /// Whether there were more.
+    pub truncated: bool,
+}
+
+/// Reads a file beneath a root, up to `cap` bytes. Links are followed as long as they stay beneath the root.
+pub fn read_beneath(root: &Path, relative: &Path, cap: u64) -> io::Result<Content> {
+    let base = fs::canonicalize(root)?;
+    let real = fs::canonicalize(base.join(relative))?;
+    if !real.starts_with(&base) {
+        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a link that leaves the folder"));
+    }
+    let mut content = Vec::new();
+    open_file(&real)?.take(cap.saturating_add(1)).read_to_end(&mut content)?;
+    let truncated = content.len() as u64 > cap;
+    content.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
+    Ok(Content { bytes: content, truncated })
+}
+
+/// Takes `.` and `..` out of a path by its text alone, never leaving `/` or the start. The result is what a link-free file system would find;
+/// `None` when a relative path climbs above its start.
+pub fn normalize(path: &Path) -> Option<PathBuf> {
+    let mut parts: Vec<OsString> = Vec::new();
+    let absolute = path.is_absolute();
+    for component in path.components() {
+        match component {
+            Component::Normal(part) => parts.push(part.to_os_string()),
+            Component::ParentDir if parts.pop().is_none() && !absolute => return None,
+            _ => {}
+        }
+    }
+    let mut normal = if absolute { PathBuf::from("/") } else { PathBuf::new() };
+    normal.extend(parts);
+    Some(normal)
+}
+
+/// Whether a link beneath a root leads out of it: by where it really leads, or by its text when it leads nowhere.
+pub fn escapes(root: &Path, link: &Path) -> bool {
+    let at = root.join(link);
+    if let (Ok(base), Ok(real)) = (fs::canonicalize(root), fs::canonicalize(&at)) {
+        return !real.starts_with(base);
+    }
+    let Ok(target) = fs::read_link(at) else { return true };
+    target.is_absolute() || normalize(&link.parent().unwrap_or(Path::new("")).join(target)).is_none()
+}
+
+/// The bytes of a path.
+pub fn bytes(path: &Path) -> &[u8] {
+    path.as_os_str().as_bytes()
+}
+
+/// The path these bytes make.
+pub fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+}
+
+#[cfg(test)]
+mod tests;

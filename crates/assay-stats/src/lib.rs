@@ -1,0 +1,35 @@
+//! Estimators, intervals, tests and power for paired trials: numbers in, numbers out.
+//!
+//! The unit of analysis is the task. A task's repetitions under one arm give its mean, the difference of two such
+//! means is the task's lift, and tasks weigh equally. Nothing here knows of files, skills or agents.
+//!
+//! Promises of every function:
+//!
+//! - **No NaN comes out.** Scores that are not finite are dropped, finite ones are brought into [0, 1]. What cannot
+//!   be estimated is `None`.
+//! - **Order does not count.** Tasks, and repetitions within a task, may come in any order.
+//! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any number of threads.
+
+mod bootstrap;
+mod gain;
+mod interval;
+mod moments;
+mod noise;
+mod permutation;
+pub mod plan;
+mod power;
+mod quantile;
+mod random;
+mod sample;
+pub mod simulate;
+mod verdict;
+mod wilcoxon;
+
+pub use bootstrap::{skillsbench_interval, within_tasks_interval};
+pub use gain::{Gain, normalized_gain};
+pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
+pub use noise::noise_floor;
+pub use permutation::{holm, sign_flip};
+pub use power::{smallest_detectable, tasks_needed};
+pub use verdict::{Direction, Losses, Reason, Verdict, VerdictKind, verdict};
+pub use wilcoxon::wilcoxon;

@@ -1,0 +1,124 @@
+//! Simulated suites of a plan, kept so that every lift is tried on the same trials.
+
+use rand_chacha::ChaCha8Rng;
+
+use crate::moments::{Moments, Quantiles};
+use crate::plan::{Chances, Plan};
+use crate::quantile::sample_quantile;
+use crate::random::{Purpose, normal, stream, uniform};
+use crate::verdict::{Decision, VerdictKind, alpha};
+
+/// Suites of a plan that is not large.
+pub(crate) const SUITES: usize = 4000;
+
+/// Suites of the largest plan, and of a first look.
+pub(crate) const FEWEST_SUITES: usize = 250;
+
+/// Tasks × (arm's trials + [`TASK`]) of all suites together that a plan may cost before it gets fewer suites.
+const BUDGET: usize = 6_000_000;
+
+/// What a task costs beside its trials, in trials.
+const TASK: usize = 8;
+
+/// The suites of one plan.
+pub(crate) struct Draws {
+    tasks: usize,
+    repetitions: usize,
+    noise: f64,
+    margin: f64,
+    decisive: Option<Quantiles>,
+    equivalence: Option<Quantiles>,
+    /// The baseline's mean of every task of every suite.
+    base: Vec<f64>,
+    /// The shift from which on a trial of the arm passes, for every repetition of every task of every suite.
+    passes: Vec<f64>,
+}
+
+impl Draws {
+    /// Draws at most `most` suites of a plan that [`Plan::check`] has passed, whose arm's shifts spread by `spread`.
+    pub(crate) fn of(plan: &Plan, spread: f64, most: usize, seed: u64) -> Draws {
+        let (tasks, repetitions) = (plan.tasks, plan.repetitions);
+        let suites = (BUDGET / (tasks * (repetitions + TASK))).clamp(FEWEST_SUITES, most.max(FEWEST_SUITES));
+        let units = tasks as f64;
+        let mut draws = Draws {
+            tasks,
+            repetitions,
+            noise: plan.noise(),
+            margin: plan.margin,
+            decisive: Quantiles::of(units, 0.5 * alpha(plan.family)),
+            equivalence: Quantiles::of(units, alpha(plan.family)),
+            base: Vec::with_capacity(suites * tasks),
+            passes: Vec::with_capacity(suites * tasks * repetitions),
+        };
+        for suite in 0..suites {
+            let mut random = stream(seed, Purpose::Plan, suite as u64);
+            for _ in 0..tasks {
+                draws.task(plan, spread, &mut random);
+            }
+        }
+        draws
+    }
+
+    fn task(&mut self, plan: &Plan, spread: f64, random: &mut ChaCha8Rng) {
+        let rate = plan.baseline.draw(random);
+        let passed = (0..plan.base_repetitions).filter(|_| uniform(random) < rate).count();
+        self.base.push(passed as f64 / plan.base_repetitions as f64);
+        let moved = rate + spread * normal(random);
+        // u < clip(moved + shift) is u − moved < shift, for u lies between 0 and 1.
+        self.passes.extend((0..plan.repetitions).map(|_| uniform(random) - moved));
+    }
+
+    /// Suites drawn.
+    pub(crate) fn suites(&self) -> usize {
+        self.base.len() / self.tasks
+    }
+
+    /// The moments of every suite under a shift.
+    fn moments(&self, shift: f64) -> impl Iterator<Item = Moments> {
+        let mut lifts = Vec::with_capacity(self.tasks);
+        let suites = self.base.chunks(self.tasks).zip(self.passes.chunks(self.tasks * self.repetitions));
+        suites.map(move |(base, passes)| {
+            lifts.clear();
+            lifts.extend(base.iter().zip(passes.chunks(self.repetitions)).map(|(base, trials)| {
+                trials.iter().filter(|from| **from < shift).count() as f64 / self.repetitions as f64 - base
+            }));
+            let mean = lifts.iter().sum::<f64>() / self.tasks as f64;
+            let (squares, cubes) = lifts.iter().fold((0.0, 0.0), |(squares, cubes), lift| {
+                let deviation = lift - mean;
+                (squares + deviation * deviation, cubes + deviation * deviation * deviation)
+            });
+            Moments { units: self.tasks, mean, squares, cubes, noise: self.noise }
+        })
+    }
+
+    /// How often each verdict came under a shift.
+    pub(crate) fn chances(&self, shift: f64) -> Chances {
+        let mut counts = [0_usize; 4];
+        for moments in self.moments(shift) {
+            let at = |quantiles: Option<Quantiles>| quantiles.map(|q| moments.interval_of(q, (-1.0, 1.0)));
+            let kind = Decision::read(at(self.decisive), at(self.equivalence), self.margin).kind;
+            let place = match kind {
+                VerdictKind::Helps => 0,
+                VerdictKind::Harms => 1,
+                VerdictKind::NoEffect => 2,
+                VerdictKind::Underpowered => 3,
+            };
+            counts[place] += 1;
+        }
+        let [helps, harms, no_effect, underpowered] =
+            counts.map(|count| count as f64 / self.suites().max(1) as f64);
+        Chances { helps, harms, no_effect, underpowered }
+    }
+
+    /// The margin that holds a share of the suites' equivalence intervals, where the arm does nothing.
+    pub(crate) fn bound(&self, share: f64) -> Option<f64> {
+        let quantiles = self.equivalence?;
+        let reach = |moments: Moments| {
+            let interval = moments.interval_of(quantiles, (-1.0, 1.0));
+            interval.high.max(-interval.low)
+        };
+        let mut bounds: Vec<f64> = self.moments(0.0).map(reach).collect();
+        bounds.sort_by(f64::total_cmp);
+        sample_quantile(&bounds, share)
+    }
+}

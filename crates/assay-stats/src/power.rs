@@ -1,0 +1,88 @@
+//! What a design can find (VALIDITY rule 8, closed form).
+//!
+//! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in about 80 % of
+//! repeats: the usual approximation, for the larger of the two halves that the default interval knows, s with n − 1
+//! degrees of freedom and s̃ with its own. [`crate::plan`] simulates; this is the quick figure for a report.
+
+use crate::interval::{FEWEST_UNITS, PairedTask};
+use crate::moments::{Moments, Quantiles};
+use crate::quantile::normal_tail;
+use crate::sample::Sample;
+use crate::verdict::alpha;
+
+/// 1 − the power asked for.
+const MISSED: f64 = 0.2;
+
+/// More tasks than this are not called an answer.
+const MOST_UNITS: usize = 1_000_000_000;
+
+/// The smallest true lift that rule 5's interval finds with 80 % power at these tasks, repetitions and observed
+/// spread, in a family of `m` comparisons.
+///
+/// May be above 1: then no lift can be found with that power. `None` under 5 tasks or clusters.
+pub fn smallest_detectable(tasks: &[PairedTask], m: usize) -> Option<f64> {
+    smallest_detectable_of(&Sample::of(tasks), m)
+}
+
+pub(crate) fn smallest_detectable_of(sample: &Sample, m: usize) -> Option<f64> {
+    if sample.units.len() < FEWEST_UNITS {
+        return None;
+    }
+    detectable(&sample.moments(), sample.units.len(), m)
+}
+
+/// The number of tasks with which a lift of `effect` would be found with 80 % power, at these repetitions and the
+/// observed spread, in a family of `m` comparisons; at least 5.
+///
+/// Where tasks come in clusters, clusters of the same mean size are supposed. `None` with fewer than two units, with
+/// an effect that is not above 0, and where more than 10⁹ would be needed.
+pub fn tasks_needed(tasks: &[PairedTask], m: usize, effect: f64) -> Option<usize> {
+    tasks_needed_of(&Sample::of(tasks), m, effect)
+}
+
+pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<usize> {
+    if sample.units.len() < 2 || !effect.is_finite() || effect <= 0.0 {
+        return None;
+    }
+    let moments = sample.moments();
+    let enough = |n: usize| detectable(&moments, n, m).is_some_and(|lift| lift <= effect);
+    // The normal's quantiles are below Student's, so what they ask for is never too many. From there double the step.
+    let quantile = normal_tail(0.5 * alpha(m))? + normal_tail(MISSED)?;
+    let normal = Quantiles { plain: quantile, shrunk: quantile };
+    let optimistic = |n: usize| moments.half(n as f64, normal) <= effect;
+    let start = smallest(FEWEST_UNITS, MOST_UNITS, optimistic)?;
+    let (mut low, mut step) = (start, 1);
+    while !enough(low + step - 1) {
+        low += step;
+        step *= 2;
+        if low > MOST_UNITS {
+            return None;
+        }
+    }
+    let units = smallest(low, low + step - 1, enough)?;
+    let tasks = (units as u128 * sample.tasks as u128).div_ceil(sample.units.len() as u128);
+    usize::try_from(tasks).ok()
+}
+
+/// The smallest number in `low..=high` that a monotone condition holds for.
+fn smallest(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
+    if !holds(high) {
+        return None;
+    }
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    Some(low)
+}
+
+fn detectable(moments: &Moments, units: usize, m: usize) -> Option<f64> {
+    let n = units as f64;
+    let (decides, misses) = (Quantiles::of(n, 0.5 * alpha(m))?, Quantiles::of(n, MISSED)?);
+    let both = Quantiles { plain: decides.plain + misses.plain, shrunk: decides.shrunk + misses.shrunk };
+    Some(moments.half(n, both))
+}

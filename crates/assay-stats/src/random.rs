@@ -1,0 +1,68 @@
+//! Seeded streams of random numbers.
+//!
+//! Every use has its own ChaCha8 stream under one seed, so that what one function draws never moves another's draws,
+//! and work may be split over threads without changing a result.
+
+use rand::{Rng, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// What a stream is drawn for.
+#[derive(Clone, Copy)]
+pub(crate) enum Purpose {
+    /// Signs of the permutation test.
+    SignFlip = 1,
+    /// Splits of the baseline.
+    NoiseFloor = 2,
+    /// Resampled trials.
+    Bootstrap = 3,
+    /// Simulated suites, one stream each.
+    Suite = 4,
+    /// Suites simulated for a plan, one stream each.
+    Plan = 5,
+}
+
+/// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.
+pub(crate) fn stream(seed: u64, purpose: Purpose, index: u64) -> ChaCha8Rng {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    random.set_stream(index << 8 | purpose as u64);
+    random
+}
+
+/// A uniform index below `n`; 0 where `n` is 0.
+///
+/// The high half of a 64 by 64 bit product: its bias is below n / 2^64.
+pub(crate) fn index(random: &mut ChaCha8Rng, n: usize) -> usize {
+    let product = u128::from(random.next_u64()) * (n as u128);
+    // The high half is below `n`, so it is a usize again.
+    usize::try_from(product >> 64).unwrap_or(0)
+}
+
+/// A uniform number in (0, 1): the middle of one of 2^52 equal parts.
+pub(crate) fn uniform(random: &mut ChaCha8Rng) -> f64 {
+    ((random.next_u64() >> 12) as f64 + 0.5) / (1_u64 << 52) as f64
+}
+
+/// A standard normal number, by Box & Muller (1958).
+pub(crate) fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let radius = (-2.0 * uniform(random).ln()).sqrt();
+    radius * (std::f64::consts::TAU * uniform(random)).cos()
+}
+
+/// A gamma number of a given shape and scale 1, by Marsaglia & Tsang (2000). It may round to 0 where the shape is small.
+pub(crate) fn gamma(random: &mut ChaCha8Rng, shape: f64) -> f64 {
+    if shape < 1.0 {
+        let power = uniform(random).powf(1.0 / shape);
+        return gamma(random, shape + 1.0) * power;
+    }
+    let size = shape - 1.0 / 3.0;
+    let slope = 1.0 / (9.0 * size).sqrt();
+    // Over 95 % are taken at once; the bound is for the reader.
+    for _ in 0..1000 {
+        let x = normal(random);
+        let cube = (1.0 + slope * x).powi(3);
+        if cube > 0.0 && uniform(random).ln() < 0.5 * x * x + size * (1.0 - cube + cube.ln()) {
+            return size * cube;
+        }
+    }
+    size
+}

@@ -1,0 +1,156 @@
+//! The tasks' pass rates without a skill.
+
+use rand_chacha::ChaCha8Rng;
+use statrs::function::beta::checked_beta_reg;
+
+use crate::random::{gamma, uniform};
+use crate::sample::{mean, scores};
+
+/// The default's shapes.
+const A: f64 = 0.6;
+const B: f64 = 0.9;
+
+/// The tasks' pass rates without a skill: a beta distribution.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Baseline {
+    a: f64,
+    b: f64,
+}
+
+impl Default for Baseline {
+    /// Beta(.6, .9): mean .4, and many tasks that nearly always or nearly never pass (VALIDITY rule 8).
+    fn default() -> Baseline {
+        Baseline { a: A, b: B }
+    }
+}
+
+impl Baseline {
+    /// Beta(a, b), of mean a/(a + b). `None` unless both shapes lie in [.01, 10⁶].
+    pub fn beta(a: f64, b: f64) -> Option<Baseline> {
+        let sound = |shape: f64| (0.01..=1e6).contains(&shape);
+        (sound(a) && sound(b)).then_some(Baseline { a, b })
+    }
+
+    /// The beta with the mean and the spread of a pilot's tasks, each given by the scores of its trials.
+    ///
+    /// By moments: the spread of the tasks' means, less what their trials alone bring to it, p(1 − p)/(r − 1) a task.
+    /// The mean is that of the tasks and one more at ½, so that a pilot that always or never passed leaves room. Where
+    /// tasks have one trial each, or their spread is no wider than that of their trials, the spread is not known, and
+    /// a + b is that of the default. `None` without a task.
+    pub fn pilot(tasks: &[Vec<f64>]) -> Option<Baseline> {
+        let kept: Vec<Vec<f64>> = tasks.iter().map(|t| scores(t)).filter(|t| !t.is_empty()).collect();
+        let n = kept.len() as f64;
+        if kept.is_empty() {
+            return None;
+        }
+        let mut means: Vec<f64> = kept.iter().map(|t| mean(t)).collect();
+        means.sort_by(f64::total_cmp);
+        let centre = means.iter().sum::<f64>() / n;
+        let observed = means.iter().map(|m| (m - centre).powi(2)).sum::<f64>() / (n - 1.0);
+        let mut noise: Vec<f64> =
+            kept.iter().map(|t| (mean(t) * (1.0 - mean(t))).max(0.0) / (t.len() as f64 - 1.0)).collect();
+        noise.sort_by(f64::total_cmp);
+        let between = observed - noise.iter().sum::<f64>() / n;
+        let rate = (n * centre + 0.5) / (n + 1.0);
+        let known = kept.iter().all(|t| t.len() > 1) && between > 0.0 && between.is_finite();
+        let size = if known { (rate * (1.0 - rate) / between - 1.0).clamp(0.1, 1000.0) } else { A + B };
+        Baseline::beta((rate * size).max(0.01), ((1.0 - rate) * size).max(0.01))
+    }
+
+    /// Mean pass rate.
+    pub fn mean(self) -> f64 {
+        self.a / (self.a + self.b)
+    }
+
+    pub(crate) fn draw(self, random: &mut ChaCha8Rng) -> f64 {
+        let (one, other) = (gamma(random, self.a), gamma(random, self.b));
+        if one + other > 0.0 {
+            return one / (one + other);
+        }
+        // Both rounded to 0, which small shapes do: the rate is then at either end.
+        if uniform(random) < self.mean() { 1.0 } else { 0.0 }
+    }
+
+    /// The mean of clip(p + shift) − p over the tasks' rates p.
+    ///
+    /// With F the beta's distribution function and F₁ that of Beta(a + 1, b): E[p; p ≤ x] = mean·F₁(x). For a shift
+    /// s ≥ 0 rates up to 1 − s rise by s, and the others to 1. A fall is the rise of the mirrored rates.
+    pub(crate) fn shifted(self, shift: f64) -> f64 {
+        if shift < 0.0 {
+            return -Baseline { a: self.b, b: self.a }.shifted(-shift);
+        }
+        let x = (1.0 - shift).max(0.0);
+        let below = |a: f64| checked_beta_reg(a, self.b, x).unwrap_or(0.0);
+        let (share, part) = (below(self.a), below(self.a + 1.0));
+        shift * share + (1.0 - share) - self.mean() * (1.0 - part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::{Purpose, stream};
+
+    #[test]
+    fn shifts_of_a_uniform_baseline_by_hand() {
+        // Rates uniform on [0, 1]: a rise by s is s on 1 − s of them and on average s/2 on the rest: s(1 − s) + s²/2.
+        let flat = Baseline::beta(1.0, 1.0).unwrap();
+        for (shift, expected) in
+            [(0.0, 0.0), (0.2, 0.18), (0.5, 0.375), (1.0, 0.5), (3.0, 0.5), (-0.2, -0.18)]
+        {
+            let got = flat.shifted(shift);
+            assert!((got - expected).abs() < 1e-12, "shift {shift}: {got}, expected {expected}");
+        }
+    }
+
+    #[test]
+    fn rates_have_the_betas_spread() {
+        // Variance ab/((a + b)²(a + b + 1)), for shapes below and above 1.
+        for (a, b) in [(0.6, 0.9), (0.05, 0.05), (8.0, 2.0), (300.0, 100.0)] {
+            let baseline = Baseline::beta(a, b).unwrap();
+            let mut random = stream(9, Purpose::Suite, 0);
+            let rates: Vec<f64> = (0..20_000).map(|_| baseline.draw(&mut random)).collect();
+            let mean = rates.iter().sum::<f64>() / 20_000.0;
+            let variance = rates.iter().map(|p| (p - mean).powi(2)).sum::<f64>() / 20_000.0;
+            let expected = a * b / ((a + b).powi(2) * (a + b + 1.0));
+            assert!(
+                (mean - baseline.mean()).abs() < 5.0 * (expected / 20_000.0).sqrt(),
+                "{a}, {b}: mean {mean}"
+            );
+            assert!((variance / expected - 1.0).abs() < 0.05, "{a}, {b}: {variance}, expected {expected}");
+        }
+        assert_eq!(Baseline::beta(0.0, 1.0), None);
+        assert_eq!(Baseline::beta(1.0, f64::NAN), None);
+    }
+
+    #[test]
+    fn a_pilot_gives_back_the_rates_it_came_from() {
+        for (a, b) in [(0.6, 0.9), (8.0, 2.0), (0.5, 9.0)] {
+            let truth = Baseline::beta(a, b).unwrap();
+            let mut random = stream(4, Purpose::Suite, 0);
+            let mut task = || {
+                let rate = truth.draw(&mut random);
+                (0..5).map(|_| f64::from(u8::from(uniform(&mut random) < rate))).collect()
+            };
+            let pilot: Vec<Vec<f64>> = (0..3000).map(|_| task()).collect();
+            let got = Baseline::pilot(&pilot).unwrap();
+            assert!((got.mean() - truth.mean()).abs() < 0.02, "{got:?}");
+            assert!((got.a / a - 1.0).abs() < 0.15 && (got.b / b - 1.0).abs() < 0.15, "{got:?} for {a}, {b}");
+        }
+    }
+
+    #[test]
+    fn a_pilot_that_tells_no_spread_gets_the_defaults() {
+        let check = |tasks: &[Vec<f64>], mean: f64| {
+            let got = Baseline::pilot(tasks).unwrap();
+            assert!((got.mean() - mean).abs() < 1e-12 && (got.a + got.b - 1.5).abs() < 1e-12, "{got:?}");
+        };
+        // One task at ½ is added: (3 + ½)/4, (1 + ½)/4.
+        check(&[vec![1.0], vec![1.0], vec![1.0]], 0.875);
+        check(&[vec![0.0], vec![1.0], vec![0.0]], 0.375);
+        check(&[vec![0.0; 4], vec![0.0; 4]], 0.5 / 3.0);
+        check(&[vec![0.0, 1.0], vec![1.0, 0.0], vec![f64::NAN]], 0.5);
+        assert_eq!(Baseline::pilot(&[]), None);
+        assert_eq!(Baseline::pilot(&[vec![f64::NAN]]), None);
+    }
+}

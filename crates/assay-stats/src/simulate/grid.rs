@@ -1,0 +1,242 @@
+//! The grid that the method is held to (VALIDITY rule 11), named before the method was chosen.
+
+use crate::plan::{Impossible, Plan};
+use crate::simulate::truth::{Design, Effect, Loss};
+use crate::simulate::{Baseline, Cell};
+
+/// One cell of the grid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GridCell {
+    /// Name of the truth: null, uniform, sparse, ceiling, floor, losses, drift, edge, sparse-edge, planned.
+    pub truth: &'static str,
+    /// How its suites come about.
+    pub design: Design,
+}
+
+/// Something that rule 11 asks for and a cell does not hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Miss {
+    /// What: coverage, false verdicts, power, no effect, wrong sign.
+    pub what: &'static str,
+    /// The share that was found.
+    pub found: f64,
+    /// The share that it should not be on the other side of.
+    pub limit: f64,
+}
+
+/// Tasks of a suite.
+const TASKS: [usize; 4] = [10, 20, 30, 84];
+
+/// Repetitions of every arm.
+const REPETITIONS: [usize; 4] = [1, 3, 5, 10];
+
+/// The d of "no effect within ±d".
+const MARGIN: f64 = 0.1;
+
+/// Least coverage everywhere.
+const COVERAGE: f64 = 0.935;
+
+/// Most coverage where the baseline's mean lies in [.2, .8].
+const MOST_COVERAGE: f64 = 0.975;
+
+/// Most of every kind of wrong verdict.
+const WRONG: f64 = 0.05;
+
+/// Right verdicts at the lift that planning calls detectable.
+const POWER: [f64; 2] = [0.77, 0.83];
+
+/// A cell without lift, losses or drift; it gets its size later.
+fn null(baseline: Baseline) -> Design {
+    Design {
+        baseline,
+        effect: Effect::None,
+        tasks: 1,
+        repetitions: 1,
+        base_repetitions: 1,
+        arms: 1,
+        margin: MARGIN,
+        drift: 0.0,
+        arm_loss: Loss::default(),
+        base_loss: Loss::default(),
+    }
+}
+
+/// The whole grid but for its planned cells: every truth by 10, 20, 30 and 84 tasks by 1, 3, 5 and 10 repetitions.
+///
+/// Baselines are Beta(.6, .9) but for ceiling and floor; the margin is .1; there is one arm but for the second null.
+///
+/// - *null*: no lift; with one arm, and with four that share one baseline.
+/// - *uniform*: every task moves by .2 with a spread of .2. *sparse*: 15 % of the tasks move by .8.
+/// - *ceiling*, *floor*: no lift over Beta(9, .5), mean .95, and over Beta(.5, 9), mean .05.
+/// - *losses*: *uniform* with 10 % of the arm's trials lost at random and 2 % of the baseline's.
+/// - *drift*: *null* with rates that rise by .2 from the first repetition to the last.
+/// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that no effect is wrong.
+pub fn validity_grid() -> Vec<GridCell> {
+    let of = |a: f64, b: f64| null(Baseline::beta(a, b).unwrap_or_default());
+    let usual = null(Baseline::default());
+    let uniform = Design { effect: Effect::Uniform { lift: 0.2, spread: 0.2 }, ..usual };
+    let at_random = |share: f64| Loss { passed: share, failed: share };
+    let truths = [
+        ("null", usual),
+        ("null", Design { arms: 4, ..usual }),
+        ("uniform", uniform),
+        ("sparse", Design { effect: Effect::Sparse { lift: 0.8, share: 0.15 }, ..usual }),
+        ("ceiling", of(9.0, 0.5)),
+        ("floor", of(0.5, 9.0)),
+        ("losses", Design { arm_loss: at_random(0.1), base_loss: at_random(0.02), ..uniform }),
+        ("drift", Design { drift: 0.2, ..usual }),
+        ("edge", Design { effect: uniform_of(MARGIN), ..usual }),
+        ("sparse-edge", Design { effect: sparse_of(MARGIN), ..usual }),
+    ];
+    let mut cells = Vec::with_capacity(truths.len() * TASKS.len() * REPETITIONS.len());
+    for (truth, design) in truths {
+        for tasks in TASKS {
+            for repetitions in REPETITIONS {
+                let design = Design { tasks, repetitions, base_repetitions: repetitions, ..design };
+                cells.push(GridCell { truth, design });
+            }
+        }
+    }
+    cells
+}
+
+/// The effect with a spread of .2 whose true lift over the usual baseline is `lift`.
+fn uniform_of(lift: f64) -> Effect {
+    // Five tasks are enough to be a plan, and no simulation is asked for.
+    let plan = plan(5, 1);
+    plan.design_of_lift(lift).map_or(Effect::None, |design| design.effect)
+}
+
+/// The share of tasks that move by .8, so that the true lift over the usual baseline is `lift`.
+fn sparse_of(lift: f64) -> Effect {
+    let all = Effect::Sparse { lift: 0.8, share: 1.0 };
+    let most = Design { effect: all, ..null(Baseline::default()) }.true_lift();
+    Effect::Sparse { lift: 0.8, share: lift / most }
+}
+
+fn plan(tasks: usize, repetitions: usize) -> Plan {
+    Plan {
+        tasks,
+        repetitions,
+        base_repetitions: repetitions,
+        family: 1,
+        margin: MARGIN,
+        baseline: Baseline::default(),
+        spread: 0.2,
+    }
+}
+
+/// The planned cells: for every size of the grid the lift that [`Plan::forecast`] calls detectable under `seed`.
+///
+/// Judge them under another seed. Sizes at which no lift is detectable have no cell.
+pub fn planned_grid(seed: u64) -> Result<Vec<GridCell>, Impossible> {
+    let mut cells = Vec::new();
+    for tasks in TASKS {
+        for repetitions in REPETITIONS {
+            let plan = plan(tasks, repetitions);
+            if let Some(lift) = plan.forecast(seed)?.detectable {
+                cells.push(GridCell { truth: "planned", design: plan.design_of_lift(lift)? });
+            }
+        }
+    }
+    Ok(cells)
+}
+
+impl GridCell {
+    /// What rule 11 asks for and `got` does not hold. Shares are taken as they are, without their simulation error.
+    pub fn misses(&self, got: &Cell) -> Vec<Miss> {
+        let lift = self.design.true_lift().abs();
+        let middle = (0.2..=0.8).contains(&self.design.baseline.mean());
+        let mut misses = Vec::new();
+        let mut below = |what: &'static str, found: Option<f64>, limit: f64, asked: bool| {
+            misses.extend(found.filter(|found| asked && *found < limit).map(|found| Miss {
+                what,
+                found,
+                limit,
+            }));
+        };
+        below("coverage", got.coverage, COVERAGE, true);
+        below("power", got.power, POWER[0], self.truth == "planned");
+        let mut above = |what: &'static str, found: Option<f64>, limit: f64, asked: bool| {
+            misses.extend(found.filter(|found| asked && *found > limit).map(|found| Miss {
+                what,
+                found,
+                limit,
+            }));
+        };
+        above("coverage", got.coverage, MOST_COVERAGE, middle);
+        above("power", got.power, POWER[1], self.truth == "planned");
+        above("false verdicts", got.false_verdicts, WRONG, true);
+        above("wrong sign", got.wrong_sign, WRONG, true);
+        // A lift of the margin is found by bisection, to some 10⁻⁷.
+        above("no effect", got.no_effect, WRONG, lift >= self.design.margin - 1e-6);
+        misses
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::judge;
+
+    #[test]
+    fn every_truth_has_every_size() {
+        let cells = validity_grid();
+        assert_eq!(cells.len(), 10 * 16);
+        assert_eq!(cells.iter().filter(|c| c.truth == "null").count(), 32);
+        for cell in cells.iter().filter(|c| c.truth.ends_with("edge")) {
+            assert!((cell.design.true_lift() - 0.1).abs() < 1e-6, "{cell:?}");
+        }
+    }
+
+    /// A fast part of the grid on a fixed seed: rule 11, with room for three standard errors of 400 suites.
+    #[test]
+    fn rule_11_holds_at_ten_tasks_by_three() {
+        for cell in validity_grid() {
+            if (cell.design.tasks, cell.design.repetitions) != (10, 3) {
+                continue;
+            }
+            let got = judge(&cell.design, 0..400, 2).cell(cell.design.true_lift());
+            for miss in cell.misses(&got) {
+                let room = 3.0 * (miss.limit * (1.0 - miss.limit) / 400.0).sqrt();
+                assert!((miss.found - miss.limit).abs() < room, "{}: {miss:?}", cell.truth);
+            }
+        }
+    }
+
+    #[test]
+    fn misses_are_what_the_rule_names() {
+        let cells = validity_grid();
+        let cell = |truth: &str| cells.iter().find(|c| c.truth == truth).unwrap();
+        let good = Cell {
+            coverage: Some(0.95),
+            width: Some(0.2),
+            false_verdicts: Some(0.01),
+            power: Some(0.3),
+            no_effect: Some(0.04),
+            wrong_sign: Some(0.0),
+        };
+        let check = |truth: &str, got: Cell, expected: &[(&str, f64)]| {
+            let misses: Vec<(&str, f64)> =
+                cell(truth).misses(&got).iter().map(|m| (m.what, m.limit)).collect();
+            assert_eq!(misses, expected, "{truth}: {got:?}");
+        };
+        check("null", good, &[]);
+        check("null", Cell { coverage: Some(0.934), ..good }, &[("coverage", 0.935)]);
+        check("null", Cell { coverage: Some(0.976), ..good }, &[("coverage", 0.975)]);
+        check("ceiling", Cell { coverage: Some(0.976), ..good }, &[]);
+        check("null", Cell { false_verdicts: Some(0.051), ..good }, &[("false verdicts", 0.05)]);
+        check("uniform", Cell { wrong_sign: Some(0.051), ..good }, &[("wrong sign", 0.05)]);
+        // No effect is right where nothing happens, and where the lift is below the margin.
+        let often = Cell { no_effect: Some(0.9), ..good };
+        for (truth, missed) in [("null", false), ("sparse", false), ("uniform", true), ("edge", true)] {
+            check(truth, often, if missed { &[("no effect", 0.05)] } else { &[] });
+        }
+        let planned = GridCell { truth: "planned", ..*cell("sparse") };
+        for (power, limit) in [(0.76, 0.77), (0.84, 0.83)] {
+            let missed = planned.misses(&Cell { power: Some(power), ..good });
+            assert_eq!(missed, [Miss { what: "power", found: power, limit }]);
+        }
+        assert!(planned.misses(&Cell { power: Some(0.8), ..good }).is_empty());
+    }
+}

@@ -1,0 +1,19 @@
+//! Suites with a known truth, and what the rules make of them (VALIDITY rules 8 and 11).
+//!
+//! A [`Design`] says how tasks, lifts, noise and losses come about; [`Design::suite`] draws one suite of it, and
+//! [`judge`] draws many and counts how often the intervals and verdicts were right. A suite is drawn from a stream of
+//! its own, so ranges of suites can be judged on any number of threads and their [`Tally`]s added up.
+
+mod baseline;
+mod grid;
+mod method;
+mod tally;
+mod threads;
+mod truth;
+
+pub use baseline::Baseline;
+pub use grid::{GridCell, Miss, planned_grid, validity_grid};
+pub use method::{Method, compare};
+pub use tally::{Cell, Tally, judge};
+pub use threads::judge_all;
+pub use truth::{Design, Effect, Loss, Suite};

@@ -1,0 +1,251 @@
+//! How often the rules were right.
+
+use std::collections::BTreeMap;
+use std::ops::{AddAssign, Range};
+
+use crate::interval::FEWEST_UNITS;
+use crate::moments::Quantiles;
+use crate::sample::Sample;
+use crate::simulate::truth::Design;
+use crate::verdict::{Decision, Losses, VerdictKind, alpha};
+
+/// The level of the interval whose coverage is counted: 95 %, whatever the family.
+const TAIL: f64 = 0.025;
+
+/// A true lift nearer to 0 than this is none.
+const NONE: f64 = 1e-9;
+
+/// Counts over judged suites. Counts of ranges of suites add up to those of the whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Suites judged.
+    pub suites: u64,
+    /// Suites in which at least one comparison helps or harms.
+    pub suites_decided: u64,
+    /// Comparisons judged: suites times arms.
+    pub comparisons: u64,
+    /// Comparisons that had an interval.
+    pub intervals: u64,
+    /// Those whose 95 % interval holds the true lift.
+    pub covered: u64,
+    /// Sum of the widths of the 95 % intervals, in parts of 2^40, so that sums do not depend on their order.
+    pub widths: u64,
+    /// Verdicts that an arm helps.
+    pub helps: u64,
+    /// Verdicts that an arm harms.
+    pub harms: u64,
+    /// Verdicts of no effect.
+    pub no_effect: u64,
+}
+
+/// A width of 1 in [`Tally::widths`].
+const WIDTH: f64 = (1_u64 << 40) as f64;
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Tally) {
+        self.suites += other.suites;
+        self.suites_decided += other.suites_decided;
+        self.comparisons += other.comparisons;
+        self.intervals += other.intervals;
+        self.covered += other.covered;
+        self.widths += other.widths;
+        self.helps += other.helps;
+        self.harms += other.harms;
+        self.no_effect += other.no_effect;
+    }
+}
+
+/// What a design comes to. Shares in [0, 1]; `None` where it does not measure a thing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Share of comparisons whose 95 % interval holds the true lift.
+    pub coverage: Option<f64>,
+    /// Mean width of that interval.
+    pub width: Option<f64>,
+    /// Share of suites with a verdict of helps or harms where no arm does anything.
+    pub false_verdicts: Option<f64>,
+    /// Share of comparisons with the right one of helps and harms where there is a lift.
+    pub power: Option<f64>,
+    /// Share of comparisons with a verdict of no effect.
+    pub no_effect: Option<f64>,
+    /// Share of comparisons with the wrong one of helps and harms where there is a lift.
+    pub wrong_sign: Option<f64>,
+}
+
+impl Tally {
+    /// The shares, given the true lift.
+    pub fn cell(&self, true_lift: f64) -> Cell {
+        let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
+        let (right, wrong) =
+            if true_lift > 0.0 { (self.helps, self.harms) } else { (self.harms, self.helps) };
+        let none = true_lift.abs() < NONE;
+        Cell {
+            coverage: share(self.covered, self.intervals),
+            width: (self.intervals > 0).then(|| self.widths as f64 / WIDTH / self.intervals as f64),
+            false_verdicts: share(self.suites_decided, self.suites).filter(|_| none),
+            power: share(right, self.comparisons).filter(|_| !none),
+            no_effect: share(self.no_effect, self.comparisons),
+            wrong_sign: share(wrong, self.comparisons).filter(|_| !none),
+        }
+    }
+}
+
+/// Draws the suites numbered `suites` under `seed` and judges each by rule 5.
+///
+/// The numbers of two ranges that follow each other add up to those of both: split them over threads.
+pub fn judge(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
+    let mut tally = Tally::default();
+    let lift = design.true_lift();
+    let mut critical = Critical { alpha: alpha(design.arms), values: BTreeMap::new() };
+    for index in suites {
+        let suite = design.suite(seed, index);
+        let mut decided = false;
+        for (at, tasks) in suite.arms.iter().enumerate() {
+            let sample = Sample::of(tasks);
+            tally.comparisons += 1;
+            if let Some([_, _, quantiles]) = critical.at(sample.units.len()) {
+                let interval = sample.moments().interval_of(quantiles, (-1.0, 1.0));
+                tally.intervals += 1;
+                tally.covered += u64::from(interval.low <= lift && lift <= interval.high);
+                tally.widths += parts(interval.width());
+            }
+            let kind = critical.kind(&sample, design.margin, suite.losses.get(at));
+            tally.helps += u64::from(kind == VerdictKind::Helps);
+            tally.harms += u64::from(kind == VerdictKind::Harms);
+            tally.no_effect += u64::from(kind == VerdictKind::NoEffect);
+            decided |= matches!(kind, VerdictKind::Helps | VerdictKind::Harms);
+        }
+        tally.suites += 1;
+        tally.suites_decided += u64::from(decided);
+    }
+    tally
+}
+
+/// A width in whole parts.
+fn parts(width: f64) -> u64 {
+    // At most 2 × 2^40.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a width lies in [0, 2]")]
+    let parts = (width.clamp(0.0, 2.0) * WIDTH).round() as u64;
+    parts
+}
+
+/// Student's quantiles by number of units: of the deciding, the equivalence and the 95 % interval.
+struct Critical {
+    alpha: f64,
+    values: BTreeMap<usize, Option<[Quantiles; 3]>>,
+}
+
+impl Critical {
+    fn at(&mut self, units: usize) -> Option<[Quantiles; 3]> {
+        let alpha = self.alpha;
+        *self.values.entry(units).or_insert_with(|| {
+            let t = |tail: f64| Quantiles::of(units as f64, tail).filter(|_| units >= FEWEST_UNITS);
+            Some([t(0.5 * alpha)?, t(alpha)?, t(TAIL)?])
+        })
+    }
+
+    /// Rule 5 as [`crate::verdict`] has it, with the quantiles at hand and without the reason.
+    fn kind(&mut self, sample: &Sample, margin: f64, losses: Option<&Losses>) -> VerdictKind {
+        let kind = self.decide(sample, margin);
+        let Some(losses) = losses else { return kind };
+        let mut differs = |bound: &[crate::PairedTask]| self.decide(&Sample::of(bound), margin) != kind;
+        if losses.unequal() || differs(&losses.best) || differs(&losses.worst) {
+            return VerdictKind::Underpowered;
+        }
+        kind
+    }
+
+    fn decide(&mut self, sample: &Sample, margin: f64) -> VerdictKind {
+        let Some([decisive, equivalence, _]) = self.at(sample.units.len()) else {
+            return VerdictKind::Underpowered;
+        };
+        let moments = sample.moments();
+        let at = |t: Quantiles| Some(moments.interval_of(t, (-1.0, 1.0)));
+        Decision::read(at(decisive), at(equivalence), margin).kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulate::Baseline;
+    use crate::simulate::truth::{Effect, Loss};
+
+    fn design(effect: Effect) -> Design {
+        let loss = Loss::default();
+        Design {
+            baseline: Baseline::beta(0.6, 0.9).unwrap(),
+            effect,
+            tasks: 10,
+            repetitions: 3,
+            base_repetitions: 3,
+            arms: 4,
+            margin: 0.1,
+            drift: 0.0,
+            arm_loss: loss,
+            base_loss: loss,
+        }
+    }
+
+    #[test]
+    fn verdicts_are_those_of_the_rule() {
+        let mut design = design(Effect::Uniform { lift: 0.4, spread: 0.2 });
+        design.arm_loss = Loss { passed: 0.02, failed: 0.02 };
+        let mut counts = [0; 4];
+        for index in 0..60 {
+            let suite = design.suite(5, index);
+            for (tasks, losses) in suite.arms.iter().zip(&suite.losses) {
+                counts[crate::verdict(tasks, 4, 0.1, Some(losses)).kind as usize] += 1;
+            }
+        }
+        let tally = judge(&design, 0..60, 5);
+        assert_eq!([tally.helps, tally.harms, tally.no_effect], [counts[0], counts[1], counts[2]]);
+        assert!(tally.helps > 0 && counts[3] > 0);
+    }
+
+    #[test]
+    fn ranges_add_up() {
+        let design = design(Effect::None);
+        let mut parts = judge(&design, 0..7, 1);
+        parts += judge(&design, 7..40, 1);
+        assert_eq!(parts, judge(&design, 0..40, 1));
+        assert_eq!((parts.suites, parts.comparisons, parts.intervals), (40, 160, 160));
+    }
+
+    #[test]
+    fn a_cell_measures_what_its_truth_allows() {
+        let tally = Tally {
+            suites: 10,
+            suites_decided: 3,
+            comparisons: 40,
+            intervals: 20,
+            covered: 19,
+            widths: 20 << 39,
+            helps: 8,
+            harms: 2,
+            no_effect: 4,
+        };
+        let null = tally.cell(0.0);
+        assert_eq!((null.coverage, null.width, null.no_effect), (Some(0.95), Some(0.5), Some(0.1)));
+        assert_eq!((null.false_verdicts, null.power, null.wrong_sign), (Some(0.3), None, None));
+        let gain = tally.cell(0.2);
+        assert_eq!((gain.false_verdicts, gain.power, gain.wrong_sign), (None, Some(0.2), Some(0.05)));
+        let loss = tally.cell(-0.2);
+        assert_eq!((loss.power, loss.wrong_sign), (Some(0.05), Some(0.2)));
+        let empty = Tally::default().cell(0.2);
+        assert_eq!((empty.coverage, empty.width, empty.power), (None, None, None));
+    }
+
+    #[test]
+    fn too_few_tasks_decide_nothing() {
+        for tasks in [0, 1, 4] {
+            let mut design = design(Effect::Uniform { lift: 1.0, spread: 0.0 });
+            design.tasks = tasks;
+            let tally = judge(&design, 0..5, 1);
+            assert_eq!((tally.intervals, tally.helps + tally.harms + tally.no_effect), (0, 0));
+        }
+        let mut design = design(Effect::None);
+        design.repetitions = 0;
+        assert_eq!(judge(&design, 0..5, 1).intervals, 0);
+    }
+}

@@ -1,0 +1,258 @@
+//! What is true in a simulated suite, and the trials that come of it.
+
+use rand_chacha::ChaCha8Rng;
+
+use crate::interval::PairedTask;
+use crate::quantile::normal_tail;
+use crate::random::{Purpose, normal, stream, uniform};
+use crate::simulate::Baseline;
+use crate::verdict::Losses;
+
+/// Points at which a normal spread of lifts is averaged.
+const NODES: u32 = 500;
+
+/// What an arm does to the tasks' pass rates. A rate cannot leave [0, 1].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Effect {
+    /// Nothing.
+    None,
+    /// Every task moves by a normal lift, drawn anew for each arm.
+    Uniform {
+        /// Mean of the lifts before rates are kept in [0, 1].
+        lift: f64,
+        /// Their standard deviation over tasks.
+        spread: f64,
+    },
+    /// A share of the tasks moves, the others do not; drawn anew for each arm.
+    Sparse {
+        /// Lift of the tasks that move.
+        lift: f64,
+        /// Probability that a task moves.
+        share: f64,
+    },
+}
+
+impl Effect {
+    fn draw(self, random: &mut ChaCha8Rng) -> f64 {
+        match self {
+            Effect::None => 0.0,
+            Effect::Uniform { lift, spread } => lift + spread * normal(random),
+            Effect::Sparse { lift, share } => {
+                if uniform(random) < share {
+                    lift
+                } else {
+                    0.0
+                }
+            }
+        }
+    }
+}
+
+/// How often a trial is lost, by how it would have ended. Equal probabilities lose at random.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Loss {
+    /// Probability that a trial that would have passed has no result.
+    pub passed: f64,
+    /// The same of one that would have failed.
+    pub failed: f64,
+}
+
+impl Loss {
+    fn none(self) -> bool {
+        self.passed <= 0.0 && self.failed <= 0.0
+    }
+}
+
+/// How a simulated experiment comes about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Design {
+    /// The tasks' rates under the baseline.
+    pub baseline: Baseline,
+    /// What each arm does. All arms share the tasks and the baseline's trials.
+    pub effect: Effect,
+    /// Tasks.
+    pub tasks: usize,
+    /// Trials a task and arm.
+    pub repetitions: usize,
+    /// Trials a task of the baseline.
+    pub base_repetitions: usize,
+    /// Arms compared with the baseline: the size of the family.
+    pub arms: usize,
+    /// The d of "no effect within ±d".
+    pub margin: f64,
+    /// By how much rates rise from the first repetition to the last, in every arm alike (arms are interleaved).
+    pub drift: f64,
+    /// Losses of the arms.
+    pub arm_loss: Loss,
+    /// Losses of the baseline.
+    pub base_loss: Loss,
+}
+
+/// One simulated suite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Suite {
+    /// The paired tasks of each arm; lost trials are missing.
+    pub arms: Vec<Vec<PairedTask>>,
+    /// What each arm lost; empty where the design loses nothing.
+    pub losses: Vec<Losses>,
+}
+
+impl Design {
+    /// The true lift in the population of tasks, before drift and losses.
+    pub fn true_lift(&self) -> f64 {
+        match self.effect {
+            Effect::None => 0.0,
+            Effect::Sparse { lift, share } => share.clamp(0.0, 1.0) * self.baseline.shifted(lift),
+            Effect::Uniform { lift, spread } if spread > 0.0 => {
+                // Pairs of normal quantiles at the middles of equal parts.
+                let at = |i: u32| normal_tail((f64::from(i) + 0.5) / f64::from(2 * NODES)).unwrap_or(0.0);
+                let pair = |z: f64| {
+                    self.baseline.shifted(lift + spread * z) + self.baseline.shifted(lift - spread * z)
+                };
+                (0..NODES).map(|i| pair(at(i))).sum::<f64>() / f64::from(2 * NODES)
+            }
+            Effect::Uniform { lift, .. } => self.baseline.shifted(lift),
+        }
+    }
+
+    /// The suite with number `index` under `seed`.
+    pub fn suite(&self, seed: u64, index: u64) -> Suite {
+        let mut random = stream(seed, Purpose::Suite, index);
+        let rates: Vec<f64> = (0..self.tasks).map(|_| self.baseline.draw(&mut random)).collect();
+        let base: Vec<Trials> = rates
+            .iter()
+            .map(|&p| self.trials(&mut random, p, self.base_repetitions, self.base_loss))
+            .collect();
+        let mut suite = Suite { arms: Vec::with_capacity(self.arms), losses: Vec::new() };
+        for _ in 0..self.arms {
+            let arm: Vec<Trials> = rates
+                .iter()
+                .map(|p| {
+                    let moved = (p + self.effect.draw(&mut random)).clamp(0.0, 1.0);
+                    self.trials(&mut random, moved, self.repetitions, self.arm_loss)
+                })
+                .collect();
+            let pair = |fill: Option<(f64, f64)>| -> Vec<PairedTask> {
+                let one = |(arm, base): (&Trials, &Trials)| PairedTask {
+                    arm: arm.scores(fill.map(|f| f.0)),
+                    base: base.scores(fill.map(|f| f.1)),
+                    cluster: None,
+                };
+                arm.iter().zip(&base).map(one).collect()
+            };
+            suite.arms.push(pair(None));
+            if !(self.arm_loss.none() && self.base_loss.none()) {
+                suite.losses.push(Losses {
+                    arm_lost: arm.iter().map(|t| t.lost).sum(),
+                    arm_planned: self.tasks * self.repetitions,
+                    base_lost: base.iter().map(|t| t.lost).sum(),
+                    base_planned: self.tasks * self.base_repetitions,
+                    best: pair(Some((1.0, 0.0))),
+                    worst: pair(Some((0.0, 1.0))),
+                });
+            }
+        }
+        suite
+    }
+
+    fn trials(&self, random: &mut ChaCha8Rng, rate: f64, repetitions: usize, loss: Loss) -> Trials {
+        let mut trials = Trials { kept: Vec::with_capacity(repetitions), lost: 0 };
+        for repetition in 0..repetitions {
+            // From −drift/2 at the first to drift/2 at the last.
+            let time = (repetition as f64 + 0.5) / repetitions as f64 - 0.5;
+            let passed = uniform(random) < rate + self.drift * time;
+            let risk = if passed { loss.passed } else { loss.failed };
+            if risk > 0.0 && uniform(random) < risk {
+                trials.lost += 1;
+            } else {
+                trials.kept.push(if passed { 1.0 } else { 0.0 });
+            }
+        }
+        trials
+    }
+}
+
+/// The trials of one task and arm.
+struct Trials {
+    kept: Vec<f64>,
+    lost: usize,
+}
+
+impl Trials {
+    /// The scores, lost trials filled in where a value is given for them.
+    fn scores(&self, fill: Option<f64>) -> Vec<f64> {
+        let lost = fill.into_iter().flat_map(|value| std::iter::repeat_n(value, self.lost));
+        self.kept.iter().copied().chain(lost).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn design(baseline: Baseline, effect: Effect) -> Design {
+        let loss = Loss::default();
+        Design {
+            baseline,
+            effect,
+            tasks: 2000,
+            repetitions: 20,
+            base_repetitions: 20,
+            arms: 1,
+            margin: 0.1,
+            drift: 0.0,
+            arm_loss: loss,
+            base_loss: loss,
+        }
+    }
+
+    #[test]
+    fn a_large_suite_shows_the_true_lift() {
+        let baseline = Baseline::beta(0.6, 0.9).unwrap();
+        let effects = [
+            Effect::None,
+            Effect::Uniform { lift: 0.2, spread: 0.0 },
+            Effect::Uniform { lift: -0.1, spread: 0.2 },
+            Effect::Sparse { lift: 0.8, share: 0.15 },
+        ];
+        for effect in effects {
+            let design = design(baseline, effect);
+            let suite = design.suite(3, 0);
+            let seen = crate::lift(&suite.arms[0], 0.999).unwrap();
+            let interval = seen.interval.unwrap();
+            let lift = design.true_lift();
+            assert!(interval.low < lift && lift < interval.high, "{effect:?}: {lift} against {seen:?}");
+            assert!(interval.width() < 0.05, "{effect:?}: too wide to tell");
+            let rates: Vec<Vec<f64>> = suite.arms[0].iter().map(|t| t.base.clone()).collect();
+            let base = crate::rate(&rates, 0.999).unwrap().interval.unwrap();
+            assert!(base.low < baseline.mean() && baseline.mean() < base.high, "{base:?}");
+        }
+    }
+
+    #[test]
+    fn arms_share_the_baselines_trials_and_losses_are_counted() {
+        let mut design = design(Baseline::beta(2.0, 2.0).unwrap(), Effect::None);
+        (design.tasks, design.arms) = (50, 3);
+        let plain = design.suite(1, 4);
+        assert!(plain.losses.is_empty());
+        let base = |arm: usize| plain.arms[arm].iter().map(|t| &t.base).collect::<Vec<_>>();
+        assert_eq!(base(0), base(2));
+        assert_ne!(plain.arms[0], plain.arms[2]);
+        assert_eq!(plain, design.suite(1, 4));
+        assert_ne!(plain, design.suite(1, 5));
+        // Only the arms' failures are lost, half of them: of 1,000 trials at ½ some 250.
+        design.arm_loss.failed = 0.5;
+        let lossy = design.suite(1, 4);
+        assert_eq!(lossy.losses.len(), 3);
+        for (losses, tasks) in lossy.losses.iter().zip(&lossy.arms) {
+            let kept: usize = tasks.iter().map(|t| t.arm.len()).sum();
+            assert_eq!((losses.arm_planned, losses.base_planned, losses.base_lost), (1000, 1000, 0));
+            assert_eq!(kept + losses.arm_lost, 1000);
+            assert!((150..350).contains(&losses.arm_lost), "{}", losses.arm_lost);
+            let (best, worst) =
+                (crate::lift(&losses.best, 0.95).unwrap(), crate::lift(&losses.worst, 0.95).unwrap());
+            let gap = losses.arm_lost as f64 / 1000.0;
+            assert!((best.mean - worst.mean - gap).abs() < 1e-12);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What a plan says beforehand against what simulated suites then show.
+
+use assay_stats::plan::{Forecast, Impossible, Plan, Wanted, smallest_p};
+use assay_stats::simulate::{Baseline, Design, Effect, judge};
+
+use crate::close;
+
+fn plan(tasks: usize, repetitions: usize) -> Plan {
+    Plan {
+        tasks,
+        repetitions,
+        base_repetitions: repetitions,
+        family: 1,
+        margin: 0.1,
+        baseline: Baseline::default(),
+        spread: 0.2,
+    }
+}
+
+/// VALIDITY rule 11: at the lift that planning calls detectable the right verdict comes in 77 to 83 % of suites; and at
+/// the margin that it calls met, no effect in as many.
+#[test]
+fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
+    for plan in [plan(10, 3), Plan { family: 4, ..plan(20, 5) }, Plan { base_repetitions: 6, ..plan(30, 1) }]
+    {
+        let Forecast { detectable, margin, .. } = plan.forecast(1).unwrap();
+        let lifted = plan.design_of_lift(detectable.unwrap()).unwrap();
+        close(lifted.true_lift(), detectable.unwrap(), 1e-5, "true lift");
+        let suites = 4000 / plan.family as u64;
+        let power = judge(&lifted, 0..suites, 2).cell(lifted.true_lift()).power.unwrap();
+        assert!((0.77..=0.83).contains(&power), "{plan:?}: helps in {power}");
+        let still = Design { effect: Effect::None, margin: margin.unwrap(), ..lifted };
+        let none = judge(&still, 0..suites, 2).cell(0.0).no_effect.unwrap();
+        assert!((0.77..=0.83).contains(&none), "{plan:?}: no effect in {none}");
+    }
+}
+
+/// VALIDITY rule 8: at d = .1 and no true effect, no effect comes in 0 % of suites at 10 × 3, 16 % at 20 × 5, 40 % at
+/// 30 × 5 and 96 % at 84 × 5.
+#[test]
+fn no_effect_takes_many_tasks() {
+    for (tasks, repetitions, expected) in [(10, 3, 0.0), (20, 5, 0.17), (30, 5, 0.43), (84, 5, 0.97)] {
+        let chances = plan(tasks, repetitions).chances(0.0, 3).unwrap();
+        close(chances.no_effect, expected, 0.04, &format!("{tasks} × {repetitions}"));
+        let all = chances.helps + chances.harms + chances.no_effect + chances.underpowered;
+        close(all, 1.0, 1e-12, "all verdicts");
+        assert!(chances.helps + chances.harms < 0.05);
+    }
+}
+
+#[test]
+fn chances_are_those_of_judged_suites() {
+    let plan = Plan { family: 2, repetitions: 2, ..plan(20, 5) };
+    for lift in [-0.2, 0.15, 0.4] {
+        let planned = plan.chances(lift, 1).unwrap();
+        let design = plan.design_of_lift(lift).unwrap();
+        let judged = judge(&design, 0..1500, 2);
+        let share = |count: u64| count as f64 / judged.comparisons as f64;
+        close(planned.helps, share(judged.helps), 0.04, "helps");
+        close(planned.harms, share(judged.harms), 0.04, "harms");
+        close(planned.no_effect, share(judged.no_effect), 0.04, "no effect");
+    }
+}
+
+#[test]
+fn tasks_that_are_needed_are_just_enough() {
+    let small = plan(7, 3);
+    let needed = small.tasks_for_lift(0.25, 1).unwrap().unwrap();
+    let detectable = |tasks: usize| Plan { tasks, ..small }.forecast(1).unwrap().detectable.unwrap();
+    assert!(detectable(needed) <= 0.25 + 1e-5, "{needed} tasks: {}", detectable(needed));
+    assert!(detectable(needed - 2) > 0.25, "{needed} tasks: {}", detectable(needed - 2));
+    let more = small.tasks_for_lift(0.2, 1).unwrap().unwrap();
+    let larger_family = Plan { family: 5, ..small }.tasks_for_lift(0.25, 1).unwrap().unwrap();
+    assert!(more > needed && larger_family > needed, "{needed}, {more}, {larger_family}");
+    // A loss is found like a gain.
+    assert!(small.tasks_for_lift(-0.25, 1).unwrap().is_some());
+
+    let needed = small.tasks_for_margin(0.3, 1).unwrap().unwrap();
+    let margin = |tasks: usize| Plan { tasks, ..small }.forecast(1).unwrap().margin.unwrap();
+    assert!(margin(needed) < 0.3 && margin(needed - 1) >= 0.3, "{needed} tasks: {}", margin(needed));
+}
+
+#[test]
+fn a_pilot_moves_the_plan() {
+    // Tasks that always or never pass have less noise than tasks at a half.
+    let sure: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i % 2); 5]).collect();
+    let unsure = vec![vec![0.0, 1.0, 0.0, 1.0]; 20];
+    let margin = |pilot: &[Vec<f64>]| {
+        let baseline = Baseline::pilot(pilot).unwrap();
+        Plan { baseline, ..plan(20, 5) }.forecast(1).unwrap().margin.unwrap()
+    };
+    // The second pilot's tasks differ by less than their noise, so they get the default's spread.
+    assert!(margin(&sure) < margin(&unsure));
+}
+
+#[test]
+fn the_same_seed_plans_the_same() {
+    let one = plan(12, 2).forecast(5).unwrap();
+    assert_eq!(one, plan(12, 2).forecast(5).unwrap());
+    assert_ne!(one, plan(12, 2).forecast(6).unwrap());
+}
+
+#[test]
+fn a_design_that_finds_nothing_says_so() {
+    // Five tasks × 1 in a family of 1,000: t(9, 1 − .05/2000) = 7.2 times s̃/√n ≥ √(1/6/5) = .18 is above 1.
+    let got = Plan { family: 1000, ..plan(5, 1) }.forecast(1).unwrap();
+    assert_eq!((got.detectable, got.margin), (None, None));
+    assert_eq!(got.nothing.underpowered, 1.0);
+    // Over a baseline of .96 there is no room.
+    let high = Plan { baseline: Baseline::beta(9.6, 0.4).unwrap(), ..plan(5, 1) };
+    assert_eq!(high.forecast(1).unwrap().detectable, None);
+}
+
+#[test]
+fn what_is_impossible_is_told_with_the_arithmetic() {
+    let check = |plan: Plan, wanted: Wanted, expected: &[&str]| {
+        let told: Vec<String> = plan.impossible(&wanted).iter().map(ToString::to_string).collect();
+        assert_eq!(told, expected);
+    };
+    let lift = |lift: f64| Wanted { lift: Some(lift), ..Wanted::default() };
+    let margin = |margin: f64| Wanted { margin: Some(margin), ..Wanted::default() };
+    let p = |p: f64| Wanted { p: Some(p), ..Wanted::default() };
+    check(plan(10, 3), lift(0.6), &[]);
+    check(
+        plan(10, 3),
+        lift(0.65),
+        &["a lift of +0.650 over a baseline of 0.400 would be a pass rate of 1.050: rates end at 0 and 1"],
+    );
+    check(
+        plan(10, 3),
+        lift(-0.5),
+        &["a lift of -0.500 over a baseline of 0.400 would be a pass rate of -0.100: rates end at 0 and 1"],
+    );
+    check(plan(10, 3), lift(f64::NAN), &["a lift of NaN is none"]);
+    check(plan(6, 3), p(0.05), &[]);
+    check(
+        Plan { family: 4, ..plan(6, 3) },
+        p(0.05),
+        &[
+            "a p of 0.05 cannot come of 6 tasks in a family of 4: the smallest of the sign-flip test is 3.12e-2, and \
+           Holm's correction multiplies it by 4 to 1.25e-1",
+        ],
+    );
+    // n = 10, r = 3: v₀ = 1/6, s̃² = (1/3)/11; f = 121/9 = 13.4, t(f, .95) = 1.766: 1.766 · √(1/33/10) = .0972.
+    check(plan(10, 3), margin(0.1), &[]);
+    check(
+        plan(10, 3),
+        margin(0.09),
+        &["a margin of 0.0900 is below 0.0972, the reach of the interval where no task shows any difference"],
+    );
+    check(plan(4, 3), Wanted::default(), &["4 tasks have no interval: it needs 5"]);
+    check(plan(5, 0), Wanted::default(), &["an arm without repetitions has no mean"]);
+    check(
+        plan(5, 1),
+        margin(1.0),
+        &["a margin of 1 lies outside (0, 1): no verdict of no effect is given with it"],
+    );
+    // Several at once.
+    assert_eq!(
+        Plan { family: 100, ..plan(5, 1) }
+            .impossible(&Wanted { lift: Some(0.9), margin: Some(0.05), p: Some(0.01) })
+            .len(),
+        3
+    );
+}
+
+#[test]
+fn smallest_p_by_hand() {
+    for (tasks, expected) in
+        [(0, 1.0), (1, 1.0), (5, 0.0625), (10, 2.0 / 1024.0), (20, 2.0_f64.powi(-19)), (21, 1e-5)]
+    {
+        close(smallest_p(tasks), expected, 1e-18, &format!("{tasks} tasks"));
+        // It is what the test itself gives.
+        if tasks > 0 {
+            let smallest = assay_stats::sign_flip(&vec![0.5; tasks], 1).unwrap();
+            close(smallest, expected, 1e-15, &format!("{tasks} tasks"));
+        }
+    }
+    assert_eq!(smallest_p(usize::MAX), 1e-5);
+}
+
+#[test]
+fn bad_plans_are_refused() {
+    let check = |plan: Plan, expected: Impossible| {
+        assert_eq!(plan.forecast(1), Err(expected));
+        assert_eq!(plan.chances(0.1, 1), Err(expected));
+    };
+    for tasks in [0, 1, 4] {
+        check(plan(tasks, 3), Impossible::Tasks { tasks });
+    }
+    check(plan(10, 0), Impossible::Repetitions);
+    check(Plan { base_repetitions: 0, ..plan(10, 3) }, Impossible::Repetitions);
+    for margin in [0.0, -1.0, 1.0] {
+        check(Plan { margin, ..plan(10, 3) }, Impossible::Margin { margin });
+    }
+    assert!(matches!(Plan { margin: f64::NAN, ..plan(10, 3) }.forecast(1), Err(Impossible::Margin { .. })));
+    check(Plan { spread: 1.5, ..plan(10, 3) }, Impossible::Spread { spread: 1.5 });
+    check(plan(200_000, 1), Impossible::Size { tasks: 200_000, trials: 2 });
+    check(plan(usize::MAX, usize::MAX), Impossible::Size { tasks: usize::MAX, trials: usize::MAX });
+    let baseline = Baseline::default().mean();
+    let ceiling = Impossible::Ceiling { baseline, lift: 0.7 };
+    assert_eq!(plan(10, 3).chances(0.7, 1), Err(ceiling));
+    assert_eq!(plan(10, 3).tasks_for_lift(0.7, 1), Err(ceiling));
+    let within = Impossible::WithinMargin { lift: 0.1, margin: 0.1 };
+    assert_eq!(plan(10, 3).tasks_for_lift(0.1, 1), Err(within));
+    assert!(plan(10, 3).tasks_for_margin(f64::NAN, 1).is_err());
+    let size = Impossible::Size { tasks: 5, trials: 120_000 };
+    assert_eq!(plan(10, 60_000).tasks_for_margin(0.1, 1), Err(size));
+}

@@ -1,0 +1,112 @@
+//! Suites with a known truth, on fixed seeds.
+
+use assay_stats::simulate::{Baseline, Design, Effect, judge, judge_all, validity_grid};
+use assay_stats::{PairedTask, VerdictKind, verdict};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+/// Trials that pass with probability `p`.
+fn arm(random: &mut ChaCha8Rng, p: f64, repetitions: usize) -> Vec<f64> {
+    (0..repetitions).map(|_| f64::from(u8::from(random.random::<f64>() < p))).collect()
+}
+
+/// Suites of 10 tasks × 3 whose four arms share one baseline: the verdicts of each, with the arms' true lift on every
+/// task. Baseline rates of the tasks are U², so that a third of them is below .11 and the mean is ⅓.
+fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut run = || {
+        let rates: Vec<f64> = (0..10).map(|_| random.random::<f64>().powi(2)).collect();
+        let base: Vec<Vec<f64>> = rates.iter().map(|&p| arm(&mut random, p, 3)).collect();
+        std::array::from_fn(|_| {
+            let one = |(&p, base): (&f64, &Vec<f64>)| PairedTask {
+                arm: arm(&mut random, (p + lift).min(1.0), 3),
+                base: base.clone(),
+                cluster: None,
+            };
+            let tasks: Vec<PairedTask> = rates.iter().zip(&base).map(one).collect();
+            verdict(&tasks, 4, 0.1, None).kind
+        })
+    };
+    (0..suites).map(|_| run()).collect()
+}
+
+/// VALIDITY rules 4 and 11: with four arms that do nothing, 10 × 3, `helps` or `harms` comes in at most 5 % of suites
+/// (.9 % as written there), and `no-effect` in next to none (rule 8: 0 %).
+#[test]
+fn arms_that_do_nothing_get_no_verdict() {
+    let suites = verdicts(1, 2000, 0.0);
+    let decided = |kinds: &[VerdictKind; 4]| {
+        kinds.iter().any(|kind| matches!(kind, VerdictKind::Helps | VerdictKind::Harms))
+    };
+    let share = suites.iter().filter(|kinds| decided(kinds)).count() as f64 / suites.len() as f64;
+    // About .005 with these baselines, standard error .0016; above 0, or nothing was ever decided.
+    assert!(share > 0.0 && share < 0.02, "false verdicts in {share} of suites");
+    assert!(suites.iter().flatten().all(|kind| *kind != VerdictKind::NoEffect));
+}
+
+/// A rule that never decides would pass the test above.
+#[test]
+fn arms_that_do_much_help() {
+    let suites = verdicts(2, 300, 0.6);
+    let kinds: Vec<VerdictKind> = suites.into_iter().flatten().collect();
+    let share = kinds.iter().filter(|kind| **kind == VerdictKind::Helps).count() as f64 / kinds.len() as f64;
+    assert!(share > 0.7, "helps in {share} of comparisons");
+    assert!(kinds.iter().all(|kind| *kind != VerdictKind::Harms));
+}
+
+/// Three rows of the table in docs/STATISTICS.md, simulated anew with the suites and the seed it names.
+#[test]
+fn the_documented_table_is_what_simulation_gives() {
+    let document = include_str!("../../../../docs/STATISTICS.md");
+    assert!(document.contains("`assay simulate --grid validity --suites 20000 --seed 1`"));
+    let rows: Vec<Vec<&str>> = document
+        .lines()
+        .filter(|line| line.starts_with('|'))
+        .map(|line| line.trim_matches('|').split('|').map(str::trim).collect())
+        .collect();
+    let threads = std::thread::available_parallelism().unwrap();
+    for (truth, tasks, repetitions, arms) in [("null", 10, 1, 1), ("sparse", 10, 3, 1), ("edge", 10, 1, 1)] {
+        let key = [truth.to_owned(), tasks.to_string(), repetitions.to_string(), arms.to_string()];
+        let row = rows.iter().find(|row| row.len() == 10 && row[..4] == key).unwrap();
+        let cell = validity_grid().into_iter().find(|cell| {
+            let design = &cell.design;
+            cell.truth == truth
+                && (design.tasks, design.repetitions, design.arms) == (tasks, repetitions, arms)
+        });
+        let design = cell.unwrap().design;
+        let got = judge_all(&[design], 20_000, 1, threads)[0].cell(design.true_lift());
+        let share =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{:.1}", 100.0 * share));
+        let expected = [
+            share(got.coverage),
+            format!("{:.3}", got.width.unwrap()),
+            share(got.false_verdicts),
+            share(got.power),
+            share(got.no_effect),
+            share(got.wrong_sign),
+        ];
+        let documented: Vec<&str> = row[4..].iter().map(|text| text.trim_start_matches('!')).collect();
+        assert_eq!(documented, expected, "{truth}");
+    }
+}
+
+/// What docs/STATISTICS.md says of its limits: tasks that are alike and pass half the time, and repetitions that do not
+/// make up for tasks.
+#[test]
+fn the_limits_are_as_documented() {
+    let null = validity_grid()[0].design;
+    let alike = |tasks: usize, repetitions: usize, arms: usize| {
+        let baseline = Baseline::beta(500.0, 500.0).unwrap();
+        let design = Design { baseline, tasks, repetitions, base_repetitions: repetitions, arms, ..null };
+        judge(&design, 0..2000, 3).cell(0.0).false_verdicts.unwrap()
+    };
+    for (tasks, repetitions, arms) in [(5, 2, 12), (6, 2, 1), (8, 1, 1), (10, 1, 1)] {
+        let share = alike(tasks, repetitions, arms);
+        // .054 and two standard errors of 2,000 suites.
+        assert!(share < 0.064, "{tasks} × {repetitions}, {arms} arms: {share}");
+    }
+    let sparse = Effect::Sparse { lift: 0.8, share: 0.15 };
+    let long = Design { effect: sparse, tasks: 10, repetitions: 50, base_repetitions: 50, ..null };
+    let coverage = judge(&long, 0..1000, 3).cell(long.true_lift()).coverage.unwrap();
+    assert!((0.75..0.83).contains(&coverage), "10 × 50: {coverage}");
+}

@@ -1,0 +1,71 @@
+//! The rules, one a file.
+
+mod answer_hard_coded;
+mod dependency_unpinned;
+mod few_tests;
+mod grader_fetches;
+mod image_unpinned;
+mod instruction_format;
+mod instruction_length;
+mod instruction_names_skill;
+mod instruction_output_path;
+mod instruction_recipe;
+mod instruction_success;
+mod leak_answer;
+mod leak_commands;
+mod leak_constants;
+mod leak_names;
+mod leak_words;
+mod path_typo;
+mod path_untested;
+mod path_untold;
+mod reader;
+mod resources;
+mod script_form;
+mod script_piped;
+mod unread;
+
+use super::finding::Finding;
+use super::subject::Subject;
+
+/// One question about a task.
+pub trait Rule: Sync {
+    /// Its name in findings: kebab case, stable.
+    fn code(&self) -> &'static str;
+    /// How much its findings weigh, for the table of rules.
+    fn weighs(&self) -> &'static str;
+    /// What it finds, for the table of rules: one line.
+    fn about(&self) -> &'static str;
+    /// Looks for it.
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
+}
+
+/// Every rule, in the order of findings.
+pub fn rules() -> &'static [&'static dyn Rule] {
+    &[
+        &reader::Reader,
+        &script_form::ScriptForm,
+        &unread::Unread,
+        &few_tests::FewTests,
+        &instruction_names_skill::InstructionNamesSkill,
+        &instruction_output_path::InstructionOutputPath,
+        &instruction_format::InstructionFormat,
+        &instruction_success::InstructionSuccess,
+        &instruction_recipe::InstructionRecipe,
+        &instruction_length::InstructionLength,
+        &path_untold::PathUntold,
+        &path_untested::PathUntested,
+        &path_typo::PathTypo,
+        &dependency_unpinned::DependencyUnpinned,
+        &image_unpinned::ImageUnpinned,
+        &script_piped::ScriptPiped,
+        &answer_hard_coded::AnswerHardCoded,
+        &grader_fetches::GraderFetches,
+        &resources::Resources,
+        &leak_answer::LeakAnswer,
+        &leak_words::LeakWords,
+        &leak_names::LeakNames,
+        &leak_constants::LeakConstants,
+        &leak_commands::LeakCommands,
+    ]
+}

@@ -1,0 +1,133 @@
+//! Packages whose version is anybody's guess.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::shell::{self, Script};
+use crate::check::subject::{Subject, Text};
+
+pub(super) struct DependencyUnpinned;
+
+impl Rule for DependencyUnpinned {
+    fn code(&self) -> &'static str {
+        "dependency-unpinned"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "packages without a version: pip, uv, npm and requirements files (warn), apt (info)"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let hint = "name the version: what is graded today has to be graded the same next year";
+        for (text, script) in scripts(subject) {
+            for pipeline in &script.pipelines {
+                for command in &pipeline.commands {
+                    let (level, loose) = unpinned(command);
+                    if !loose.is_empty() {
+                        let message = format!("no version: {}", loose.join(", "));
+                        found.push(
+                            Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line),
+                        );
+                    }
+                }
+            }
+        }
+        let listed = subject.environment.iter().chain(&subject.tests).chain(&subject.solution);
+        for text in listed.filter(|text| text.name().starts_with("requirements") && text.extension() == "txt")
+        {
+            for (line, there) in text.lines() {
+                let package = there.split('#').next().unwrap_or_default().trim();
+                let package = package.split(';').next().unwrap_or_default().trim();
+                if !package.is_empty() && !package.starts_with('-') && !is_pinned(package) {
+                    let message = format!("no version: {package}");
+                    found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+                }
+            }
+        }
+    }
+}
+
+/// Every script that a task runs: its shell scripts and its Dockerfile.
+pub(super) fn scripts<'s>(subject: &'s Subject<'_>) -> Vec<(&'s Text, Script)> {
+    let mut found: Vec<(&Text, Script)> = subject
+        .environment
+        .iter()
+        .filter(|text| text.name() == "Dockerfile")
+        .map(|text| (text, shell::dockerfile(&text.text)))
+        .collect();
+    let shells = subject.tests.iter().chain(&subject.solution).filter(|text| text.is_shell());
+    found.extend(shells.map(|text| (text, shell::script(&text.text))));
+    found
+}
+
+/// The packages of a command that have no version, and how much that weighs.
+fn unpinned(command: &[String]) -> (Level, Vec<&str>) {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let program = words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
+    let pip = |program: &str| program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "pip";
+    let python = program.starts_with("python");
+    match words.as_slice() {
+        [_, "install", rest @ ..] if pip(program) => (Level::Warn, loose(rest, is_pinned)),
+        [_, "-m", "pip", "install", rest @ ..] if python => (Level::Warn, loose(rest, is_pinned)),
+        ["uv", "pip" | "tool", "install", rest @ ..] | ["uv", "add", rest @ ..] => {
+            (Level::Warn, loose(rest, is_pinned))
+        }
+        ["uvx" | "uv", rest @ ..] => {
+            let with = rest.windows(2).filter(|pair| matches!(pair[0], "-w" | "--with")).map(|pair| pair[1]);
+            (Level::Warn, with.filter(|package| !is_pinned(package)).collect())
+        }
+        ["npm", "install" | "i" | "add", rest @ ..] | ["yarn" | "pnpm", "add", rest @ ..] => {
+            (Level::Warn, loose(rest, |package| package.get(1..).is_some_and(|rest| rest.contains('@'))))
+        }
+        ["apt-get" | "apt", rest @ ..] if rest.contains(&"install") => {
+            let after = rest.iter().position(|word| *word == "install").map_or(rest, |at| &rest[at + 1..]);
+            (Level::Info, loose(after, |package| package.contains('=')))
+        }
+        _ => (Level::Info, Vec::new()),
+    }
+}
+
+/// Options of installers that take the next word.
+const TAKES: [&str; 14] = [
+    "-r",
+    "--requirement",
+    "-c",
+    "--constraint",
+    "-i",
+    "--index-url",
+    "--extra-index-url",
+    "-f",
+    "--find-links",
+    "-t",
+    "--target",
+    "--prefix",
+    "-o",
+    "--python",
+];
+
+fn loose<'w>(words: &[&'w str], pinned: impl Fn(&str) -> bool) -> Vec<&'w str> {
+    let mut found = Vec::new();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if TAKES.contains(word) {
+            words.next();
+            continue;
+        }
+        let other = word.starts_with(['-', '.', '/', '$', '>', '<'])
+            || word.contains(['>', '<']) && word.starts_with(|c: char| c.is_ascii_digit())
+            || matches!(*word, "pip" | "setuptools" | "wheel")
+            || matches!(word.rsplit('.').next(), Some("whl" | "gz" | "zip"))
+            || word.starts_with("git+") && word.contains('@');
+        if !other && !pinned(word) {
+            found.push(*word);
+        }
+    }
+    found
+}
+
+fn is_pinned(package: &str) -> bool {
+    package.contains("==") || package.contains(" @ ") || package.contains('$') || package.contains("://")
+}

@@ -1,0 +1,136 @@
+//! Fewer tests than it takes to tell work from luck.
+
+use std::path::PathBuf;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::{Subject, Text};
+
+pub(super) struct FewTests;
+
+impl Rule for FewTests {
+    fn code(&self) -> &'static str {
+        "few-tests"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "fewer than ten tests, as far as they can be counted, and no `few_tests = \"reason\"` under `[metadata.assay]`"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get("few_tests"));
+        if reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty()) {
+            return;
+        }
+        let Some(first) = subject.tests.iter().find(|text| text.is_code()) else { return };
+        let mut count = Count::default();
+        for text in subject.tests.iter().filter(|text| text.is_code()) {
+            count.add(text);
+        }
+        let tests = count.tests();
+        if tests >= ENOUGH {
+            return;
+        }
+        let hint =
+            "test more of what is asked for, or write `few_tests = \"reason\"` under `[metadata.assay]`";
+        let file = count.file.unwrap_or_else(|| first.file.clone());
+        let (level, message) = if count.open || tests == 0 {
+            (Level::Info, format!("how many tests there are cannot be told from the text: {tests} or more"))
+        } else {
+            (Level::Warn, format!("{tests} test{}, fewer than {ENOUGH}", if tests == 1 { "" } else { "s" }))
+        };
+        found.push(Finding::new(level, self.code(), file, message, hint));
+    }
+}
+
+/// The least number of tests that needs no reason.
+const ENOUGH: usize = 10;
+
+#[derive(Default)]
+struct Count {
+    /// `def test_…`, `it(…)`, functions under a decorator such as `@check`.
+    named: usize,
+    /// Conditions of shell scripts.
+    shell: usize,
+    /// `assert` outside of named tests.
+    asserts: usize,
+    /// Whether tests are made in a loop or from parameters.
+    open: bool,
+    file: Option<PathBuf>,
+}
+
+impl Count {
+    /// Asserts count only where nothing has a name: a test may hold many of them.
+    fn tests(&self) -> usize {
+        if self.named > 0 { self.named } else { self.shell.max(self.asserts) }
+    }
+
+    fn add(&mut self, text: &Text) {
+        let before = self.tests();
+        let mut looping = None;
+        for (_, line) in text.lines() {
+            let trimmed = line.trim_start();
+            let indent = line.len() - trimmed.len();
+            if trimmed.is_empty() {
+                continue;
+            }
+            if looping.is_some_and(|outer| indent <= outer) {
+                looping = None;
+            }
+            if text.is_shell() {
+                self.shell += usize::from(is_condition(trimmed));
+                continue;
+            }
+            let starts = |parts: &[&str]| parts.iter().any(|part| trimmed.starts_with(part));
+            if starts(&[
+                "def test_",
+                "async def test_",
+                "it(",
+                "it.each",
+                "test(",
+                "test.each",
+                "@check",
+                "@test",
+                "func Test",
+                "#[test]",
+            ]) {
+                self.named += 1;
+            }
+            if starts(&[
+                "@pytest.mark.parametrize",
+                "it.each",
+                "test.each",
+                "with self.subTest",
+                "@parameterized",
+            ]) {
+                self.open = true;
+            }
+            if looping.is_some() && starts(&["check(", "test(", "self.assert", "assert ", "add_test("]) {
+                self.open = true;
+            }
+            if starts(&["for "]) && looping.is_none() {
+                looping = Some(indent);
+            }
+            self.asserts += usize::from(starts(&["assert ", "assert(", "self.assert"]));
+        }
+        if self.tests() > before && self.file.is_none() {
+            self.file = Some(text.file.clone());
+        }
+    }
+}
+
+/// Whether a line of a shell script decides something.
+fn is_condition(line: &str) -> bool {
+    let tests = ["[ ", "[[ ", "test ", "grep -q", "grep -Fq", "cmp ", "diff ", "! grep", "assert", "check "];
+    let bare = line.strip_prefix("if ").or_else(|| line.strip_prefix("elif ")).unwrap_or(line);
+    let bare = bare.strip_prefix("! ").unwrap_or(bare);
+    // A guard for a program that the grader itself needs tests nothing of the agent's.
+    tests.iter().any(|test| bare.starts_with(test))
+        && !line.contains("-x ")
+        && !line.contains("$PWD")
+        && !line.contains("$?")
+}

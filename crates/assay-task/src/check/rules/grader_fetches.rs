@@ -1,0 +1,54 @@
+//! Graders that need the network.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::shell;
+use crate::check::subject::Subject;
+
+pub(super) struct GraderFetches;
+
+impl Rule for GraderFetches {
+    fn code(&self) -> &'static str {
+        "grader-fetches"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "a grader that fetches packages: it fails without `verifier_network = true`, and with it depends on a server (then info)"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let level = if subject.context.verifier_network { Level::Info } else { Level::Warn };
+        for text in subject.tests.iter().filter(|text| text.is_shell()) {
+            for pipeline in shell::script(&text.text).pipelines {
+                for command in &pipeline.commands {
+                    let Some(what) = fetches(command) else { continue };
+                    let message = format!("the grader fetches packages: {what}");
+                    let hint = "put them into the image; or allow it with `verifier_network = true` in the experiment";
+                    found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));
+                }
+            }
+        }
+    }
+}
+
+fn fetches(command: &[String]) -> Option<String> {
+    let words: Vec<&str> = command.iter().map(String::as_str).collect();
+    let program = words.first()?.rsplit('/').next()?;
+    let second = words.get(1).copied().unwrap_or_default();
+    let local = || words.iter().any(|word| word.contains("localhost") || word.contains("127.0.0.1"));
+    let yes = match program {
+        "apt-get" | "apt" | "apk" | "yum" | "dnf" | "conda" | "mamba" | "uvx" | "npx" => true,
+        "pip" | "pip3" | "npm" | "cargo" | "gem" => matches!(second, "install" | "i" | "add" | "ci"),
+        "yarn" | "pnpm" => matches!(second, "add" | "install" | ""),
+        "uv" => matches!(second, "pip" | "add" | "tool" | "run" | "sync"),
+        "git" => second == "clone",
+        "curl" | "wget" => words.iter().any(|word| word.contains("://")) && !local(),
+        _ if program.starts_with("python") => words.windows(2).any(|pair| pair == ["pip", "install"]),
+        _ => false,
+    };
+    yes.then(|| words.iter().take(4).copied().collect::<Vec<_>>().join(" "))
+}

@@ -1,0 +1,61 @@
+//! Instructions that say what form the result has.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::mention;
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct InstructionFormat;
+
+impl Rule for InstructionFormat {
+    fn code(&self) -> &'static str {
+        "instruction-format"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn"
+    }
+
+    fn about(&self) -> &'static str {
+        "an instruction that says nowhere what form the result has: no format, columns, keys, example, or file whose ending says it"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        if subject.instructions.is_empty() {
+            return;
+        }
+        let said = subject.instructions.iter().any(|text| {
+            let lower = text.text.to_lowercase();
+            text.text.contains("```")
+                || WORDS.iter().any(|word| lower.contains(word))
+                || mention::mentions(&text.text)
+                    .iter()
+                    .any(|mention| mention::extension(&mention.path).is_some())
+        });
+        if !said {
+            let hint = "say what the result looks like: format, columns, keys, units, an example";
+            let message = "no word on the form of the result";
+            found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+        }
+    }
+}
+
+/// What is said of a form.
+const WORDS: [&str; 16] = [
+    "format",
+    "column",
+    "header",
+    "json",
+    "csv",
+    "field",
+    "schema",
+    "markdown",
+    "one line",
+    "per line",
+    "keys",
+    "layout",
+    "a single",
+    "followed by",
+    "decimal",
+    "sorted",
+];

@@ -1,0 +1,41 @@
+//! Instructions that say too little or too much.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct InstructionLength;
+
+impl Rule for InstructionLength {
+    fn code(&self) -> &'static str {
+        "instruction-length"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "an instruction of fewer than 8 words, or of more than 1,500"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for text in &subject.instructions {
+            let words = text.text.split_whitespace().count();
+            if (1..LEAST).contains(&words) {
+                let message = format!("{words} words: it can hardly say what is looked at");
+                let hint = "say what is wanted, where it belongs and what form it has";
+                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(1));
+            } else if words > MOST {
+                let message = format!("{words} words: more than most agents keep in mind");
+                let hint = "put data and specifications into files of the environment";
+                found.push(Finding::new(Level::Info, self.code(), &text.file, message, hint).at(1));
+            }
+        }
+    }
+}
+
+/// Words below which an instruction says too little.
+const LEAST: usize = 8;
+/// Words above which it says too much.
+const MOST: usize = 1_500;

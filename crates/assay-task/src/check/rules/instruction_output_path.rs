@@ -1,0 +1,38 @@
+//! Instructions that say where the result belongs.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::mention;
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct InstructionOutputPath;
+
+impl Rule for InstructionOutputPath {
+    fn code(&self) -> &'static str {
+        "instruction-output-path"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn"
+    }
+
+    fn about(&self) -> &'static str {
+        "an instruction that says nowhere where the result belongs"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let any = subject.instructions.iter().any(|text| {
+            !mention::mentions(&text.text).is_empty() || text.text.contains('`') && text.text.contains('/')
+        });
+        if any || subject.instructions.iter().all(|text| text.text.trim().is_empty()) {
+            return;
+        }
+        // A task may ask for nothing but an answer.
+        if ["final message", "last message", "answer", "reply"].iter().any(|word| subject.says(word)) {
+            return;
+        }
+        let hint = "name the file that is looked at, with its path";
+        let message = "no path: where the result belongs is not said";
+        found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+    }
+}

@@ -1,0 +1,71 @@
+//! Instructions that say when the work is done.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct InstructionSuccess;
+
+impl Rule for InstructionSuccess {
+    fn code(&self) -> &'static str {
+        "instruction-success"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn"
+    }
+
+    fn about(&self) -> &'static str {
+        "an instruction that says nowhere what holds when the work is done"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        if subject.instructions.is_empty() {
+            return;
+        }
+        let said = subject.instructions.iter().any(|text| {
+            let lower = text.text.to_lowercase();
+            WORDS.iter().any(|word| lower.contains(word))
+        });
+        if !said {
+            let hint = "say what has to hold: what must be there, what exactly, what must not change";
+            let message = "no word on what has to hold when the work is done";
+            found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+        }
+    }
+}
+
+/// What is said of an end.
+const WORDS: [&str; 31] = [
+    "must",
+    "should",
+    "exactly",
+    "only",
+    "has to",
+    "have to",
+    "so that",
+    "ensure",
+    "make sure",
+    "at least",
+    "at most",
+    "required",
+    "every",
+    "each",
+    "all ",
+    "write",
+    "save",
+    "put",
+    "leave",
+    "create",
+    "produce",
+    "pass",
+    "without",
+    "correct",
+    "fix",
+    "answer",
+    "implement",
+    "generate",
+    "output",
+    "return",
+    "report",
+];

@@ -1,0 +1,35 @@
+//! Skills that hold the answer.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::rules::leak_words::{Shared, shared};
+use crate::check::subject::Subject;
+
+pub(super) struct LeakAnswer;
+
+impl Rule for LeakAnswer {
+    fn code(&self) -> &'static str {
+        "leak-answer"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "fail"
+    }
+
+    fn about(&self) -> &'static str {
+        "a skill that holds the answer: 32 or more words in a row of the solution, or of a file in tests/ with what is expected"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for shared in shared(subject).into_iter().filter(Shared::is_answer) {
+            let message = format!(
+                "the skill `{}` holds the answer: {} words in a row of the {}",
+                shared.skill.name,
+                shared.run.words,
+                shared.side.word()
+            );
+            let hint = "take it out of the skill, or solve the task another way: what is measured is copying";
+            found.push(shared.finding(Level::Fail, self.code(), message, hint));
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Constants that a skill shares with a task.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::check::finding::{Finding, Level};
+use crate::check::literal::{self, Literal};
+use crate::check::rules::Rule;
+use crate::check::rules::leak_words::Side;
+use crate::check::subject::{Subject, Text};
+
+pub(super) struct LeakConstants;
+
+impl Rule for LeakConstants {
+    fn code(&self) -> &'static str {
+        "leak-constants"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "numbers of four or more digits, and quoted texts, that a skill shares with tests or solution and the agent is not shown; warn where a test compares with them"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for skill in &subject.skills {
+            let mut known: BTreeMap<&str, (&Text, usize)> = BTreeMap::new();
+            for text in &skill.texts {
+                for literal in literal::literals(&text.text).into_iter().filter(counts) {
+                    known.entry(literal.value).or_insert((text, literal.line));
+                }
+            }
+            for (side, texts) in Side::all(subject).into_iter().filter(|(side, _)| *side != Side::Instruction)
+            {
+                let mut seen = BTreeSet::new();
+                for task in texts.iter().filter(|text| text.is_code() || text.extension() == "json") {
+                    for literal in literal::literals(&task.text).into_iter().filter(counts) {
+                        let Some((from, at)) = known.get(literal.value) else { continue };
+                        if !seen.insert(literal.value) || seen.len() > MOST || subject.shows(literal.value) {
+                            continue;
+                        }
+                        let there = task.text.lines().nth(literal.line - 1).unwrap_or_default();
+                        let compared =
+                            side == Side::Tests && COMPARES.iter().any(|sign| there.contains(sign));
+                        let level = if compared { Level::Warn } else { Level::Info };
+                        let short: String = literal.value.chars().take(60).collect();
+                        let message =
+                            format!("the skill `{}` and the {} share `{short}`", skill.name, side.word());
+                        let hint =
+                            "right where it is a rule of the trade; wrong where it is this task's answer";
+                        let (skill, task) = (from.span(*at, *at), task.span(literal.line, literal.line));
+                        found.push(Finding::shared(level, self.code(), message, hint, skill, task));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Constants of one part that are looked at.
+const MOST: usize = 200;
+
+/// What compares.
+const COMPARES: [&str; 5] = ["assert", "==", "expected", "isclose", "approx"];
+
+fn counts(literal: &Literal<'_>) -> bool {
+    if literal.quoted {
+        // Paths are another rule's, and what holds a template is a piece of program.
+        literal::is_telling(literal.value) && !literal.value.contains(['/', '{', '%', '\\', '$', '('])
+    } else {
+        !literal::is_common(literal.value)
+    }
+}

@@ -1,0 +1,62 @@
+//! Paths and file names that a skill shares with a task.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::mention;
+use crate::check::rules::Rule;
+use crate::check::rules::leak_words::Side;
+use crate::check::subject::Subject;
+
+pub(super) struct LeakNames;
+
+impl Rule for LeakNames {
+    fn code(&self) -> &'static str {
+        "leak-names"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only what the agent is not shown"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for skill in &subject.skills {
+            let own = |path: &str| {
+                skill.files.iter().any(|file| {
+                    file.to_str() == Some(path)
+                        || file.file_name().and_then(|name| name.to_str()) == Some(mention::name(path))
+                })
+            };
+            let named = mention::all(&skill.texts);
+            for (side, texts) in Side::all(subject) {
+                let mut compared = 0;
+                for (path, (task, line)) in mention::all(texts) {
+                    let Some((from, at)) = named.get(&path) else { continue };
+                    compared += 1;
+                    if compared > MOST {
+                        break;
+                    }
+                    let shown = side != Side::Instruction
+                        && (subject.shows(&path) || subject.finds(mention::name(&path)));
+                    if own(&path) || shown || SYSTEM.iter().any(|system| path.starts_with(system)) {
+                        continue;
+                    }
+                    let level = if path.contains('/') { Level::Warn } else { Level::Info };
+                    let message =
+                        format!("the skill `{}` and the {} both name {path}", skill.name, side.word());
+                    let hint = "a skill should not know where this task keeps its files";
+                    let (skill, task) = (from.span(*at, *at), task.span(line, line));
+                    found.push(Finding::shared(level, self.code(), message, hint, skill, task));
+                }
+            }
+        }
+    }
+}
+
+/// Names of one part that are compared.
+const MOST: usize = 300;
+
+/// Folders that every system has.
+const SYSTEM: [&str; 9] = ["/usr", "/bin", "/etc", "/dev", "/proc", "/tmp", "/var", "/opt", "/lib"];

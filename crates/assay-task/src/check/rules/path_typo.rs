@@ -1,0 +1,67 @@
+//! Paths that are nearly another.
+
+use std::collections::BTreeMap;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::mention;
+use crate::check::rules::Rule;
+use crate::check::subject::{Subject, Text};
+use crate::check::words::distance;
+
+pub(super) struct PathTypo;
+
+impl Rule for PathTypo {
+    fn code(&self) -> &'static str {
+        "path-typo"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn"
+    }
+
+    fn about(&self) -> &'static str {
+        "a path that nothing else mentions, one or two letters from one that others do"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let places: [BTreeMap<String, (&Text, usize)>; 3] = [
+            mention::all(&subject.instructions),
+            mention::all(subject.tests.iter().filter(|text| text.is_code())),
+            mention::all(subject.solution.iter().filter(|text| text.is_code())),
+        ];
+        for (number, place) in places.iter().enumerate().filter(|(_, place)| place.len() <= MOST) {
+            for (path, (text, line)) in place {
+                let name = mention::name(path);
+                let elsewhere = || places.iter().enumerate().filter(|(other, _)| *other != number);
+                let known = subject.finds(name)
+                    || elsewhere().any(|(_, other)| other.keys().any(|there| mention::name(there) == name));
+                if known || name.len() < SHORTEST {
+                    continue;
+                }
+                let mut near = elsewhere()
+                    .flat_map(|(_, other)| other.keys().take(MOST))
+                    .map(|there| mention::name(there))
+                    .chain(subject.visible.iter().take(MOST).filter_map(|path| path.file_name()?.to_str()))
+                    .filter(|there| place.keys().all(|own| mention::name(own) != *there))
+                    .filter(|there| is_slip(name, there));
+                if let Some(there) = near.next() {
+                    let message = format!("{path} is mentioned nowhere else; {there} is");
+                    let hint = "spell it the same way everywhere";
+                    found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(*line));
+                }
+            }
+        }
+    }
+}
+
+/// Names shorter than this are too near to each other by nature.
+const SHORTEST: usize = 7;
+/// Paths of one place that are compared.
+const MOST: usize = 300;
+
+/// Whether one name is likely to be the other, mistyped: a number more or another one is no slip.
+fn is_slip(one: &str, other: &str) -> bool {
+    let most = if one.len() < 10 { 1 } else { 2 };
+    let letters = |name: &str| name.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    letters(one) != letters(other) && distance(one, other, most).is_some_and(|changes| changes > 0)
+}

@@ -1,0 +1,98 @@
+//! Paths that tests read and nobody told the agent of.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::mention;
+use crate::check::rules::Rule;
+use crate::check::subject::{Subject, Text};
+
+pub(super) struct PathUntold;
+
+impl Rule for PathUntold {
+    fn code(&self) -> &'static str {
+        "path-untold"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn"
+    }
+
+    fn about(&self) -> &'static str {
+        "an absolute path that the tests read, and that neither the instruction nor the environment mentions"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let workdir = subject.task.environment.dockerfile.as_ref().map(|file| file.workdir.clone());
+        let copied: Vec<String> = subject
+            .task
+            .environment
+            .dockerfile
+            .iter()
+            .flat_map(|file| &file.copies)
+            .map(|copy| copy.target.to_string_lossy().into_owned())
+            .collect();
+        let mut paths: BTreeMap<String, (&Text, usize)> = BTreeMap::new();
+        for text in subject.tests.iter().filter(|text| text.is_code()) {
+            for (line, there) in text.lines() {
+                let trimmed = there.trim_start();
+                if trimmed.starts_with('#') || trimmed.starts_with("//") {
+                    continue;
+                }
+                let absolute =
+                    mention::mentions(there).into_iter().filter(|found| found.path.starts_with('/'));
+                for found in absolute {
+                    if paths.len() < MOST {
+                        paths.entry(found.path).or_insert((text, line));
+                    }
+                }
+            }
+        }
+        for (path, (text, line)) in paths {
+            let inside = workdir.as_ref().and_then(|dir| Path::new(&path).strip_prefix(dir).ok());
+            let relative = inside.and_then(Path::to_str).filter(|rest| !rest.is_empty()).map(str::to_owned);
+            let own = SYSTEM.iter().any(|system| path == *system || path.starts_with(&format!("{system}/")))
+                || path.contains("/.")
+                || inside.is_some_and(|rest| rest.as_os_str().is_empty());
+            let name = mention::name(&path);
+            let told = subject.shows(&path)
+                || relative.as_ref().is_some_and(|rest| subject.says(rest))
+                || subject.shows(name)
+                || subject.finds(name)
+                || copied.iter().any(|target| Path::new(target).starts_with(&path));
+            if !own && !told {
+                let message = format!("the tests look at {path}, which the instruction never mentions");
+                let hint = "say in the instruction where the result belongs";
+                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+            }
+        }
+    }
+}
+
+/// Folders that are the system's or the grader's.
+const SYSTEM: [&str; 20] = [
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/etc",
+    "/dev",
+    "/proc",
+    "/sys",
+    "/run",
+    "/opt",
+    "/tmp",
+    "/var",
+    "/logs",
+    "/tests",
+    "/solution",
+    "/verifier",
+    "/n",
+    "/root/.local",
+    "/oracle",
+];
+
+/// Paths that are looked for.
+const MOST: usize = 300;

@@ -1,0 +1,32 @@
+//! What the reader of the task let pass.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct Reader;
+
+impl Rule for Reader {
+    fn code(&self) -> &'static str {
+        "structure"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "fail, warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "what the reader of the task let pass, under codes of its own: missing parts, odd keys, links that lead out, skills baked into the image"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        // What no sandbox gives is a rule of its own.
+        let elsewhere = ["gpus", "windows"];
+        let own = subject.task.diagnostics.iter().filter(|said| !elsewhere.contains(&said.code));
+        found.extend(own.map(Finding::from));
+        if found.is_empty() && subject.instructions.is_empty() {
+            let hint = "write instruction.md, or one for each step";
+            found.push(Finding::new(Level::Fail, self.code(), &subject.task.root, "no instruction", hint));
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Scripts that can be started as they are.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct ScriptForm;
+
+impl Rule for ScriptForm {
+    fn code(&self) -> &'static str {
+        "script-form"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "info"
+    }
+
+    fn about(&self) -> &'static str {
+        "`test.sh` or `solve.sh` without a `#!` line or the execute bit: other runners set the bit, and guess the shell"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        let scripts = subject.tests.iter().chain(&subject.solution);
+        for script in scripts.filter(|text| matches!(text.name(), "test.sh" | "solve.sh" | "verify.sh")) {
+            if !script.text.starts_with("#!") {
+                let hint = "begin it with `#!/bin/bash`";
+                found.push(Finding::new(Level::Info, self.code(), &script.file, "no `#!` line", hint).at(1));
+            }
+            let mode = std::fs::metadata(&script.file).map(|there| there.permissions().mode());
+            if mode.is_ok_and(|mode| mode & 0o100 == 0) {
+                let message = "its owner may not execute it";
+                found.push(Finding::new(Level::Info, self.code(), &script.file, message, "chmod +x"));
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Scripts that are fetched and run at once.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct ScriptPiped;
+
+impl Rule for ScriptPiped {
+    fn code(&self) -> &'static str {
+        "script-piped"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "a script that is fetched and run at once; info where its address names a version"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for (text, script) in super::dependency_unpinned::scripts(subject) {
+            for pipeline in &script.pipelines {
+                let fetch =
+                    pipeline.commands.iter().position(|words| matches!(words[0].as_str(), "curl" | "wget"));
+                let Some(fetch) = fetch else { continue };
+                let runs = pipeline.commands[fetch + 1..].iter().any(|words| {
+                    matches!(words[0].rsplit('/').next(), Some("sh" | "bash" | "python" | "python3"))
+                });
+                if !runs {
+                    continue;
+                }
+                let address = pipeline.commands[fetch].iter().find(|word| word.contains("://"));
+                let address = address.map_or("something", String::as_str);
+                let level = if has_version(address) { Level::Info } else { Level::Warn };
+                let message = format!("fetches {address} and runs it");
+                let hint = "put what it installs into the image, at a version";
+                found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));
+            }
+        }
+    }
+}
+
+/// Whether an address holds a number such as `0.7` as a part of its own.
+fn has_version(address: &str) -> bool {
+    address.split(['/', '-', '_', '?', '=']).any(|part| {
+        let part = part.trim_start_matches('v');
+        part.contains('.') && part.len() >= 3 && part.chars().all(|c| c.is_ascii_digit() || c == '.')
+    })
+}

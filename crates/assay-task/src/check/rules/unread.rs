@@ -1,0 +1,34 @@
+//! What was not looked at.
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct Unread;
+
+impl Rule for Unread {
+    fn code(&self) -> &'static str {
+        "unread"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "info"
+    }
+
+    fn about(&self) -> &'static str {
+        "files that are too large, too many, or unreadable, so that other rules saw no more than a part"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        for (file, why) in &subject.unread {
+            let hint = "look at it yourself";
+            found.push(Finding::new(
+                Level::Info,
+                self.code(),
+                file,
+                format!("not looked at in full: {why}"),
+                hint,
+            ));
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Tasks beneath folders, and what was met on the way and is none.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::dialect;
+use crate::Task;
+
+/// How deep folders are looked through.
+const DEPTH: usize = 8;
+/// How many folders are looked at.
+const FOLDERS: usize = 100_000;
+
+/// What was found.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Folders that are to be read as tasks, in the order given, sorted by path beneath each.
+    pub tasks: Vec<PathBuf>,
+    /// What looks like a task and cannot be read as one.
+    pub refused: Vec<Refusal>,
+    /// Folders that hold nothing like a task, where others beside them do.
+    pub passed_over: Vec<PathBuf>,
+}
+
+/// What looks like a task and cannot be read as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The folder or file.
+    pub path: PathBuf,
+    /// `foreign-dialect`, `not-a-task` or `unreadable`.
+    pub code: &'static str,
+    /// Why: a lower-case fragment.
+    pub reason: String,
+    /// What to do.
+    pub hint: String,
+}
+
+/// Looks for tasks at and beneath paths. Hidden folders and links to folders are passed over; nothing is looked for within a task.
+pub fn find(paths: &[PathBuf]) -> Found {
+    let mut search = Search { found: Found::default(), seen: BTreeSet::new(), left: FOLDERS };
+    for path in paths {
+        let before = search.found.tasks.len() + search.found.refused.len();
+        if path.is_file() {
+            search.refuse_file(path);
+        } else if path.is_dir() {
+            search.look(path, 0);
+            if search.found.tasks.len() + search.found.refused.len() == before {
+                search.refuse(path, "not-a-task", "no task in it or beneath it", HINT);
+            }
+        } else {
+            search.refuse(path, "unreadable", "there is no such folder", "check the path");
+        }
+    }
+    search.found
+}
+
+const HINT: &str = "a task is a folder with a task.toml, or with task.md, verify.sh and metadata.json";
+
+struct Search {
+    found: Found,
+    seen: BTreeSet<PathBuf>,
+    left: usize,
+}
+
+impl Search {
+    fn refuse(&mut self, path: &Path, code: &'static str, reason: &str, hint: &str) {
+        let refusal =
+            Refusal { path: path.to_path_buf(), code, reason: reason.to_owned(), hint: hint.to_owned() };
+        if !self.found.refused.contains(&refusal) {
+            self.found.refused.push(refusal);
+        }
+    }
+
+    fn refuse_file(&mut self, path: &Path) {
+        match dialect(path) {
+            Some(name) => self.refuse_dialect(path, name),
+            None => self.refuse(path, "not-a-task", "a file, and not a folder", "name the task's folder"),
+        }
+    }
+
+    fn refuse_dialect(&mut self, path: &Path, name: &str) {
+        let hint = "convert it: a folder with task.toml, instruction.md, environment/, tests/test.sh and solution/solve.sh";
+        self.refuse(path, "foreign-dialect", &format!("{name}, which is not read here"), hint);
+    }
+
+    /// Whether anything was found in or beneath a folder.
+    fn look(&mut self, folder: &Path, depth: usize) -> bool {
+        if self.left == 0 {
+            self.refuse(
+                folder,
+                "unreadable",
+                "too many folders: not looked through",
+                "name folders nearer to the tasks",
+            );
+            return true;
+        }
+        self.left -= 1;
+        if Task::is_task(folder) {
+            if fs::canonicalize(folder).is_ok_and(|real| self.seen.insert(real)) {
+                self.found.tasks.push(folder.to_path_buf());
+            }
+            return true;
+        }
+        if let Some(name) = dialect(folder) {
+            self.refuse_dialect(folder, name);
+            return true;
+        }
+        if let Some(reason) = nearly(folder) {
+            self.refuse(folder, "not-a-task", &reason, HINT);
+            return true;
+        }
+        let listing = match fs::read_dir(folder) {
+            Ok(listing) => listing,
+            Err(error) => {
+                self.refuse(
+                    folder,
+                    "unreadable",
+                    &format!("cannot be read: {error}"),
+                    "check its permissions",
+                );
+                return true;
+            }
+        };
+        let mut inner: Vec<PathBuf> = listing
+            .flatten()
+            .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir() && (depth == 0 || !path.is_symlink()))
+            .collect();
+        inner.sort();
+        if depth >= DEPTH {
+            if inner.is_empty() {
+                return false;
+            }
+            self.refuse(
+                folder,
+                "unreadable",
+                "too deep: not looked through",
+                "name folders nearer to the tasks",
+            );
+            return true;
+        }
+        let (full, empty): (Vec<PathBuf>, Vec<PathBuf>) =
+            inner.into_iter().partition(|path| self.look(path, depth + 1));
+        if full.is_empty() {
+            return false;
+        }
+        self.found.passed_over.extend(empty);
+        true
+    }
+}
+
+/// What a folder lacks that was meant to be a task.
+fn nearly(folder: &Path) -> Option<String> {
+    let has = |name: &str| folder.join(name).exists();
+    if has("instruction.md") || (has("tests/test.sh") && has("environment")) {
+        return Some("it has no task.toml".to_owned());
+    }
+    if has("task.md") {
+        let lacking: Vec<&str> =
+            ["verify.sh", "metadata.json"].into_iter().filter(|name| !folder.join(name).is_file()).collect();
+        return Some(format!("it has a task.md, but no {}", lacking.join(" and no ")));
+    }
+    None
+}

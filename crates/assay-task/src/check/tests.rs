@@ -1,0 +1,558 @@
+//! A made task for each rule that fires, and one for which it does not.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use assay_skill::Package;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+const TOML: &str =
+    "schema_version = \"1.4\"\n[task]\nname = \"group/sums\"\n[metadata.assay]\nfew_tests = \"one sum\"\n";
+const INSTRUCTION: &str = "`data.csv` holds amounts, one on a line.\n\nWrite their sum to `/app/out/sum.json`: an object with the key `sum`, \
+    which must be a number with two decimals.\n";
+const TEST: &str = "#!/bin/bash\ngrep -q '\"sum\"' /app/out/sum.json\n";
+const SOLVE: &str = "#!/bin/bash\nawk -f add.awk data.csv > /app/out/sum.json\n";
+
+/// A task that no rule has anything to say against, changed.
+fn made(changes: &[(&str, &str)]) -> (TempDir, PathBuf) {
+    let temp = TempDir::new().unwrap();
+    let root = temp.path().join("sums");
+    let plain = [
+        ("task.toml", TOML),
+        ("instruction.md", INSTRUCTION),
+        ("environment/Dockerfile", "FROM python:3.12-slim\nWORKDIR /app\nCOPY data.csv .\n"),
+        ("environment/data.csv", "1.50\n2.25\n"),
+        ("tests/test.sh", TEST),
+        ("solution/solve.sh", SOLVE),
+    ];
+    for (path, text) in plain.iter().chain(changes) {
+        let file = root.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(&file, text).unwrap();
+        if Path::new(path).extension().is_some_and(|ending| ending == "sh") {
+            fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+    (temp, root)
+}
+
+fn findings(changes: &[(&str, &str)], context: &Context<'_>) -> Vec<Finding> {
+    let (_temp, root) = made(changes);
+    super::check(&Task::load(&root).unwrap(), context)
+}
+
+/// The findings of one code, as `level line message`.
+fn of(changes: &[(&str, &str)], code: &str) -> Vec<String> {
+    let found = findings(changes, &Context::default());
+    let line = |finding: &Finding| finding.line.map_or(String::new(), |line| format!("{line} "));
+    let one = |finding: &Finding| format!("{} {}{}", finding.severity.word(), line(finding), finding.message);
+    found.iter().filter(|finding| finding.code == code).map(one).collect()
+}
+
+/// One finding of a code whose text holds a part; none where the part is empty.
+fn check(code: &str, changes: &[(&str, &str)], part: &str) {
+    let found = of(changes, code);
+    if part.is_empty() {
+        assert_eq!(found, [""; 0], "{code}: {changes:?}");
+    } else {
+        assert!(found.iter().any(|finding| finding.contains(part)), "{code}: {changes:?}: {found:?}");
+    }
+}
+
+const SKILL: &str = "environment/skills/adder-kit/SKILL.md";
+
+fn skill(body: &str) -> String {
+    format!("---\nname: adder-kit\ndescription: Adds.\n---\n{body}\n")
+}
+
+#[test]
+fn a_good_task_has_no_findings() {
+    assert_eq!(findings(&[], &Context::default()), []);
+    assert_eq!(verdict(&[], false), Verdict::Ok);
+    assert_eq!(findings(&[(SKILL, &skill("Add the amounts."))], &Context::default()), []);
+}
+
+#[test]
+fn every_rule_has_a_name_of_its_own() {
+    let mut codes: Vec<&str> = rules().iter().map(|rule| rule.code()).collect();
+    let all = codes.len();
+    codes.sort_unstable();
+    codes.dedup();
+    assert_eq!(codes.len(), all);
+}
+
+#[test]
+fn structure_comes_from_the_reader() {
+    let (_temp, root) = made(&[]);
+    fs::remove_dir_all(root.join("solution")).unwrap();
+    let found = super::check(&Task::load(&root).unwrap(), &Context::default());
+    assert!(
+        found.iter().any(|finding| finding.code == "solution-missing" && finding.severity == Level::Warn)
+    );
+}
+
+#[test]
+fn script_form() {
+    check("script-form", &[("tests/test.sh", "grep -q sum /app/out/sum.json\n")], "info 1 no `#!` line");
+    let (_temp, root) = made(&[]);
+    fs::set_permissions(root.join("tests/test.sh"), fs::Permissions::from_mode(0o644)).unwrap();
+    let found = super::check(&Task::load(&root).unwrap(), &Context::default());
+    assert_eq!(found.iter().filter(|finding| finding.code == "script-form").count(), 1);
+}
+
+#[test]
+fn unread_files_are_said() {
+    let long = "x ".repeat(400_000);
+    check("unread", &[("tests/table.txt", &long)], "only its beginning");
+    check("unread", &[("tests/table.txt", "x")], "");
+}
+
+#[test]
+fn tests_are_counted() {
+    let bare = TOML.replace("few_tests = \"one sum\"\n", "");
+    let few = |tests: &str, part: &str| {
+        check("few-tests", &[("task.toml", &bare), ("tests/test_it.py", tests)], part);
+    };
+    let many = |each: &str| (0..10).map(|number| each.replace('#', &number.to_string())).collect::<String>();
+    few("def test_a():\n    assert 1\n    assert 2\n", "warn 1 test, fewer than 10");
+    few(&many("def test_#():\n    pass\n"), "");
+    few(&many("class T#:\n    def test_it(self):\n        pass\n"), "");
+    few(&many("@check\ndef named_#():\n    pass\n"), "");
+    few("@pytest.mark.parametrize('x', X)\ndef test_a(x):\n    pass\n", "info how many");
+    few("for name in WANT:\n    check(one(name))\n", "info how many");
+    few(&many("assert read() == #\n"), "");
+    check("few-tests", &[("tests/test_it.py", "def test_a(): pass\n")], "");
+    let shell = many("[ \"$(cat /app/out/sum.json)\" = # ] || exit 1\n");
+    check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &shell)], "");
+    check("few-tests", &[("task.toml", &bare)], "warn 1 test,");
+}
+
+#[test]
+fn instructions_name_no_skill() {
+    let say = |text: &str, part: &str| {
+        let instruction = format!("{INSTRUCTION}{text}\n");
+        check("instruction-names-skill", &[("instruction.md", &instruction), (SKILL, &skill("Add."))], part);
+    };
+    say("Use adder-kit.", "fail 4 names the skill `adder-kit`");
+    say("Read SKILL.md first.", "fail 4 speaks of skills");
+    say("Use the adder-kits of the kitchen.", "");
+    say("This takes some skill.", "");
+    say("Leave `sum.adder-kit` where it is.", "");
+    let (_temp, root) = made(&[(
+        "instruction.md",
+        "Make a pdf of the ledger-export, saved as `out/a.pdf`; it must be one page long.\n",
+    )]);
+    let library = TempDir::new().unwrap();
+    let package = |name: &str| {
+        let dir = library.path().join(name);
+        fs::create_dir_all(&dir).unwrap();
+        fs::write(dir.join("SKILL.md"), format!("---\nname: {name}\ndescription: d\n---\nx\n")).unwrap();
+        Package::load(&dir).package.unwrap()
+    };
+    let (pdf, export) = (package("pdf"), package("ledger-export"));
+    let context = Context { library: vec![&pdf, &export], ..Context::default() };
+    let found = super::check(&Task::load(&root).unwrap(), &context);
+    let levels: Vec<Level> =
+        found.iter().filter(|f| f.code == "instruction-names-skill").map(|f| f.severity).collect();
+    assert_eq!(levels, [Level::Fail, Level::Info], "{found:?}");
+}
+
+#[test]
+fn instructions_say_what_is_wanted() {
+    let vague =
+        "Look at the amounts in the list we have got and find out what they come to when they are added.\n";
+    let say = |code: &str, text: &str, part: &str| check(code, &[("instruction.md", text)], part);
+    say("instruction-output-path", vague, "warn no path");
+    say("instruction-output-path", INSTRUCTION, "");
+    say(
+        "instruction-output-path",
+        "Give the sum of all amounts as your final message, please: just one number.\n",
+        "",
+    );
+    say("instruction-format", vague, "warn no word");
+    say("instruction-format", INSTRUCTION, "");
+    say("instruction-success", vague, "warn no word");
+    say("instruction-success", INSTRUCTION, "");
+    say("instruction-length", "Do it.\n", "warn 1 2 words");
+    say("instruction-length", &"word ".repeat(2_000), "info 1 2000 words");
+    say("instruction-length", INSTRUCTION, "");
+    let steps = [
+        "Open the file",
+        "Read each line",
+        "Parse the amount",
+        "Compute the sum",
+        "Filter it",
+        "Run the check",
+    ];
+    let recipe: String =
+        steps.iter().enumerate().map(|(number, step)| format!("{}. {step}\n", number + 1)).collect();
+    say("instruction-recipe", &format!("{INSTRUCTION}{recipe}"), "warn 4 6 steps");
+    let list: String = (1..9).map(|number| format!("{number}. The sum of column {number}.\n")).collect();
+    say("instruction-recipe", &format!("{INSTRUCTION}{list}"), "");
+    say(
+        "instruction-recipe",
+        &format!("{INSTRUCTION}```bash\na b\nc d\ne f\ng h\n```\n"),
+        "warn 5 4 commands",
+    );
+    say("instruction-recipe", &format!("{INSTRUCTION}```json\n{{\n1\n2\n3\n}}\n```\n"), "");
+}
+
+#[test]
+fn paths_agree() {
+    let tests = |text: &str, code: &str, part: &str| check(code, &[("tests/test_it.py", text)], part);
+    tests(
+        "X = open('/root/report/final.txt')\n",
+        "path-untold",
+        "warn 1 the tests look at /root/report/final.txt",
+    );
+    tests("X = open('/app/out/sum.json')\nY = open('/app/data.csv')\n# /root/other.txt\n", "path-untold", "");
+    tests("X = '/logs/verifier/reward.txt', '/usr/bin/python3', '/tmp/x.txt'\n", "path-untold", "");
+    let ask = |text: &str, part: &str| {
+        check("path-untested", &[("instruction.md", &format!("{INSTRUCTION}{text}\n"))], part);
+    };
+    ask("\nAlso save a chart as `out/chart.png`.", "warn 5 asks for out/chart.png");
+    ask("\nThe amounts are explained in `notes.txt`.", "");
+    ask("", "");
+    check(
+        "path-untested",
+        &[
+            ("instruction.md", "Write one file a currency, such as `out/EUR.lx`.\n"),
+            ("tests/t.py", "p = f'{c}.lx'\n"),
+        ],
+        "",
+    );
+    check(
+        "path-typo",
+        &[
+            ("tests/t.py", "x = 'out/summary.json'\n"),
+            ("solution/solve.sh", "#!/bin/sh\npython3 > out/sumary.json\n"),
+        ],
+        "sum",
+    );
+    check(
+        "path-typo",
+        &[
+            ("tests/t.py", "x = 'out/batch_01.json', 'out/batch_02.json'\n"),
+            ("solution/solve.sh", "#!/bin/sh\ncp out/batch_03.json .\n"),
+        ],
+        "",
+    );
+    check("path-typo", &[], "");
+}
+
+#[test]
+fn dependencies_are_pinned() {
+    let docker = |code: &str, line: &str, part: &str| {
+        check(
+            code,
+            &[("environment/Dockerfile", &format!("FROM python:3.12-slim\n{line}\nWORKDIR /app\n"))],
+            part,
+        );
+    };
+    docker("dependency-unpinned", "RUN pip install numpy==2.1.0 pandas", "warn 2 no version: pandas");
+    docker(
+        "dependency-unpinned",
+        "RUN pip install --no-cache-dir \\\n    numpy \\\n    scipy",
+        "warn 2 no version: numpy, scipy",
+    );
+    docker("dependency-unpinned", "RUN python3 -m pip install -r requirements.txt numpy==2.1.0", "");
+    docker(
+        "dependency-unpinned",
+        "RUN apt-get update && apt-get install -y jq curl=8.5.0-2",
+        "info 2 no version: jq",
+    );
+    docker("dependency-unpinned", "RUN npm install -g prettier", "warn 2 no version: prettier");
+    docker("dependency-unpinned", "RUN npm install @scope/tool@1.2.3", "");
+    docker("dependency-unpinned", "RUN uv pip install ruff", "warn 2 no version: ruff");
+    check(
+        "dependency-unpinned",
+        &[("environment/requirements.txt", "a==1\nb>=2\n# c\n")],
+        "warn 2 no version: b>=2",
+    );
+    check("dependency-unpinned", &[("tests/test.sh", "#!/bin/bash\nuvx -w pytest==8.4.1 pytest\n")], "");
+    let image = |from: &str, part: &str| check("image-unpinned", &[("environment/Dockerfile", from)], part);
+    image("FROM python:latest\n", "warn 1 the image python:latest");
+    image("FROM ubuntu\n", "warn 1 the image ubuntu");
+    image("FROM localhost:5000/base\n", "warn 1");
+    image("FROM rust:1.85 AS build\nFROM build\nFROM scratch\nFROM x@sha256:00\nFROM ${BASE}\n", "");
+    docker(
+        "script-piped",
+        "RUN curl -sSf https://example.com/install | sh",
+        "warn 2 fetches https://example.com/install",
+    );
+    docker("script-piped", "RUN curl https://example.com/0.7.13/install.sh | bash", "info 2");
+    docker("script-piped", "RUN curl https://example.com/data.csv | sort", "");
+}
+
+#[test]
+fn graders_fetch_nothing() {
+    let grade = |line: &str, part: &str| {
+        check("grader-fetches", &[("tests/test.sh", &format!("{TEST}{line}\n"))], part);
+    };
+    for line in [
+        "apt-get install -y curl",
+        "pip install pytest==8.4.1",
+        "uvx pytest",
+        "npm ci",
+        "python3 -m pip install x",
+        "sudo git clone u",
+    ] {
+        grade(line, "warn 3 the grader fetches");
+    }
+    grade("curl -s http://localhost:8000/health", "");
+    grade("cat <<EOF\npip install pytest\nEOF", "");
+    let context = Context { verifier_network: true, ..Context::default() };
+    let found = findings(&[("tests/test.sh", &format!("{TEST}uvx pytest\n"))], &context);
+    assert!(found.iter().any(|f| f.code == "grader-fetches" && f.severity == Level::Info), "{found:?}");
+}
+
+#[test]
+fn answers_are_worked_out() {
+    let solve = |script: &str, test: &str, part: &str| {
+        check("answer-hard-coded", &[("solution/solve.sh", script), ("tests/t.py", test)], part);
+    };
+    let test = "assert read() == '48291.75'\n";
+    solve(
+        "#!/bin/bash\nmkdir -p out\necho '{\"sum\": 48291.75}' > /app/out/sum.json\n",
+        test,
+        "warn 3 only writes",
+    );
+    solve("#!/bin/bash\ncat > out/a.json <<'EOF'\n{\"sum\": 48291.75}\nEOF\n", test, "warn 3");
+    solve("#!/bin/bash\necho 12 > /app/out/sum.json\n", "x = 1\n", "info 1 only writes");
+    solve("#!/bin/bash\npython3 - <<'EOF'\nprint(48291.75)\nEOF\n", test, "");
+    check(
+        "answer-hard-coded",
+        &[
+            (
+                "instruction.md",
+                "Write the line `Hello, dear world` to `out/hello.txt`: exactly this, and nothing else at all.\n",
+            ),
+            ("solution/solve.sh", "#!/bin/bash\necho 'Hello, dear world' > out/hello.txt\n"),
+            ("tests/t.py", "assert text == 'Hello, dear world'\n"),
+        ],
+        "",
+    );
+}
+
+#[test]
+fn resources_are_there() {
+    let toml = |wish: &str| format!("{TOML}[environment]\n{wish}\n");
+    check("resources", &[("task.toml", &toml("gpus = 1"))], "fail asks for a GPU");
+    check("resources", &[("task.toml", &toml("cpus = 64"))], "");
+    let small = Context { cpus: Some(2.0), memory_bytes: Some(1 << 30), ..Context::default() };
+    let found = findings(&[("task.toml", &toml("cpus = 64\nmemory_mb = 4096"))], &small);
+    assert_eq!(found.iter().filter(|f| f.code == "resources").count(), 2, "{found:?}");
+}
+
+const PROSE: &str =
+    "Every voucher older than ninety days moves to the dormant ledger before quarterly totals are printed";
+
+#[test]
+fn leaks_are_found_with_both_places() {
+    let context = Context::default();
+    let long = "for voucher in ledger: balance[voucher.account] += convert(voucher.amount, rates[voucher.currency]); ".to_owned()
+        + "dormant = [a for a in accounts if age(a) > ninety and not frozen(a)]; publish(sorted(dormant), quarter, totals, signature)";
+    let cases: [(&str, &str, &str, &str, Level); 9] = [
+        ("leak-words", PROSE, "instruction.md", PROSE, Level::Warn),
+        ("leak-words", PROSE, "tests/notes.txt", PROSE, Level::Warn),
+        ("leak-answer", &long, "solution/solve.sh", &long, Level::Fail),
+        (
+            "leak-names",
+            "Write `/app/result/final.xml`.",
+            "tests/t.py",
+            "x = '/app/result/final.xml'",
+            Level::Warn,
+        ),
+        ("leak-names", "Read `vouchers.csv`.", "instruction.md", "Read `vouchers.csv`.", Level::Info),
+        ("leak-constants", "It comes to 48291.", "tests/t.py", "assert total == 48291", Level::Warn),
+        (
+            "leak-constants",
+            "Divide by 999983.",
+            "solution/solve.sh",
+            "awk '{ print $1 % 999983 }'",
+            Level::Info,
+        ),
+        (
+            "leak-constants",
+            "Say `Out of balance`.",
+            "tests/t.py",
+            "assert 'Out of balance' in text",
+            Level::Warn,
+        ),
+        (
+            "leak-commands",
+            "```bash\nledger load vouchers.db\nledger age --days 90\nledger print totals\n```",
+            "solution/solve.sh",
+            "ledger load vouchers.db\nledger age --days 90\nledger print totals",
+            Level::Warn,
+        ),
+    ];
+    for (code, body, file, text, level) in cases {
+        let found = findings(&[(SKILL, &skill(body)), (file, &format!("#!/bin/bash\n{text}\n"))], &context);
+        let leak = found.iter().find(|finding| finding.code == code);
+        let leak = leak.unwrap_or_else(|| panic!("{code} {file}: {found:?}"));
+        let (skill, task) = (leak.skill_span.as_ref().unwrap(), leak.task_span.as_ref().unwrap());
+        assert_eq!(leak.severity, level, "{leak:?}");
+        assert!(skill.file.ends_with("adder-kit/SKILL.md") && skill.line >= 5, "{leak:?}");
+        assert!(task.file.ends_with(file) && task.line == 2 && !task.text.is_empty(), "{leak:?}");
+    }
+}
+
+#[test]
+fn what_the_agent_is_shown_is_no_leak() {
+    let context = Context::default();
+    let leaks = |changes: &[(&str, &str)]| -> Vec<String> {
+        let found = findings(changes, &context);
+        found
+            .into_iter()
+            .filter(|f| f.code.starts_with("leak-"))
+            .map(|f| format!("{} {}", f.code, f.message))
+            .collect()
+    };
+    let body = skill(&format!("{PROSE}. It is 48291, in `/app/result/final.xml`, called `Out of balance`."));
+    let test =
+        format!("# {PROSE}\nassert x == 48291 and 'Out of balance' in open('/app/result/final.xml')\n");
+    let shown = format!("{PROSE}\n48291 /app/result/final.xml Out of balance\n");
+    assert_eq!(leaks(&[(SKILL, &body), ("tests/t.py", &test), ("environment/notes.txt", &shown)]), [""; 0]);
+    assert_eq!(leaks(&[(SKILL, &body), ("tests/t.py", &test)]).len(), 4);
+    // Words of grammar, common numbers, plain words.
+    let plain = "if it is not there then the one that you have in the file is the one to use in 2024 with 1000 and `encoding`";
+    let both = [
+        (SKILL, skill(plain)),
+        ("tests/t.py", format!("# {plain}\nassert x == 1000 and 'encoding' and 2024\n")),
+    ];
+    assert_eq!(leaks(&[(both[0].0, &both[0].1), (both[1].0, &both[1].1)]), [""; 0]);
+}
+
+#[test]
+fn a_skill_of_the_experiment_leaks_too() {
+    let (temp, root) = made(&[("tests/t.py", "assert total == 48291\n")]);
+    let dir = temp.path().join("adder-kit");
+    fs::create_dir_all(&dir).unwrap();
+    fs::write(dir.join("SKILL.md"), skill("It comes to 48291.")).unwrap();
+    let package = Package::load(&dir).package.unwrap();
+    let task = Task::load(&root).unwrap();
+    let context = Context { skills: vec![&package], ..Context::default() };
+    let found = super::check(&task, &context);
+    assert!(found.iter().any(|finding| finding.code == "leak-constants"), "{found:?}");
+    assert_eq!(super::check(&task, &Context::default()), []);
+}
+
+#[test]
+fn tasks_of_task_md_are_checked() {
+    let temp = TempDir::new().unwrap();
+    let write = |path: &str, text: &str| {
+        let file = temp.path().join("one").join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    write("task.md", &INSTRUCTION.replace("Write", "Use the skill. Write"));
+    write("verify.sh", "#!/bin/bash\ngrep -q '\"sum\"' out/sum.json\n");
+    write("metadata.json", "{\"target_skill\": \"adder-kit\"}");
+    write("starting/data.csv", "1\n");
+    write("solution/solve.sh", "#!/bin/bash\nawk x data.csv\n");
+    let task = Task::load(&temp.path().join("one")).unwrap();
+    let found = super::check(&task, &Context::default());
+    let codes: Vec<&str> =
+        found.iter().filter(|f| f.severity > Level::Info).map(|f| f.code.as_str()).collect();
+    assert_eq!(codes, ["few-tests", "instruction-names-skill"], "{found:?}");
+}
+
+#[test]
+fn verdicts_add_up() {
+    let finding = |level| Finding::new(level, "x", "f", "m", "");
+    assert_eq!(verdict(&[finding(Level::Info)], false), Verdict::Ok);
+    assert_eq!(verdict(&[finding(Level::Info), finding(Level::Warn)], false), Verdict::Warn);
+    assert_eq!(verdict(&[finding(Level::Warn)], true), Verdict::Unchecked);
+    assert_eq!(verdict(&[finding(Level::Fail)], true), Verdict::Fail);
+}
+
+#[test]
+fn tasks_are_found_and_the_rest_is_named() {
+    let (temp, root) = made(&[]);
+    let top = temp.path();
+    let write = |path: &str, text: &str| {
+        let file = top.join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, text).unwrap();
+    };
+    fs::create_dir_all(top.join("deep/er")).unwrap();
+    fs::rename(&root, top.join("deep/er/sums")).unwrap();
+    write("old/task.yaml", "instruction: x\n");
+    write("nearly/instruction.md", "x\n");
+    write("inspect/evals.py", "from inspect_ai import task\n");
+    write("swe/data.jsonl", "{\"instance_id\": 1, \"base_commit\": \"x\"}\n");
+    write("shared/helper.py", "x\n");
+    write(".hidden/instruction.md", "x\n");
+    symlink(top.join("deep"), top.join("deep/loop")).unwrap();
+    let found =
+        find(&[top.to_path_buf(), top.join("swe/data.jsonl"), top.join("nowhere"), top.join("shared")]);
+    assert_eq!(found.tasks, [top.join("deep/er/sums")]);
+    let refused: Vec<(&Path, &str)> =
+        found.refused.iter().map(|r| (r.path.strip_prefix(top).unwrap(), r.code)).collect();
+    let expected = [
+        ("inspect", "foreign-dialect"),
+        ("nearly", "not-a-task"),
+        ("old", "foreign-dialect"),
+        ("swe", "foreign-dialect"),
+        ("swe/data.jsonl", "foreign-dialect"),
+        ("nowhere", "unreadable"),
+        ("shared", "not-a-task"),
+    ];
+    assert_eq!(refused, expected.map(|(path, code)| (Path::new(path), code)));
+    assert_eq!(found.passed_over, [top.join("shared")]);
+}
+
+#[test]
+fn the_table_of_rules_in_docs_is_the_registry() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TASKS.md");
+    let mut table = "| code | weighs | what it finds |\n|---|---|---|\n".to_owned();
+    for rule in rules() {
+        table.push_str(&format!("| `{}` | {} | {} |\n", rule.code(), rule.weighs(), rule.about()));
+    }
+    let (begin, end) = ("<!-- rules: begin -->\n", "<!-- rules: end -->");
+    let text = fs::read_to_string(&path).unwrap();
+    let (before, rest) = text.split_once(begin).unwrap();
+    let (there, after) = rest.split_once(end).unwrap();
+    if std::env::var_os("ASSAY_BLESS").is_some() {
+        fs::write(&path, format!("{before}{begin}{table}{end}{after}")).unwrap();
+    } else {
+        assert_eq!(there, table, "docs/TASKS.md is stale: ASSAY_BLESS=1 cargo test -p assay-task table");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// Whatever a task says, rules answer, in bounds, and the same twice.
+    #[test]
+    fn nothing_breaks_a_rule(
+        instruction in "[ -~\n`'\"/é\\\\]{1,200}",
+        test in "[ -~\n`'\"|<&;#/é\\\\]{0,200}",
+        docker in "(FROM|RUN|run|COPY| |\\\\\n|[ -~é]){0,20}",
+        body in "[ -~\n`'\"/é]{0,200}",
+    ) {
+        let texts = [
+            ("instruction.md", format!("x{instruction}")),
+            ("tests/test.sh", test.clone()),
+            ("tests/t.py", test.clone()),
+            ("solution/solve.sh", test),
+            ("environment/Dockerfile", format!("FROM x:1\n{docker}")),
+            (SKILL, skill(&body)),
+        ];
+        let changes: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
+        let (_temp, root) = made(&changes);
+        if let Ok(task) = Task::load(&root) {
+            let context = Context::default();
+            let once = super::check(&task, &context);
+            prop_assert_eq!(&once, &super::check(&task, &context));
+            for rule in rules() {
+                prop_assert!(once.iter().filter(|finding| finding.code == rule.code()).count() <= MOST);
+            }
+        }
+    }
+}

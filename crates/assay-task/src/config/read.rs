@@ -1,0 +1,433 @@
+//! From the text of `task.toml` to [`TaskConfig`].
+
+use std::path::{Path, PathBuf};
+
+use assay_skill::{Diagnostic, Severity, position, tree};
+use toml::de::DeTable;
+
+use super::section::{Section, Source};
+use super::{DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
+use crate::TaskError;
+
+const MIB: u64 = 1 << 20;
+
+/// What `task.toml` says, with assay's own table apart.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) config: TaskConfig,
+    pub(crate) required_skills: Vec<String>,
+    /// `[metadata.assay] writable`: absolute, or relative to the work folder.
+    pub(crate) writable: Vec<PathBuf>,
+    pub(crate) expected: Vec<String>,
+    pub(crate) cluster: Option<String>,
+    pub(crate) negative_control: bool,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Reads the text of a `task.toml`. `file` is only named.
+pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
+    let broken = |error: &toml::de::Error| {
+        let (line, column) = position(text, error.span().map_or(0, |span| span.start));
+        let hint = "the file is not valid TOML: mend the line".to_owned();
+        let message = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
+        TaskError::Line { path: file.to_path_buf(), line, column, message, hint }
+    };
+    let raw: toml::Table = toml::from_str(text).map_err(|error| broken(&error))?;
+    let document = DeTable::parse(text).map_err(|error| broken(&error))?;
+    let mut source = Source { file, text, diagnostics: Vec::new(), unknown: Vec::new() };
+    let mut root = Section::root(document);
+    let s = &mut source;
+
+    let schema_version = schema_version(s, &mut root)?;
+    root.string(s, "source")?;
+    root.string(s, "multi_step_reward_strategy")?;
+    root.list_length(s, "artifacts")?;
+    let multi_step = root.list_length(s, "steps")?.is_some_and(|(length, _)| length > 0);
+    let name = task_table(s, &mut root)?;
+    let agent = phase(s, &mut root, "agent")?;
+    let verifier = verifier(s, &mut root)?;
+    let assay = assay_table(s, &mut root)?;
+    let environment = environment(s, &mut root, assay.pids)?;
+    let solution_env = match root.section(s, "solution")? {
+        Some(mut solution) => {
+            let env = solution.string_map(s, "env")?;
+            solution.finish(s);
+            env
+        }
+        None => std::collections::BTreeMap::new(),
+    };
+    root.finish(s);
+
+    let table = |key: &str| raw.get(key).and_then(toml::Value::as_table).cloned().unwrap_or_default();
+    let artifacts = raw.get("artifacts").and_then(toml::Value::as_array).cloned().unwrap_or_default();
+    source.unknown.sort();
+    let config = TaskConfig {
+        schema_version,
+        name,
+        agent_timeout: agent.timeout.filter(|seconds| seconds.is_finite()),
+        agent_user: agent.user,
+        agent_network: agent.network,
+        verifier_timeout: verifier.phase.timeout.unwrap_or(DEFAULT_SECONDS),
+        verifier_env: verifier.env,
+        verifier_user: verifier.phase.user,
+        verifier_network: verifier.phase.network,
+        verifier_mode: verifier.mode,
+        environment,
+        solution_env,
+        metadata: table("metadata"),
+        multi_step,
+        artifacts,
+        unknown: source.unknown,
+        raw,
+    };
+    Ok(Parsed {
+        config,
+        required_skills: assay.required_skills,
+        writable: assay.writable,
+        expected: assay.expected,
+        cluster: assay.cluster,
+        negative_control: assay.negative_control,
+        diagnostics: source.diagnostics,
+    })
+}
+
+fn schema_version(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Option<String>, TaskError> {
+    if let Some(version) = root.text(source, "schema_version")? {
+        root.text(source, "version")?;
+        return Ok(Some(version));
+    }
+    let version = root.text(source, "version")?;
+    let (message, hint) = match version {
+        Some(_) => ("`version` is the old name of `schema_version`", "call it `schema_version`"),
+        None => ("no `schema_version`; the newest known is taken", "add `schema_version = \"1.4\"`"),
+    };
+    source.note(Severity::Info, "schema-version", &(0..0), message, hint);
+    Ok(version)
+}
+
+fn task_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Option<String>, TaskError> {
+    let hint = "add `[task]` with `name = \"group/name\"`";
+    let Some(mut task) = root.section(source, "task")? else {
+        source.note(
+            Severity::Info,
+            "task-table",
+            &(0..0),
+            "no `[task]`; the folder's name is its title",
+            hint,
+        );
+        return Ok(None);
+    };
+    let name = task.string(source, "name")?;
+    let span = task.span().clone();
+    match &name {
+        None => source.note(
+            Severity::Warning,
+            "task-name",
+            &span,
+            "`[task]` has no `name`; the folder's name is its title",
+            hint,
+        ),
+        Some(name) if !is_registry_name(name) => source.note(
+            Severity::Warning,
+            "task-name",
+            &span,
+            "the name of the task is not of the form `group/name`: other runners refuse the task",
+            hint,
+        ),
+        Some(_) => {}
+    }
+    task.pass(&["version", "description", "authors", "keywords"]);
+    task.finish(source);
+    Ok(name)
+}
+
+/// `group/name`, of letters, digits, `.`, `_` and `-`, each part beginning with a letter or a digit.
+fn is_registry_name(name: &str) -> bool {
+    let part = |part: &str| {
+        part.starts_with(|c: char| c.is_ascii_alphanumeric())
+            && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-'))
+    };
+    name.split_once('/').is_some_and(|(group, name)| part(group) && part(name))
+}
+
+#[derive(Default)]
+struct Phase {
+    timeout: Option<f64>,
+    user: Option<String>,
+    network: Option<NetworkWish>,
+}
+
+fn phase(source: &mut Source<'_>, root: &mut Section<'_>, key: &str) -> Result<Phase, TaskError> {
+    let Some(mut section) = root.section(source, key)? else { return Ok(Phase::default()) };
+    let timeout = section.number(source, "timeout_sec", false)?;
+    let user = section.text(source, "user")?;
+    let network = network(source, &mut section)?;
+    section.finish(source);
+    Ok(Phase { timeout, user, network })
+}
+
+struct Verifier {
+    phase: Phase,
+    env: std::collections::BTreeMap<String, String>,
+    mode: VerifierMode,
+}
+
+fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier, TaskError> {
+    let Some(mut section) = root.section(source, "verifier")? else {
+        return Ok(Verifier {
+            phase: Phase::default(),
+            env: std::collections::BTreeMap::new(),
+            mode: VerifierMode::Shared,
+        });
+    };
+    let timeout = section.seconds(source, "timeout_sec", false)?;
+    let user = section.text(source, "user")?;
+    let env = section.string_map(source, "env")?;
+    let own = section.section(source, "environment")?.is_some();
+    let given = section.take("environment_mode");
+    let mode = match given.as_ref().map(|value| value.get_ref().as_str()) {
+        Some(Some("shared")) => VerifierMode::Shared,
+        Some(Some("separate")) => VerifierMode::Separate,
+        Some(_) => {
+            let span = given.map(|value| value.span()).unwrap_or_default();
+            let message = "`verifier.environment_mode` is neither `shared` nor `separate`";
+            return Err(source.error(&span, message, "write \"shared\" or \"separate\""));
+        }
+        None if own => VerifierMode::Separate,
+        None => VerifierMode::Shared,
+    };
+    if let Some((count, span)) = section.list_length(source, "collect")?.filter(|(count, _)| *count > 0) {
+        let message = format!("{count} `[[verifier.collect]]` commands are not run");
+        source.note(
+            Severity::Warning,
+            "verifier-collect",
+            &span,
+            message,
+            "let tests/test.sh do what they do",
+        );
+    }
+    let network = network(source, &mut section)?;
+    section.finish(source);
+    Ok(Verifier { phase: Phase { timeout, user, network }, env, mode })
+}
+
+#[derive(Default)]
+struct Assay {
+    required_skills: Vec<String>,
+    writable: Vec<PathBuf>,
+    expected: Vec<String>,
+    cluster: Option<String>,
+    negative_control: bool,
+    pids: Option<u64>,
+}
+
+/// `[metadata] required_skills` and `[metadata.assay]`. Whatever else `[metadata]` holds is the author's.
+fn assay_table(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Assay, TaskError> {
+    let Some(mut metadata) = root.section(source, "metadata")? else { return Ok(Assay::default()) };
+    let texts = |list: Vec<(String, _)>| list.into_iter().map(|(text, _)| text).collect::<Vec<String>>();
+    let required_skills = texts(metadata.strings(source, "required_skills")?);
+    let Some(mut own) = metadata.section(source, "assay")? else {
+        return Ok(Assay { required_skills, ..Assay::default() });
+    };
+    let mut writable = Vec::new();
+    for (text, span) in own.strings(source, "writable")? {
+        let path = Path::new(&text);
+        let Some(path) = tree::normalize(path).filter(|path| !path.as_os_str().is_empty()) else {
+            let message = "a writable path that climbs above the work folder, or is empty";
+            return Err(source.error(
+                &span,
+                message,
+                "write an absolute path, or one beneath the work folder",
+            ));
+        };
+        if let Some(reserved) = RESERVED.iter().find(|reserved| path.starts_with(reserved)) {
+            let message = format!("the agent may not write {reserved}: it belongs to the verifier");
+            return Err(source.error(&span, message, "choose another place"));
+        }
+        if path == Path::new("/") {
+            return Err(source.error(
+                &span,
+                "the agent may not write everything",
+                "name the folders it needs",
+            ));
+        }
+        writable.push(path);
+    }
+    let expected = texts(own.strings(source, "expected")?);
+    let cluster = own.string(source, "cluster")?;
+    // Read where it is asked for: `check` finds it in `[metadata]` as written.
+    own.string(source, "few_tests")?;
+    let negative_control = own.boolean(source, "negative_control")?.is_some_and(|(flag, _)| flag);
+    let pids = own.count(source, "pids")?.filter(|&count| count > 0);
+    own.finish(source);
+    Ok(Assay { required_skills, writable, expected, cluster, negative_control, pids })
+}
+
+/// Places that belong to the verifier and the oracle.
+const RESERVED: [&str; 3] = ["/tests", "/solution", "/logs"];
+
+fn environment(
+    source: &mut Source<'_>,
+    root: &mut Section<'_>,
+    pids: Option<u64>,
+) -> Result<EnvironmentConfig, TaskError> {
+    let mut config = EnvironmentConfig { pids, ..EnvironmentConfig::default() };
+    let Some(mut section) = root.section(source, "environment")? else { return Ok(config) };
+    config.docker_image = section.string(source, "docker_image")?.filter(|image| !image.trim().is_empty());
+    config.cpus = section.seconds(source, "cpus", false)?;
+    config.memory_bytes = size(source, &mut section, "memory_mb", "memory")?;
+    config.storage_bytes = size(source, &mut section, "storage_mb", "storage")?;
+    config.env = section.string_map(source, "env")?;
+    config.workdir = absolute(source, &mut section, "workdir")?;
+    config.skills_dir = absolute(source, &mut section, "skills_dir")?;
+    config.build_timeout = section.seconds(source, "build_timeout_sec", false)?.unwrap_or(DEFAULT_SECONDS);
+    let kinds = section.strings(source, "gpu_types")?.len();
+    let tpu = section.section(source, "tpu")?.is_some();
+    let least = u64::from(kinds > 0 || tpu);
+    config.gpus = section.count(source, "gpus")?.unwrap_or(least);
+    config.mcp_servers = section.list_length(source, "mcp_servers")?.map_or(0, |(length, _)| length);
+    config.windows = section.string(source, "os")?.is_some_and(|os| os.eq_ignore_ascii_case("windows"));
+    config.healthcheck = healthcheck(source, &mut section)?;
+    let internet = section.boolean(source, "allow_internet")?;
+    let wish = network(source, &mut section)?;
+    config.network = match (wish, internet) {
+        (Some(wish), _) => wish,
+        (None, Some((true, _)) | None) => NetworkWish::Public,
+        (None, Some((false, span))) => {
+            let message = "`allow_internet` is the old way to say `network_mode`";
+            source.note(
+                Severity::Info,
+                "legacy-key",
+                &span,
+                message,
+                "write `network_mode = \"no-network\"`",
+            );
+            NetworkWish::None
+        }
+    };
+    section.finish(source);
+    Ok(config)
+}
+
+fn healthcheck(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Option<Healthcheck>, TaskError> {
+    let Some(mut check) = section.section(source, "healthcheck")? else { return Ok(None) };
+    let span = check.span().clone();
+    let Some(command) = check.string(source, "command")? else {
+        return Err(source.error(
+            &span,
+            "`healthcheck` has no `command`",
+            "add the command, or take the table out",
+        ));
+    };
+    let healthcheck = Healthcheck {
+        command,
+        interval: check.seconds(source, "interval", false)?.unwrap_or(5.0),
+        timeout: check.seconds(source, "timeout", false)?.unwrap_or(30.0),
+        start_period: check.seconds(source, "start_period", true)?.unwrap_or(0.0),
+        start_interval: check.seconds(source, "start_interval", false)?.unwrap_or(5.0),
+        retries: check.count(source, "retries")?.unwrap_or(3),
+    };
+    check.finish(source);
+    Ok(Some(healthcheck))
+}
+
+fn absolute(
+    source: &mut Source<'_>,
+    section: &mut Section<'_>,
+    key: &str,
+) -> Result<Option<PathBuf>, TaskError> {
+    let Some(value) = section.take(key) else { return Ok(None) };
+    let name = section.dotted(key);
+    match value.get_ref().as_str().map(Path::new) {
+        Some(path) if path.is_absolute() => Ok(tree::normalize(path)),
+        _ => {
+            let message = format!("`{name}` is not an absolute path");
+            Err(source.error(&value.span(), message, "write a text that begins with `/`"))
+        }
+    }
+}
+
+/// A size in bytes: `…_mb` as a number of MiB, or the old key as a text with a unit.
+fn size(
+    source: &mut Source<'_>,
+    section: &mut Section<'_>,
+    key: &str,
+    legacy: &str,
+) -> Result<Option<u64>, TaskError> {
+    let old = section.take(legacy);
+    if let Some(megabytes) = section.number(source, key, false)? {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a positive number, saturating"
+        )]
+        return Ok(Some((megabytes * MIB as f64).ceil() as u64));
+    }
+    let Some(old) = old else { return Ok(None) };
+    let name = section.dotted(legacy);
+    let Some(bytes) = old.get_ref().as_str().and_then(size_of) else {
+        let message = format!("`{name}` is not a size such as \"2G\"");
+        return Err(source.error(&old.span(), message, format!("write `{key}` with a number")));
+    };
+    let message = format!("`{name}` is the old way to say `{key}`");
+    source.note(
+        Severity::Info,
+        "legacy-key",
+        &old.span(),
+        message,
+        "write the number of MiB under the new name",
+    );
+    Ok(Some(bytes))
+}
+
+/// A number with a unit: K, M, G or T, powers of 1024, an `i` and a `B` allowed after it.
+fn size_of(text: &str) -> Option<u64> {
+    let text = text.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
+    let number: f64 = text[..digits].parse().ok().filter(|number| *number > 0.0)?;
+    let unit = text[digits..].trim().to_ascii_uppercase();
+    let factor: u64 = match unit.strip_suffix('B').map_or(unit.as_str(), |u| u.strip_suffix('I').unwrap_or(u))
+    {
+        "K" => 1 << 10,
+        "M" => MIB,
+        "G" => 1 << 30,
+        "T" => 1 << 40,
+        _ => return None,
+    };
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a positive number, saturating"
+    )]
+    Some((number * factor as f64).ceil() as u64)
+}
+
+/// `network_mode` and `allowed_hosts` of a table.
+fn network(source: &mut Source<'_>, section: &mut Section<'_>) -> Result<Option<NetworkWish>, TaskError> {
+    let hosts = section.strings(source, "allowed_hosts")?;
+    let Some(value) = section.take("network_mode") else {
+        if let Some((_, span)) = hosts.first() {
+            let message =
+                format!("`{}` without `network_mode` has no effect", section.dotted("allowed_hosts"));
+            source.note(
+                Severity::Warning,
+                "allowed-hosts",
+                span,
+                message,
+                "add `network_mode = \"allowlist\"`",
+            );
+        }
+        return Ok(None);
+    };
+    match value.get_ref().as_str() {
+        Some("public") => Ok(Some(NetworkWish::Public)),
+        Some("no-network") => Ok(Some(NetworkWish::None)),
+        Some("allowlist") => {
+            Ok(Some(NetworkWish::Allowlist(hosts.into_iter().map(|(host, _)| host).collect())))
+        }
+        _ => {
+            let message = format!("`{}` is none of the three network modes", section.dotted("network_mode"));
+            Err(source.error(&value.span(), message, "write \"public\", \"no-network\" or \"allowlist\""))
+        }
+    }
+}

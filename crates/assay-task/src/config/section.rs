@@ -1,0 +1,297 @@
+//! One table of a TOML file, read key by key with the place of every mistake.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::Path;
+
+use assay_skill::{Diagnostic, Severity, position, printable};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::TaskError;
+
+/// The file that is read, and what there is to say about it.
+pub(super) struct Source<'a> {
+    pub(super) file: &'a Path,
+    pub(super) text: &'a str,
+    pub(super) diagnostics: Vec<Diagnostic>,
+    /// Keys that nobody asked for, dotted.
+    pub(super) unknown: Vec<String>,
+}
+
+impl Source<'_> {
+    /// A mistake at a place.
+    pub(super) fn error(
+        &self,
+        at: &Range<usize>,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> TaskError {
+        let (line, column) = position(self.text, at.start);
+        TaskError::Line {
+            path: self.file.to_path_buf(),
+            line,
+            column,
+            message: message.into(),
+            hint: hint.into(),
+        }
+    }
+
+    /// A leniency at a place.
+    pub(super) fn note(
+        &mut self,
+        severity: Severity,
+        code: &'static str,
+        at: &Range<usize>,
+        message: impl Into<String>,
+        hint: &str,
+    ) {
+        let place = position(self.text, at.start);
+        self.diagnostics.push(Diagnostic::new(severity, code, self.file, message).at(place).hint(hint));
+    }
+}
+
+/// A table that is being read. Keys are taken out; what is left at the end is unknown.
+pub(super) struct Section<'a> {
+    prefix: String,
+    span: Range<usize>,
+    table: DeTable<'a>,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+type Read<T> = Result<T, TaskError>;
+
+impl<'a> Section<'a> {
+    pub(super) fn root(document: Spanned<DeTable<'a>>) -> Self {
+        Self { prefix: String::new(), span: document.span(), table: document.into_inner() }
+    }
+
+    /// The place of the table.
+    pub(super) fn span(&self) -> &Range<usize> {
+        &self.span
+    }
+
+    /// The dotted name of a key of this table, safe to print.
+    pub(super) fn dotted(&self, key: &str) -> String {
+        if self.prefix.is_empty() { printable(key) } else { format!("{}.{}", self.prefix, printable(key)) }
+    }
+
+    pub(super) fn take(&mut self, key: &str) -> Option<Value<'a>> {
+        self.table.remove(key)
+    }
+
+    /// Takes keys that are known and read elsewhere, or by nobody.
+    pub(super) fn pass(&mut self, keys: &[&str]) {
+        for key in keys {
+            self.table.remove(*key);
+        }
+    }
+
+    fn wrong<T>(&self, source: &Source<'_>, key: &str, value: &Value<'_>, wanted: &str) -> Read<T> {
+        let name = self.dotted(key);
+        let found = value.get_ref().type_str();
+        Err(source.error(
+            &value.span(),
+            format!("`{name}` is a TOML {found}, where {wanted} belongs"),
+            format!("write {wanted}"),
+        ))
+    }
+
+    pub(super) fn section(&mut self, source: &Source<'_>, key: &str) -> Read<Option<Self>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let span = value.span();
+        if !value.get_ref().is_table() {
+            return self.wrong(source, key, &value, "a table");
+        }
+        let DeValue::Table(table) = value.into_inner() else { return Ok(None) };
+        Ok(Some(Self { prefix: self.dotted(key), span, table }))
+    }
+
+    pub(super) fn string(&mut self, source: &Source<'_>, key: &str) -> Read<Option<String>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        match value.get_ref().as_str() {
+            Some(text) => Ok(Some(text.to_owned())),
+            None => self.wrong(source, key, &value, "a text between quotes"),
+        }
+    }
+
+    /// A text, or a number that stands for one (a user id, a version without quotes).
+    pub(super) fn text(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<String>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        match plain(value.get_ref()) {
+            Some(text) => Ok(Some(text)),
+            None => self.wrong(source, key, &value, "a text between quotes"),
+        }
+    }
+
+    pub(super) fn boolean(&mut self, source: &Source<'_>, key: &str) -> Read<Option<(bool, Range<usize>)>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        match value.get_ref().as_bool() {
+            Some(flag) => Ok(Some((flag, value.span()))),
+            None => self.wrong(source, key, &value, "`true` or `false`"),
+        }
+    }
+
+    /// A number above zero (or from zero on), written as a number, or as a text that is one. Infinity is let through: the caller says what it
+    /// means.
+    pub(super) fn number(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &str,
+        from_zero: bool,
+    ) -> Read<Option<f64>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let Some(number) = self.float(source, key, &value) else {
+            return self.wrong(source, key, &value, "a number");
+        };
+        let fits = number > 0.0 || (from_zero && number == 0.0);
+        if fits {
+            return Ok(Some(number));
+        }
+        let wanted = if from_zero { "a number from 0 on" } else { "a number above 0" };
+        let message = format!("`{}` is {number}, where {wanted} belongs", self.dotted(key));
+        Err(source.error(&value.span(), message, format!("write {wanted}, or leave the key out")))
+    }
+
+    /// Seconds: a finite number above (or from) zero.
+    pub(super) fn seconds(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &str,
+        from_zero: bool,
+    ) -> Read<Option<f64>> {
+        let span = self.table.get(key).map(Spanned::span);
+        let number = self.number(source, key, from_zero)?;
+        if number.is_some_and(f64::is_infinite) {
+            let message = format!("`{}` has no end", self.dotted(key));
+            return Err(source.error(&span.unwrap_or_default(), message, "write a number of seconds"));
+        }
+        Ok(number)
+    }
+
+    /// A whole number from 0 on.
+    pub(super) fn count(&mut self, source: &mut Source<'_>, key: &str) -> Read<Option<u64>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        let whole = self.float(source, key, &value).filter(|n| n.fract() == 0.0 && (0.0..9.0e15).contains(n));
+        match whole {
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a whole number between 0 and 9e15"
+            )]
+            Some(number) => Ok(Some(number as u64)),
+            None => self.wrong(source, key, &value, "a whole number from 0 on"),
+        }
+    }
+
+    fn float(&self, source: &mut Source<'_>, key: &str, value: &Value<'_>) -> Option<f64> {
+        match value.get_ref() {
+            DeValue::Integer(number) => {
+                i64::from_str_radix(number.as_str(), number.radix()).ok().map(|n| n as f64)
+            }
+            DeValue::Float(number) => number.as_str().parse().ok(),
+            DeValue::String(text) => {
+                let number = text.trim().parse::<f64>().ok().filter(|number| number.is_finite())?;
+                let message =
+                    format!("`{}` is a text that holds a number, and was read as one", self.dotted(key));
+                source.note(
+                    Severity::Info,
+                    "number-as-text",
+                    &value.span(),
+                    message,
+                    "write it without quotes",
+                );
+                Some(number)
+            }
+            _ => None,
+        }
+        .filter(|number| !number.is_nan())
+    }
+
+    /// A list of texts; one text stands for a list of one.
+    pub(super) fn strings(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &str,
+    ) -> Read<Vec<(String, Range<usize>)>> {
+        let Some(value) = self.take(key) else { return Ok(Vec::new()) };
+        if let Some(text) = value.get_ref().as_str() {
+            let message = format!("`{}` is one text, and was read as a list of one", self.dotted(key));
+            source.note(Severity::Info, "list-as-text", &value.span(), message, "write it between [ and ]");
+            return Ok(vec![(text.to_owned(), value.span())]);
+        }
+        let Some(items) = value.get_ref().as_array() else {
+            return self.wrong(source, key, &value, "a list of texts");
+        };
+        let mut list = Vec::new();
+        for item in items {
+            match item.get_ref().as_str() {
+                Some(text) => list.push((text.to_owned(), item.span())),
+                None => return self.wrong(source, key, item, "a text between quotes"),
+            }
+        }
+        Ok(list)
+    }
+
+    /// A table of texts; numbers and booleans are taken as they are written.
+    pub(super) fn string_map(
+        &mut self,
+        source: &mut Source<'_>,
+        key: &str,
+    ) -> Read<BTreeMap<String, String>> {
+        let mut map = BTreeMap::new();
+        let Some(section) = self.section(source, key)? else { return Ok(map) };
+        for (name, value) in &section.table {
+            let Some(text) = plain(value.get_ref()) else {
+                return section.wrong(source, name.get_ref(), value, "a text between quotes");
+            };
+            if !value.get_ref().is_str() {
+                let message =
+                    format!("`{}` is not a text, and was read as one", section.dotted(name.get_ref()));
+                source.note(
+                    Severity::Info,
+                    "text-without-quotes",
+                    &value.span(),
+                    message,
+                    "put it between quotes",
+                );
+            }
+            map.insert(name.get_ref().to_string(), text);
+        }
+        Ok(map)
+    }
+
+    /// How many tables or values a list has.
+    pub(super) fn list_length(
+        &mut self,
+        source: &Source<'_>,
+        key: &str,
+    ) -> Read<Option<(usize, Range<usize>)>> {
+        let Some(value) = self.take(key) else { return Ok(None) };
+        match value.get_ref().as_array() {
+            Some(items) => Ok(Some((items.iter().count(), value.span()))),
+            None => self.wrong(source, key, &value, "a list"),
+        }
+    }
+
+    /// Notes what nobody took.
+    pub(super) fn finish(self, source: &mut Source<'_>) {
+        for key in self.table.keys() {
+            let name = self.dotted(key.get_ref());
+            let message = format!("`{name}` is not a key of the format; it is kept and has no effect");
+            source.note(Severity::Info, "unknown-key", &key.span(), message, "check the spelling");
+            source.unknown.push(name);
+        }
+    }
+}
+
+/// A scalar as it is written.
+fn plain(value: &DeValue<'_>) -> Option<String> {
+    match value {
+        DeValue::String(text) => Some(text.to_string()),
+        DeValue::Integer(number) => Some(number.to_string()),
+        DeValue::Float(number) => Some(number.to_string()),
+        DeValue::Boolean(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! The Dockerfile as far as a sandbox without an image builder can follow it.
+
+mod baked;
+mod context;
+mod lex;
+mod materialize;
+mod parse;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use assay_skill::tree;
+
+use crate::TaskError;
+
+pub(crate) use baked::{is_left_out, left_out, skill_copies};
+pub(crate) use materialize::copy_folder;
+
+/// A Dockerfile, read as far as it can be followed without building an image.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dockerfile {
+    /// The reference after `FROM`, as written; empty when there is none.
+    pub from: String,
+    /// The last `WORKDIR`, absolute; `/` when there is none.
+    pub workdir: PathBuf,
+    /// Every `WORKDIR`, absolute, in order: the builder makes these folders.
+    pub workdirs: Vec<PathBuf>,
+    /// `ENV`, in order of first appearance, the last value of each.
+    pub env: Vec<(String, String)>,
+    /// `COPY`, in order.
+    pub copies: Vec<Copy>,
+    /// The last `USER`.
+    pub user: Option<String>,
+    /// What cannot be followed.
+    pub unsupported: Vec<Unsupported>,
+}
+
+/// One `COPY`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Copy {
+    /// The line it begins at, from 1.
+    pub line: usize,
+    /// Paths or patterns relative to the build context.
+    pub sources: Vec<String>,
+    /// Where to, absolute.
+    pub target: PathBuf,
+    /// Whether the target is a folder that a file is copied into: it ends in `/`, there are several sources, or it is a folder known to exist.
+    pub is_directory_target: bool,
+    /// `--chmod`, when it is an octal number.
+    pub mode: Option<u32>,
+}
+
+/// An instruction that a sandbox without an image builder cannot follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The line it begins at, from 1; 0 for the file as a whole.
+    pub line: usize,
+    /// What it is, for people: `RUN`, `COPY --from`, …
+    pub instruction: String,
+}
+
+/// A skill that a Dockerfile would bake into the image, and that is left out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillCopy {
+    /// The line of the `COPY`, from 1.
+    pub line: usize,
+    /// The file or folder that is left out, relative to the build context.
+    pub source: PathBuf,
+    /// Where it would have gone, absolute.
+    pub target: PathBuf,
+}
+
+impl Dockerfile {
+    /// Reads a Dockerfile. Never fails: what cannot be followed is in [`Dockerfile::unsupported`].
+    pub fn parse(text: &str) -> Self {
+        parse::parse(text)
+    }
+
+    /// Whether it holds only `FROM`, `WORKDIR`, `ENV`, `COPY` and `USER`, so that [`Dockerfile::materialize`] gives what the builder would.
+    pub fn plain(&self) -> bool {
+        self.unsupported.is_empty()
+    }
+
+    /// The skills that its `COPY`s would bring along from a build context.
+    pub fn skill_copies(&self, context: &Path) -> Result<Vec<SkillCopy>, TaskError> {
+        let nodes = context::Context::read(context)?.nodes;
+        let followed = self.followed(context);
+        let out = left_out(&nodes, Some(&followed));
+        Ok(skill_copies(&nodes, &followed, &out))
+    }
+
+    /// Carries out the `WORKDIR`s and `COPY`s into a folder that stands for `/`, without skills (see [`Dockerfile::skill_copies`]). Gives the
+    /// absolute target roots written.
+    ///
+    /// Permission bits are kept, owners are not. `.dockerignore` is honoured. Links are copied as links, never written through, and a source that is a
+    /// link is followed only within the context. `into` has to be a folder that nobody else writes.
+    pub fn materialize(&self, context: &Path, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
+        materialize::materialize(&self.followed(context), context, into)
+    }
+
+    /// The same with every source that is, or lies behind, a link within the context replaced by what the link leads to, as the builder does.
+    /// A link that leaves the context stays as it is.
+    pub(crate) fn followed(&self, context: &Path) -> Self {
+        let mut file = self.clone();
+        let Ok(base) = std::fs::canonicalize(context) else { return file };
+        for source in file.copies.iter_mut().flat_map(|copy| &mut copy.sources) {
+            let Some(path) = tree::normalize(Path::new(source.trim_start_matches('/'))) else { continue };
+            let Ok(real) = std::fs::canonicalize(base.join(&path)) else { continue };
+            if let Some(inside) =
+                real.strip_prefix(&base).ok().filter(|inside| *inside != path).and_then(Path::to_str)
+            {
+                *source = if inside.is_empty() { ".".to_owned() } else { inside.to_owned() };
+            }
+        }
+        file
+    }
+}

@@ -1,0 +1,248 @@
+//! The files a Dockerfile may copy from: its build context, without what `.dockerignore` leaves out.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_skill::FileKind;
+use assay_skill::tree::{self, Node};
+use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+
+use super::Copy;
+use crate::TaskError;
+
+/// Most bytes of a `.dockerignore`.
+const IGNORE_CAP: u64 = 256 * 1024;
+
+/// A build context.
+pub(super) struct Context {
+    /// Where it lies.
+    pub(super) root: PathBuf,
+    /// Every entry, also what is left out by `.dockerignore`.
+    pub(super) nodes: Vec<Node>,
+    /// The entries that may be copied, by path.
+    pub(super) kept: BTreeMap<PathBuf, FileKind>,
+}
+
+impl Context {
+    pub(super) fn read(root: &Path) -> Result<Self, TaskError> {
+        let walk = tree::walk(root);
+        if let Some(problem) = walk.problems.into_iter().next() {
+            return Err(TaskError::Read { path: problem.path, source: problem.source });
+        }
+        let ignore = Ignore::read(root)?;
+        let kept = walk
+            .nodes
+            .iter()
+            .filter(|node| !ignore.covers(&node.path))
+            .map(|node| (node.path.clone(), node.kind));
+        let kept = kept.collect();
+        Ok(Self { root: root.to_path_buf(), nodes: walk.nodes, kept })
+    }
+
+    /// All that lies in a folder, `.dockerignore` or not; nothing where there is none.
+    pub(super) fn whole(root: &Path) -> Result<Self, TaskError> {
+        let walk = if root.symlink_metadata().is_ok() { tree::walk(root) } else { tree::Walk::default() };
+        if let Some(problem) = walk.problems.into_iter().next() {
+            return Err(TaskError::Read { path: problem.path, source: problem.source });
+        }
+        let kept = walk.nodes.iter().map(|node| (node.path.clone(), node.kind)).collect();
+        Ok(Self { root: root.to_path_buf(), nodes: walk.nodes, kept })
+    }
+
+    /// The entries that the sources of a `COPY` name: a path, or all that a pattern matches.
+    pub(super) fn sources(&self, copy: &Copy, file: &Path) -> Result<Vec<PathBuf>, TaskError> {
+        let mut found = Vec::new();
+        for source in &copy.sources {
+            let matched: Vec<PathBuf> = match Source::new(source) {
+                Source::Path(path) => vec![path],
+                Source::Pattern(matcher) => {
+                    self.kept.keys().filter(|path| matcher.is_match(path)).cloned().collect()
+                }
+                Source::Invalid => Vec::new(),
+            };
+            let error = |message: String| TaskError::Line {
+                path: file.to_path_buf(),
+                line: copy.line,
+                column: 1,
+                message,
+                hint: "check the path against the files beside the Dockerfile, and .dockerignore".to_owned(),
+            };
+            if matched.is_empty() {
+                return Err(error(format!("COPY {source}: no such file in the build context")));
+            }
+            for path in matched {
+                match self.kind(&path) {
+                    None => return Err(error(format!("COPY {source}: no such file in the build context"))),
+                    Some(FileKind::Link) => {
+                        return Err(error(format!(
+                            "COPY {source}: a link that leaves the build context, or leads nowhere"
+                        )));
+                    }
+                    Some(_) => found.push(path),
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What lies at a path that may be copied: an ignored folder counts when something in it is kept after all.
+    pub(super) fn kind(&self, path: &Path) -> Option<FileKind> {
+        if path.as_os_str().is_empty() {
+            return Some(FileKind::Directory);
+        }
+        let next = self.kept.range(path.to_path_buf()..).next()?;
+        match next.0.strip_prefix(path).ok()? {
+            rest if rest.as_os_str().is_empty() => Some(*next.1),
+            _ => Some(FileKind::Directory),
+        }
+    }
+}
+
+/// A source of a `COPY`.
+pub(super) enum Source {
+    /// A path relative to the context; empty for all of it.
+    Path(PathBuf),
+    /// A pattern.
+    Pattern(GlobMatcher),
+    /// A pattern that is none.
+    Invalid,
+}
+
+impl Source {
+    pub(super) fn new(text: &str) -> Self {
+        let normal = tree::normalize(Path::new(text.trim_start_matches('/'))).unwrap_or_default();
+        if !text.contains(['*', '?', '[']) {
+            return Self::Path(normal);
+        }
+        match glob(&normal.to_string_lossy()) {
+            Some(glob) => Self::Pattern(glob.compile_matcher()),
+            None => Self::Invalid,
+        }
+    }
+
+    /// Whether it names this path.
+    pub(super) fn names(&self, path: &Path) -> bool {
+        match self {
+            Self::Path(own) => own == path,
+            Self::Pattern(matcher) => matcher.is_match(path),
+            Self::Invalid => false,
+        }
+    }
+}
+
+/// A pattern as the builder reads it: `*` and `?` stay within a folder, braces mean themselves.
+fn glob(pattern: &str) -> Option<globset::Glob> {
+    let mut escaped = String::with_capacity(pattern.len());
+    for c in pattern.chars() {
+        match c {
+            '{' => escaped.push_str("[{]"),
+            '}' => escaped.push_str("[}]"),
+            c => escaped.push(c),
+        }
+    }
+    GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build().ok()
+}
+
+/// What `.dockerignore` leaves out: of all patterns that match a path or a folder above it the last decides.
+struct Ignore {
+    set: GlobSet,
+    keeps: Vec<bool>,
+}
+
+impl Ignore {
+    fn read(root: &Path) -> Result<Self, TaskError> {
+        let own = ["Dockerfile.dockerignore", ".dockerignore"];
+        let name = own.into_iter().find(|name| root.join(name).symlink_metadata().is_ok());
+        let text = match name {
+            None => String::new(),
+            Some(name) => {
+                let read = tree::read_beneath(root, Path::new(name), IGNORE_CAP);
+                let content = read.map_err(|source| TaskError::Read { path: root.join(name), source })?;
+                String::from_utf8_lossy(&content.bytes).into_owned()
+            }
+        };
+        let file = root.join(name.unwrap_or_default());
+        let error = |line: usize, message: &str| TaskError::Line {
+            path: file.clone(),
+            line,
+            column: 1,
+            message: message.to_owned(),
+            hint: "mend the pattern, or take it out".to_owned(),
+        };
+        let mut builder = GlobSetBuilder::new();
+        let mut keeps = Vec::new();
+        let mut last = 0;
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let (pattern, keep) = line.strip_prefix('!').map_or((line, false), |rest| (rest.trim(), true));
+            // Patterns that climb out match nothing.
+            let Some(normal) = tree::normalize(Path::new(pattern.trim_start_matches('/'))) else { continue };
+            if normal.as_os_str().is_empty() {
+                continue;
+            }
+            last = index + 1;
+            builder.add(glob(&normal.to_string_lossy()).ok_or_else(|| error(last, "not a pattern"))?);
+            keeps.push(keep);
+        }
+        let set = builder.build().map_err(|_| error(last, "patterns that are too large together"))?;
+        Ok(Self { set, keeps })
+    }
+
+    fn covers(&self, path: &Path) -> bool {
+        if self.keeps.is_empty() {
+            return false;
+        }
+        let last = path
+            .ancestors()
+            .filter(|part| !part.as_os_str().is_empty())
+            .filter_map(|part| self.set.matches(part).last().copied())
+            .max();
+        last.is_some_and(|index| !self.keeps[index])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn dockerignore_is_honoured() {
+        let check = |rules: &str, expected: &[&str]| {
+            let temp = tempfile::tempdir().unwrap();
+            for file in ["a.txt", "b.md", "sub/a.txt", "sub/deep/c.txt", "data/x", "data/keep", "{x}"] {
+                let file = temp.path().join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, "").unwrap();
+            }
+            fs::write(temp.path().join(".dockerignore"), rules).unwrap();
+            let context = Context::read(temp.path()).unwrap();
+            let kept = context.kept.iter().filter(|(_, kind)| **kind == FileKind::File);
+            let kept: Vec<_> =
+                kept.map(|(path, _)| path.to_str().unwrap()).filter(|p| *p != ".dockerignore").collect();
+            assert_eq!(kept, expected, "{rules:?}");
+        };
+        let all = ["a.txt", "b.md", "data/keep", "data/x", "sub/a.txt", "sub/deep/c.txt", "{x}"];
+        check("", &all);
+        check("# *\n\n../a.txt\n", &all);
+        check("*.txt\n", &["b.md", "data/keep", "data/x", "sub/a.txt", "sub/deep/c.txt", "{x}"]);
+        check("**/*.txt\n", &["b.md", "data/keep", "data/x", "{x}"]);
+        check("/sub/\n", &["a.txt", "b.md", "data/keep", "data/x", "{x}"]);
+        check("data\n!data/keep\n", &["a.txt", "b.md", "data/keep", "sub/a.txt", "sub/deep/c.txt", "{x}"]);
+        check("!data/keep\ndata\n", &["a.txt", "b.md", "sub/a.txt", "sub/deep/c.txt", "{x}"]);
+        check("{x}\nsub/*\n", &["a.txt", "b.md", "data/keep", "data/x"]);
+        check("*\n", &[]);
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_is_an_error() {
+        let temp = tempfile::tempdir().unwrap();
+        fs::write(temp.path().join(".dockerignore"), "ok\n[a\n").unwrap();
+        let error = Context::read(temp.path()).err().unwrap();
+        assert!(error.to_string().ends_with(".dockerignore:2:1: not a pattern"), "{error}");
+    }
+}

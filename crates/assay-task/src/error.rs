@@ -1,0 +1,111 @@
+//! Why a task cannot be used.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why a task, or a pattern that should lead to tasks, cannot be used. Each says what to do ([`TaskError::hint`]).
+#[derive(Debug, thiserror::Error)]
+pub enum TaskError {
+    /// The folder is not a task.
+    #[error("{} is not a task: {missing}", path.display())]
+    NotATask {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong.
+        missing: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A part that every task needs is not there, is empty, or is not what it should be.
+    #[error("{}: {message}", path.display())]
+    Part {
+        /// The file or folder at fault.
+        path: PathBuf,
+        /// What is the matter.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// A file or folder cannot be read.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// The path at fault.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The path at fault.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A line of a file is at fault: no TOML, a value of the wrong type, an instruction that cannot be carried out.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+        /// The column, from 1, in characters.
+        column: usize,
+        /// What is the matter.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+    /// Two tasks of a suite have the same folder name.
+    #[error("two tasks are called `{name}`: {} and {}", first.display(), second.display())]
+    Duplicate {
+        /// The name.
+        name: String,
+        /// The one that is kept.
+        first: PathBuf,
+        /// The one that is not.
+        second: PathBuf,
+    },
+    /// A pattern of a suite leads nowhere.
+    #[error("suite pattern `{pattern}`: {message}")]
+    Pattern {
+        /// The pattern as written.
+        pattern: String,
+        /// What is the matter.
+        message: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+impl TaskError {
+    /// The file or folder at fault, where there is one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::NotATask { path, .. }
+            | Self::Part { path, .. }
+            | Self::Read { path, .. }
+            | Self::Write { path, .. }
+            | Self::Line { path, .. }
+            | Self::Duplicate { second: path, .. } => Some(path),
+            Self::Pattern { .. } => None,
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> &str {
+        match self {
+            Self::NotATask { hint, .. }
+            | Self::Part { hint, .. }
+            | Self::Line { hint, .. }
+            | Self::Pattern { hint, .. } => hint,
+            Self::Read { .. } => {
+                "check that it exists, that you may read it, and that no link in it leaves the task"
+            }
+            Self::Write { .. } => "check the free space and the permissions of the folder",
+            Self::Duplicate { .. } => "rename one of the folders: results are kept by that name",
+        }
+    }
+}

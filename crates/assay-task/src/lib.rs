@@ -1,0 +1,48 @@
+//! Tasks in Harbor's folder format or in the one of `task.md`, and suites of them.
+//!
+//! A task of Harbor's format is a folder: `task.toml`, `instruction.md`, `environment/`, `tests/test.sh`, `solution/solve.sh`. [`Task::load`] reads one,
+//! [`Suite::load`] many. What the format's own runner would accept is accepted, also where it is old or odd, and each leniency is a
+//! diagnostic; what makes a task useless is a [`TaskError`] with the file, the line and what to do.
+//!
+//! One table of the format is assay's own, and all of it is optional:
+//!
+//! ```toml
+//! [metadata.assay]
+//! writable = ["/data"]          # further paths the agent may write
+//! expected = ["conftest.py"]    # files that steer test runners and that the agent is rightly asked to write
+//! cluster = "ledgers"           # tasks of one cluster are not independent of each other
+//! pids = 256                    # most processes at once
+//! negative_control = true       # no skill should help here
+//! few_tests = "one figure"      # why fewer than ten tests do
+//! ```
+//!
+//! # Tasks of `task.md`
+//!
+//! A folder without `task.toml` is a task too when it holds `task.md`, `verify.sh` and `metadata.json`:
+//!
+//! - `task.md`: the instruction. The work folder is `/app`, no network is asked for, and nobody builds an image: it runs where
+//!   `FROM python:3.11-slim-bookworm` does.
+//! - `starting/`: what the work folder holds at first. Nothing else of the task is ever laid into it.
+//! - `verify.sh`: run in the work folder after the agent; exit status 0 is a pass. It finds the agent's last message in
+//!   `.runner/final.txt`, and what it writes to `.runner/score.json` and `.runner/notes.txt` is kept.
+//! - `metadata.json`: `target_skill` (`"none"` for a negative control), `irrelevant_skill`, `related_skill`, `unrelated_skill`,
+//!   `category`, `difficulty`, `id`, `slug`, `notes`.
+//! - `rubric.json`: what has to be, and must not be, in what the agent writes ([`Rubric`]). Read, not judged: that is `verify.sh`'s.
+//! - `solution/solve.sh`: optional, as in Harbor's format. It may leave a last message in `/logs/agent/final.txt`.
+//!
+//! A script that several tasks share may lie one or two folders above them, as `tasks/../verify.py`, when `verify.sh` names it that way.
+
+pub mod check;
+mod config;
+mod dockerfile;
+mod error;
+mod rubric;
+mod suite;
+mod task;
+
+pub use config::{EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
+pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
+pub use error::TaskError;
+pub use rubric::{Anchor, Rubric};
+pub use suite::{Suite, folders};
+pub use task::{Environment, Layout, Task};

@@ -1,0 +1,192 @@
+//! Many tasks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use crate::{Task, TaskError};
+
+/// How deep `**` looks.
+const DEPTH: usize = 8;
+/// How many folders one pattern looks at.
+const FOLDERS: usize = 100_000;
+
+/// Tasks found by folders and patterns.
+#[derive(Debug, Default)]
+pub struct Suite {
+    /// The tasks, sorted by name; names are unique.
+    pub tasks: Vec<Task>,
+    /// What was matched and cannot be used, in the order it was found.
+    pub problems: Vec<TaskError>,
+}
+
+impl Suite {
+    /// Reads the tasks that patterns lead to, relative to a base. `*`, `?`, `[…]` stay within a name, `**` is any number of folders.
+    ///
+    /// A pattern may lead to a task, or to a folder whose folders are tasks. A folder that it leads to and that is neither is a problem; files are
+    /// passed over, and so are hidden folders that the pattern does not name.
+    pub fn load(patterns: &[String], base: &Path) -> Self {
+        let mut suite = Self::default();
+        let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for pattern in patterns {
+            let found = expand(pattern, base);
+            if found.is_empty() {
+                suite.problems.push(leads_nowhere(pattern, base));
+            }
+            // With `**` every folder on the way is met: only tasks count.
+            let sweeping = Path::new(pattern).components().any(|part| part.as_os_str() == "**");
+            let mut any = found.is_empty();
+            for folder in found {
+                for task in tasks_of(&folder, sweeping) {
+                    any = true;
+                    if fs::canonicalize(&task).is_ok_and(|real| seen.insert(real)) {
+                        suite.add(&task, &mut names);
+                    }
+                }
+            }
+            if !any {
+                suite.problems.push(TaskError::Pattern {
+                    pattern: pattern.clone(),
+                    message: "no task beneath it".to_owned(),
+                    hint: "a task is a folder with a task.toml, or with task.md, verify.sh and metadata.json"
+                        .to_owned(),
+                });
+            }
+        }
+        suite.tasks.sort_by(|a, b| a.name.cmp(&b.name));
+        suite
+    }
+
+    fn add(&mut self, folder: &Path, names: &mut BTreeMap<String, PathBuf>) {
+        let task = match Task::load(folder) {
+            Ok(task) => task,
+            Err(problem) => return self.problems.push(problem),
+        };
+        if let Some(first) = names.get(&task.name) {
+            let (first, second) = (first.clone(), folder.to_path_buf());
+            return self.problems.push(TaskError::Duplicate { name: task.name, first, second });
+        }
+        names.insert(task.name.clone(), folder.to_path_buf());
+        self.tasks.push(task);
+    }
+}
+
+/// The folders that a pattern leads to, sorted, relative to a base as far as the pattern is. The same rules as in [`Suite::load`], without a look at what
+/// is in them.
+pub fn folders(pattern: &str, base: &Path) -> Vec<PathBuf> {
+    expand(pattern, base)
+}
+
+fn leads_nowhere(pattern: &str, base: &Path) -> TaskError {
+    let at = base.join(pattern);
+    let message = match fs::metadata(&at) {
+        Ok(_) => "leads to a file, not to a folder".to_owned(),
+        Err(_) => format!("leads to no folder (relative to {})", base.display()),
+    };
+    let hint = "name a folder with task.toml in it, or one whose folders have it".to_owned();
+    TaskError::Pattern { pattern: pattern.to_owned(), message, hint }
+}
+
+/// The folder itself, or its folders when one of them is a task. A folder that is neither is given back as it is: it cannot be read as a task, and that is said.
+fn tasks_of(folder: &Path, sweeping: bool) -> Vec<PathBuf> {
+    if Task::is_task(folder) {
+        return vec![folder.to_path_buf()];
+    }
+    if sweeping {
+        return Vec::new();
+    }
+    let children = subfolders(folder);
+    if children.iter().any(|child| Task::is_task(child)) { children } else { vec![folder.to_path_buf()] }
+}
+
+/// The folders in a folder, sorted, hidden ones left out.
+fn subfolders(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<PathBuf> = listing
+        .flatten()
+        .filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."))
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir())
+        .collect();
+    found.sort();
+    found
+}
+
+enum Step {
+    Exact(PathBuf),
+    Name { matcher: GlobMatcher, hidden: bool },
+    Any,
+    Never,
+}
+
+fn steps(pattern: &str) -> Vec<Step> {
+    let step = |part: Component<'_>| {
+        let text = part.as_os_str().to_string_lossy();
+        if text == "**" {
+            return Step::Any;
+        }
+        if !text.contains(['*', '?', '[']) {
+            return Step::Exact(PathBuf::from(part.as_os_str()));
+        }
+        match GlobBuilder::new(&text).literal_separator(true).build() {
+            Ok(glob) => Step::Name { matcher: glob.compile_matcher(), hidden: text.starts_with('.') },
+            Err(_) => Step::Never,
+        }
+    };
+    Path::new(pattern).components().map(step).collect()
+}
+
+fn expand(pattern: &str, base: &Path) -> Vec<PathBuf> {
+    let mut found = vec![base.to_path_buf()];
+    for step in steps(pattern) {
+        let mut next = BTreeSet::new();
+        for folder in found {
+            match &step {
+                Step::Exact(name) => {
+                    let path = folder.join(name);
+                    if path.is_dir() {
+                        next.insert(path);
+                    }
+                }
+                Step::Name { matcher, hidden } => {
+                    let Ok(listing) = fs::read_dir(&folder) else { continue };
+                    for entry in listing.flatten() {
+                        let name = entry.file_name();
+                        let shown = *hidden || !name.as_encoded_bytes().starts_with(b".");
+                        if shown && matcher.is_match(Path::new(&name)) && entry.path().is_dir() {
+                            next.insert(entry.path());
+                        }
+                    }
+                }
+                Step::Any => sweep(&folder, &mut next),
+                Step::Never => {}
+            }
+            if next.len() > FOLDERS {
+                break;
+            }
+        }
+        found = next.into_iter().collect();
+    }
+    found
+}
+
+/// A folder and all beneath it, [`DEPTH`] deep. Links to folders are not followed, and nothing is looked for within a task.
+fn sweep(folder: &Path, into: &mut BTreeSet<PathBuf>) {
+    let mut pending = vec![(folder.to_path_buf(), 0)];
+    while let Some((folder, depth)) = pending.pop() {
+        if into.len() > FOLDERS {
+            return;
+        }
+        if depth < DEPTH && !Task::is_task(&folder) {
+            let real = |path: &PathBuf| path.symlink_metadata().is_ok_and(|there| there.is_dir());
+            pending.extend(subfolders(&folder).into_iter().filter(real).map(|child| (child, depth + 1)));
+        }
+        into.insert(folder);
+    }
+}
+
+#[cfg(test)]
+mod tests;

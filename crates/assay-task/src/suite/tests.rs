@@ -1,0 +1,110 @@
+//! Suites on disk.
+
+use tempfile::TempDir;
+
+use super::*;
+
+fn tree(files: &[&str]) -> TempDir {
+    let temp = TempDir::new().unwrap();
+    for path in files {
+        let at = temp.path().join(path);
+        if path.ends_with('/') {
+            fs::create_dir_all(at).unwrap();
+        } else if let Some(task) = path.strip_suffix("!") {
+            // A whole task.
+            for (file, text) in [
+                ("task.toml", "schema_version = \"1.4\"\n[task]\nname = \"a/b\"\n"),
+                ("instruction.md", "x"),
+                ("environment/Dockerfile", "FROM x\nWORKDIR /app\n"),
+                ("tests/test.sh", "x"),
+                ("solution/solve.sh", "x"),
+            ] {
+                let file = temp.path().join(task).join(file);
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+        } else {
+            fs::create_dir_all(at.parent().unwrap()).unwrap();
+            fs::write(at, "").unwrap();
+        }
+    }
+    temp
+}
+
+const FILES: [&str; 9] = [
+    "tasks/b!",
+    "tasks/a!",
+    "tasks/README.md",
+    "tasks/.hidden/",
+    "more/deep/c!",
+    "more/deep/d!",
+    "broken/no-toml/instruction.md",
+    "broken/e!",
+    "empty/",
+];
+
+#[test]
+fn patterns_lead_to_tasks() {
+    let temp = tree(&FILES);
+    let check = |patterns: &[&str], tasks: &[&str], problems: &[&str]| {
+        let patterns: Vec<String> = patterns.iter().map(|&pattern| pattern.to_owned()).collect();
+        let suite = Suite::load(&patterns, temp.path());
+        let found: Vec<_> = suite.tasks.iter().map(|task| task.name.as_str()).collect();
+        assert_eq!(found, tasks, "{patterns:?}");
+        assert_eq!(suite.problems.len(), problems.len(), "{patterns:?}: {:?}", suite.problems);
+        for (problem, part) in suite.problems.iter().zip(problems) {
+            assert!(
+                problem.to_string().contains(part) && !problem.hint().is_empty(),
+                "{patterns:?}: {problem}"
+            );
+        }
+    };
+    check(&["tasks/*"], &["a", "b"], &[]);
+    check(&["tasks"], &["a", "b"], &[]);
+    check(&["tasks/a"], &["a"], &[]);
+    check(&["./tasks/../tasks/a/", "tasks/*"], &["a", "b"], &[]);
+    check(&["tasks/[ab]", "more/*"], &["a", "b", "c", "d"], &[]);
+    check(&["*/deep/?"], &["c", "d"], &[]);
+    check(&["**"], &["a", "b", "c", "d", "e"], &[]);
+    check(&["more/**"], &["c", "d"], &[]);
+    check(&["empty/**"], &[], &["no task beneath it"]);
+    check(&["broken/*"], &["e"], &["no-toml is not a task: it has no task.toml"]);
+    check(&["broken"], &["e"], &["no-toml is not a task"]);
+    check(&["tasks/.*"], &[], &[".hidden is not a task"]);
+    check(&["empty"], &[], &["empty is not a task"]);
+    check(&["none"], &[], &["leads to no folder"]);
+    check(&["none/*"], &[], &["leads to no folder"]);
+    check(&["tasks/README.md"], &[], &["leads to a file"]);
+    check(&["[a"], &[], &["leads to no folder"]);
+    check(&["more"], &[], &["more is not a task"]);
+    check(&[], &[], &[]);
+    check(&[temp.path().join("tasks/a").to_str().unwrap()], &["a"], &[]);
+}
+
+#[test]
+fn two_tasks_of_one_name_are_a_problem() {
+    let temp = tree(&["x/a!", "y/a!"]);
+    let suite = Suite::load(&["x".to_owned(), "y".to_owned()], temp.path());
+    assert_eq!(suite.tasks.len(), 1);
+    let [TaskError::Duplicate { name, first, second }] = &suite.problems[..] else {
+        panic!("{:?}", suite.problems)
+    };
+    assert_eq!((name.as_str(), first, second), ("a", &temp.path().join("x/a"), &temp.path().join("y/a")));
+}
+
+#[test]
+fn links_to_a_task_are_that_task() {
+    let temp = tree(&["tasks/a!"]);
+    std::os::unix::fs::symlink("a", temp.path().join("tasks/again")).unwrap();
+    std::os::unix::fs::symlink("..", temp.path().join("tasks/loop")).unwrap();
+    let suite = Suite::load(&["tasks/a*".to_owned()], temp.path());
+    assert_eq!((suite.tasks.len(), suite.problems.len()), (1, 0));
+    assert_eq!(Suite::load(&["**".to_owned()], temp.path()).tasks.len(), 1);
+}
+
+#[test]
+fn folders_are_expanded_alone() {
+    let temp = tree(&FILES);
+    assert_eq!(folders("*/deep", temp.path()), [temp.path().join("more/deep")]);
+    assert_eq!(folders("tasks/README.md", temp.path()), Vec::<PathBuf>::new());
+}

@@ -1,0 +1,155 @@
+//! One task.
+
+mod grading;
+mod load;
+mod markdown;
+#[cfg(test)]
+mod tests;
+mod writable;
+
+use std::path::{Path, PathBuf};
+
+use assay_skill::{Diagnostic, Digest, Package};
+
+use crate::dockerfile::copy_folder;
+use crate::{Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
+
+/// A task.
+#[derive(Debug, Clone)]
+pub struct Task {
+    /// Where it was read from. No part of any digest.
+    pub root: PathBuf,
+    /// The folder's name; unique in a suite.
+    pub name: String,
+    /// Which format it has.
+    pub layout: Layout,
+    /// `[task] name` (`slug` in `metadata.json`), or the folder's name.
+    pub title: String,
+    /// `instruction.md`, or `task.md`.
+    pub instruction: String,
+    /// `task.toml`; the defaults, with `metadata.json` as `[metadata]`, where there is none.
+    pub config: TaskConfig,
+    /// `environment/`; for a task of `task.md` what `starting/` amounts to.
+    pub environment: Environment,
+    /// `environment/skills/*/SKILL.md`, sorted by folder name.
+    pub skills: Vec<Package>,
+    /// `[metadata] required_skills`, or `target_skill`.
+    pub required_skills: Vec<String>,
+    /// `[metadata.assay] negative_control`, or a `target_skill` of `"none"`: no skill should help here.
+    pub negative_control: bool,
+    /// `irrelevant_skill`, else `unrelated_skill`: one that has nothing to do with the task, alone.
+    pub negative_skill: Option<String>,
+    /// `related_skill`: one that is near to the target.
+    pub related_skill: Option<String>,
+    /// `unrelated_skill`, else `irrelevant_skill`: one that has nothing to do with the task, beside the target.
+    pub unrelated_skill: Option<String>,
+    /// `rubric.json`, where it can be read.
+    pub rubric: Option<Rubric>,
+    /// Absolute paths the agent may write: the work folder, the folders that `COPY` writes to, `[metadata.assay] writable`. Sorted, none inside another.
+    pub writable: Vec<PathBuf>,
+    /// `[metadata.assay] expected`: names of files that the agent is rightly asked to write although they steer test runners.
+    pub expected: Vec<String>,
+    /// `[metadata.assay] cluster`: tasks of one cluster are not independent of each other.
+    pub cluster: Option<String>,
+    /// The task folder without skills (`environment/skills`, and what else a Dockerfile would bake in as one), without `solution/`, and without
+    /// review files: at the top, what is called `README…` or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md` review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
+    /// `verify.sh` and the scripts that it shares with other tasks count.
+    pub digest: Digest,
+    /// `solution/`, when there is one. Counts for the oracle only.
+    pub solution_digest: Option<Digest>,
+    /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and `docker_image`.
+    pub environment_digest: Digest,
+    /// `tests/`, or all that [`Task::lay_out_tests`] lays.
+    pub tests_digest: Digest,
+    /// Leniencies, and what a caller should know.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Scripts that a task of `task.md` shares with others.
+    shared: Vec<grading::Shared>,
+}
+
+/// The format of a task's folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layout {
+    /// `task.toml`, `instruction.md`, `environment/`, `tests/`.
+    Harbor,
+    /// `task.md`, `starting/`, `verify.sh`, `metadata.json`.
+    TaskMd,
+}
+
+impl Layout {
+    /// The layout of a folder that is a task.
+    fn of(dir: &Path) -> Option<Self> {
+        let has = |name: &str| dir.join(name).is_file();
+        if has("task.toml") {
+            return Some(Self::Harbor);
+        }
+        markdown::PARTS.iter().all(|part| has(part)).then_some(Self::TaskMd)
+    }
+}
+
+/// `environment/` of a task.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// `environment/Dockerfile`.
+    pub dockerfile: Option<Dockerfile>,
+    /// Whether there is an `environment/docker-compose.yaml`.
+    pub compose: bool,
+    /// `[environment] docker_image`, else the Dockerfile's `FROM`.
+    pub image: Option<String>,
+    /// `environment/` after skills are taken out.
+    pub build_context_digest: Digest,
+    /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them out.
+    pub skill_copies: Vec<SkillCopy>,
+    /// What is taken out of the build context, relative to it: sorted, none within another.
+    pub left_out: Vec<PathBuf>,
+}
+
+impl Task {
+    /// Reads the task in a folder: one walk, and every file that counts once.
+    pub fn load(dir: &Path) -> Result<Self, TaskError> {
+        match Layout::of(dir) {
+            Some(Layout::TaskMd) => markdown::load(dir),
+            Some(Layout::Harbor) | None => load::load(dir),
+        }
+    }
+
+    /// Whether a folder holds a `task.toml`, or else all of `task.md`, `verify.sh` and `metadata.json`.
+    pub fn is_task(dir: &Path) -> bool {
+        Layout::of(dir).is_some()
+    }
+
+    /// Lays the task's files out in a folder that stands for `/`: what the Dockerfile's `WORKDIR` and `COPY` say, or `starting/` in `/app`. Gives
+    /// the absolute target roots written. Nothing that grades, and no skill that a Dockerfile would bake in, is among it.
+    ///
+    /// `into` has to be a folder that nobody else writes ([`Dockerfile::materialize`]).
+    pub fn lay_out(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
+        match (&self.environment.dockerfile, self.layout) {
+            (Some(dockerfile), Layout::Harbor) => {
+                dockerfile.materialize(&self.root.join("environment"), into)
+            }
+            (None, Layout::Harbor) => Ok(Vec::new()),
+            (_, Layout::TaskMd) => {
+                let target = Path::new(markdown::WORKDIR);
+                copy_folder(&self.root.join(markdown::STARTING), |_| true, target, into)?;
+                Ok(vec![target.to_path_buf()])
+            }
+        }
+    }
+
+    /// The scripts beyond its folder that grade it: where they lie, and what they hold.
+    pub(crate) fn shared_scripts(&self) -> impl Iterator<Item = (PathBuf, &[u8])> {
+        self.shared.iter().map(|shared| shared.file(&self.root))
+    }
+
+    /// Lays out what `/tests` holds while the work is graded: `tests/`, or for a task of `task.md` a `test.sh` that runs `verify.sh` and writes
+    /// the reward. Started as `bash TESTS/test.sh` in the work folder it reads `TESTS/../logs/agent/final.txt`, the agent's last
+    /// message, and writes to `TESTS/../logs/verifier`, so that it works wherever these folders stand side by side.
+    ///
+    /// `into` has to be a folder that nobody else writes. What is neither file, folder nor link is passed over.
+    pub fn lay_out_tests(&self, into: &Path) -> Result<(), TaskError> {
+        match self.layout {
+            Layout::Harbor => copy_folder(&self.root.join("tests"), |_| true, Path::new("/"), into),
+            Layout::TaskMd => grading::lay_out(&self.root, &self.shared, into),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! What a task of `task.md` is graded with: a wrapper around `verify.sh`, laid out so that `verify.sh` finds what it names.
+//!
+//! ```text
+//! test.sh                    the wrapper
+//! NAME                       a script of tasks/.., where verify.sh names ../../NAME
+//! tasks/NAME                 a script of tasks/, where verify.sh names ../NAME
+//! tasks/task/                the task's folder without solution/ and review files
+//! ```
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use assay_skill::tree::{self, Entry};
+use assay_skill::{Diagnostic, Digest, Hasher, Severity, printable};
+
+use super::markdown::is_graded;
+use crate::TaskError;
+use crate::dockerfile::copy_folder;
+
+/// Runs `verify.sh` and writes the reward.
+pub(super) const WRAPPER: &str = include_str!("grade.sh");
+
+/// Where the task's folder goes: as deep as it lies beneath what it shares with others.
+const FOLDER: &str = "/tasks/task";
+
+/// Most bytes of a shared script.
+const SHARED_CAP: u64 = 1 << 20;
+/// Most shared scripts of a task.
+const SHARED_LIMIT: usize = 16;
+
+/// A script that lies above a task's folder, because several tasks share it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Shared {
+    /// How many folders above the task's it lies: 1 or 2.
+    up: usize,
+    /// Its name.
+    name: String,
+    /// What it holds. Kept, so that what runs is what the digest was made of.
+    bytes: Vec<u8>,
+}
+
+impl Shared {
+    /// Where it lies, for a task in `dir`, and what it holds.
+    pub(super) fn file(&self, dir: &Path) -> (PathBuf, &[u8]) {
+        (dir.join("../".repeat(self.up)).join(&self.name), &self.bytes)
+    }
+}
+
+/// Finds the scripts that a `verify.sh` names as `../NAME` or `../../NAME`, and says what it names and cannot have.
+///
+/// This reads outside of the task's folder, which nobody vouches for. So it takes only regular files called `….py` or `….sh` right in the folder of
+/// the tasks, when that is called `tasks`, or right above it.
+pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Shared> {
+    let mut found = Vec::new();
+    for (up, name) in named(verifier).into_iter().take(2 * SHARED_LIMIT) {
+        match script(dir, up, &name) {
+            Ok(bytes) if found.len() < SHARED_LIMIT => found.push(Shared { up, name, bytes }),
+            refused => {
+                let shown = printable(&format!("{}{name}", "../".repeat(up)));
+                let reason = refused.err().unwrap_or_else(|| "there are too many".to_owned());
+                let message = format!("it names {shown}, which is not laid out beside it: {reason}");
+                let hint = "put it into the task's folder, or beside the folder `tasks` as a script";
+                let place = dir.join("verify.sh");
+                diagnostics.push(
+                    Diagnostic::new(Severity::Warning, "verifier-reaches-out", place, message).hint(hint),
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Every path of a text that climbs, as the number of its `../` and what follows them; each once.
+fn named(text: &str) -> BTreeSet<(usize, String)> {
+    let mut found = BTreeSet::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("../") {
+        let mut up = 0;
+        let mut after = &rest[at..];
+        while let Some(next) = after.strip_prefix("../") {
+            (up, after) = (up + 1, next);
+        }
+        let belongs = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/');
+        let end = after.find(|c: char| !belongs(c)).unwrap_or(after.len());
+        let (name, next) = after.split_at(end);
+        if !name.is_empty() {
+            found.insert((up, name.to_owned()));
+        }
+        rest = next;
+    }
+    found
+}
+
+fn script(dir: &Path, up: usize, name: &str) -> Result<Vec<u8>, String> {
+    let real = fs::canonicalize(dir).map_err(|error| error.to_string())?;
+    let tasks = real.parent().filter(|tasks| tasks.file_name().is_some_and(|name| name == "tasks"));
+    let tasks = tasks.ok_or("the folder above the task is not called `tasks`")?;
+    let folder = match up {
+        1 => Some(tasks),
+        2 => tasks.parent(),
+        _ => None,
+    };
+    let folder = folder.ok_or("it lies too far above")?;
+    let is_script = Path::new(name).extension().is_some_and(|kind| kind == "py" || kind == "sh");
+    if name.contains('/') || name.starts_with('.') || !is_script || name == "test.sh" {
+        return Err("only a script whose name ends in .py or .sh is taken, and not from a folder".to_owned());
+    }
+    let path = folder.join(name);
+    let is_file = path.symlink_metadata().map_err(|error| error.to_string())?.is_file();
+    if !is_file {
+        return Err("not a regular file".to_owned());
+    }
+    let content =
+        tree::read_beneath(folder, Path::new(name), SHARED_CAP).map_err(|error| error.to_string())?;
+    if content.truncated {
+        return Err(format!("larger than {SHARED_CAP} bytes"));
+    }
+    Ok(content.bytes)
+}
+
+/// The digest of what the entries of a task's folder, the wrapper and shared scripts amount to.
+pub(super) fn digest(folder: &Digest, shared: &[Shared]) -> Digest {
+    let mut hasher = Hasher::new("assay.task-md/1");
+    hasher.part(WRAPPER.as_bytes()).digest(folder);
+    for script in shared {
+        hasher.number(script.up as u64).part(script.name.as_bytes()).digest(&Digest::of(&script.bytes));
+    }
+    hasher.finish()
+}
+
+/// Whether an entry of a task's folder is laid out for grading.
+pub(super) fn keeps(entry: &Entry) -> bool {
+    is_graded(&entry.path)
+}
+
+pub(super) fn lay_out(root: &Path, shared: &[Shared], into: &Path) -> Result<(), TaskError> {
+    copy_folder(root, is_graded, Path::new(FOLDER), into)?;
+    for script in shared {
+        let folder = if script.up == 1 { into.join("tasks") } else { into.to_path_buf() };
+        // A script of the name `task` has an extension: it cannot meet the folder of the task.
+        write(&folder.join(&script.name), &script.bytes)?;
+    }
+    write(&into.join("test.sh"), WRAPPER.as_bytes())
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), TaskError> {
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o755)
+        .open(path)
+        .and_then(|mut file| file.write_all(bytes));
+    written.map_err(|source| TaskError::Write { path: PathBuf::from(path), source })
+}

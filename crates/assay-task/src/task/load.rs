@@ -1,0 +1,390 @@
+//! From a folder to a [`Task`].
+
+use std::path::Path;
+
+use assay_skill::tree::{self, Node, Tree};
+use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, decode};
+
+use super::writable::writable;
+use super::{Environment, Layout, Task, markdown};
+use crate::config::{Parsed, parse};
+use crate::dockerfile::{is_left_out, left_out, skill_copies};
+use crate::{Dockerfile, TaskConfig, TaskError};
+
+/// Most bytes of `task.toml`, `instruction.md` and the Dockerfile.
+const TEXT_CAP: u64 = 1 << 20;
+
+const ENVIRONMENT: &str = "environment";
+
+pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
+    let root = Root::open(dir)?;
+    let (text, mut diagnostics) = root.text("task.toml", "write it anew: it is a short text")?;
+    let Parsed {
+        config,
+        required_skills,
+        writable: wished,
+        expected,
+        cluster,
+        negative_control,
+        diagnostics: found,
+    } = parse(&text, &dir.join("task.toml"))?;
+    diagnostics.extend(found);
+    let walk = tree::walk(dir);
+    let multi_step = config.multi_step || walk.nodes.iter().any(|node| is_folder(node, "steps"));
+    let config = TaskConfig { multi_step, ..config };
+    let instruction = root.instruction("instruction.md", multi_step, &mut diagnostics)?;
+    root.check_parts(&walk.nodes, &config, &mut diagnostics)?;
+
+    let context = dir.join(ENVIRONMENT);
+    let dockerfile = root.dockerfile(&walk.nodes, &mut diagnostics)?;
+    let followed = dockerfile.as_ref().map(|file| file.followed(&context));
+    let inside = beneath(&walk.nodes, ENVIRONMENT);
+    let out = left_out(&inside, followed.as_ref());
+    let skill_copies = followed.as_ref().map(|file| skill_copies(&inside, file, &out)).unwrap_or_default();
+    let skills = root.skills(&walk.nodes, &mut diagnostics);
+
+    let tree = Tree::from_walk(dir, walk, |node| match node.path.strip_prefix(ENVIRONMENT) {
+        Ok(path) => !is_left_out(path, &out),
+        Err(_) => !is_review(&node.path),
+    });
+    if let Some(problem) = tree.problems.into_iter().next() {
+        return Err(TaskError::Read { path: problem.path, source: problem.source });
+    }
+    let tree = Tree { entries: tree.entries, problems: Vec::new() };
+    let build_context_digest = tree.digest_beneath(Path::new(ENVIRONMENT), |_| true);
+    let from = dockerfile.as_ref().map_or("", |file| file.from.as_str());
+    let environment_digest = Hasher::new("assay.environment/1")
+        .part(from.as_bytes())
+        .part(config.environment.docker_image.as_deref().unwrap_or("").as_bytes())
+        .digest(&build_context_digest)
+        .finish();
+    let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
+    let image = config
+        .environment
+        .docker_image
+        .clone()
+        .or_else(|| Some(from.to_owned()).filter(|from| !from.is_empty()));
+    let environment = Environment {
+        compose: tree.get(&Path::new(ENVIRONMENT).join("docker-compose.yaml")).is_some(),
+        image,
+        build_context_digest,
+        skill_copies,
+        left_out: out.into_iter().collect(),
+        dockerfile,
+    };
+    root.tell(&tree, &config, &environment, &mut diagnostics);
+    Ok(Task {
+        root: dir.to_path_buf(),
+        layout: Layout::Harbor,
+        title: config.name.clone().unwrap_or_else(|| root.name.clone()),
+        instruction,
+        writable: writable(dir, &config, environment.dockerfile.as_ref(), wished, &mut diagnostics),
+        skills,
+        required_skills,
+        negative_control,
+        negative_skill: None,
+        related_skill: None,
+        unrelated_skill: None,
+        rubric: None,
+        expected,
+        cluster,
+        shared: Vec::new(),
+        digest: tree.digest_where(|entry| !entry.path.starts_with("solution")),
+        solution_digest: solved.then(|| tree.digest_beneath(Path::new("solution"), |_| true)),
+        environment_digest,
+        tests_digest: tree.digest_beneath(Path::new("tests"), |_| true),
+        name: root.name,
+        config,
+        environment,
+        diagnostics,
+    })
+}
+
+/// Whether a path at the top of a task is there for people who review it, and not for the agent or the verifier.
+fn is_review(path: &Path) -> bool {
+    let Some(top) = path.iter().next().and_then(|part| part.to_str()) else { return false };
+    let named =
+        |prefix: &str| top.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+    let markdown = Path::new(top).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
+    let alone = path.iter().count() == 1;
+    named("readme") || named("review") || (alone && markdown && top != "instruction.md")
+}
+
+fn is_folder(node: &Node, path: &str) -> bool {
+    node.kind == FileKind::Directory && node.path == Path::new(path)
+}
+
+/// The nodes beneath a folder, with paths relative to it.
+fn beneath(nodes: &[Node], folder: &str) -> Vec<Node> {
+    let inside = |node: &Node| {
+        let path = node.path.strip_prefix(folder).ok().filter(|path| !path.as_os_str().is_empty())?;
+        Some(Node { path: path.to_path_buf(), ..node.clone() })
+    };
+    nodes.iter().filter_map(inside).collect()
+}
+
+/// The folder of a task.
+pub(super) struct Root<'a> {
+    pub(super) dir: &'a Path,
+    pub(super) name: String,
+}
+
+impl<'a> Root<'a> {
+    pub(super) fn open(dir: &'a Path) -> Result<Self, TaskError> {
+        let not = |missing: &str, hint: &str| {
+            Err(TaskError::NotATask {
+                path: dir.to_path_buf(),
+                missing: missing.to_owned(),
+                hint: hint.to_owned(),
+            })
+        };
+        let own = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let real = std::fs::canonicalize(dir)
+            .map_err(|source| TaskError::Read { path: dir.to_path_buf(), source })?;
+        if !real.is_dir() {
+            return not("it is not a folder", "name the folder that holds task.toml");
+        }
+        if !Task::is_task(dir) {
+            if dir.join("task.yaml").exists() {
+                return not(
+                    "it has a task.yaml of an older format",
+                    "convert it: write task.toml and instruction.md",
+                );
+            }
+            if let Some(missing) = markdown::missing(dir) {
+                return not(&missing, "write what is missing, or take the folder out of the suite");
+            }
+            let hint = "write task.toml and instruction.md (`assay init` makes a skeleton), or take the folder out of the suite";
+            return not("it has no task.toml", hint);
+        }
+        Ok(Self { dir, name: own(dir).or_else(|| own(&real)).unwrap_or_else(|| "task".to_owned()) })
+    }
+
+    /// A text of the task, decoded leniently.
+    pub(super) fn text(&self, name: &str, hint: &str) -> Result<(String, Vec<Diagnostic>), TaskError> {
+        let path = self.dir.join(name);
+        let content = tree::read_beneath(self.dir, Path::new(name), TEXT_CAP)
+            .map_err(|source| TaskError::Read { path: path.clone(), source })?;
+        if content.truncated {
+            let message = format!("larger than {TEXT_CAP} bytes");
+            return Err(TaskError::Part { path, message, hint: hint.to_owned() });
+        }
+        let decoded = decode(&content.bytes);
+        let mut diagnostics = Vec::new();
+        let mut note = |message: &str, line| {
+            let note = Diagnostic::new(Severity::Warning, "encoding", &path, message).at_line(line);
+            diagnostics.push(note.hint("save it as UTF-8 without a byte-order mark"));
+        };
+        match decoded.encoding {
+            Encoding::Utf16 => note("UTF-16 text", 1),
+            Encoding::Invalid { line } => note("not UTF-8", line),
+            Encoding::Utf8 if decoded.byte_order_mark => note("a byte-order mark", 1),
+            Encoding::Utf8 => {}
+        }
+        Ok((decoded.text, diagnostics))
+    }
+
+    pub(super) fn part(&self, path: &str, message: &str, hint: &str) -> TaskError {
+        TaskError::Part { path: self.dir.join(path), message: message.to_owned(), hint: hint.to_owned() }
+    }
+
+    pub(super) fn instruction(
+        &self,
+        name: &str,
+        multi_step: bool,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<String, TaskError> {
+        let hint = "write down what the agent is to do";
+        if self.dir.join(name).symlink_metadata().is_err() {
+            // The steps of a task have instructions of their own.
+            return if multi_step { Ok(String::new()) } else { Err(self.part(name, "not there", hint)) };
+        }
+        let (text, found) = self.text(name, "shorten it: no agent reads this")?;
+        diagnostics.extend(found);
+        if text.trim().is_empty() && !multi_step {
+            return Err(self.part(name, "empty", hint));
+        }
+        Ok(text)
+    }
+
+    /// The parts without which no trial can be had.
+    fn check_parts(
+        &self,
+        nodes: &[Node],
+        config: &TaskConfig,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<(), TaskError> {
+        let kind = |path: &str| nodes.iter().find(|node| node.path == Path::new(path)).map(|node| node.kind);
+        match kind("tests/test.sh") {
+            Some(FileKind::File) => {}
+            Some(FileKind::Link) if !tree::escapes(self.dir, Path::new("tests/test.sh")) => {}
+            _ if config.multi_step => {}
+            None if kind("tests/test.bat").is_some() => {
+                return Err(self.part(
+                    "tests/test.sh",
+                    "not there: the verifier is for Windows",
+                    "write a shell script",
+                ));
+            }
+            None => {
+                return Err(self.part(
+                    "tests/test.sh",
+                    "not there",
+                    "write the script that checks the outcome and writes the reward",
+                ));
+            }
+            Some(_) => {
+                return Err(self.part("tests/test.sh", "not a regular file", "put the script itself there"));
+            }
+        }
+        if kind(ENVIRONMENT) != Some(FileKind::Directory) && config.environment.docker_image.is_none() {
+            let hint =
+                "make it with a Dockerfile in it, or name `docker_image` under `[environment]` in task.toml";
+            return Err(self.part(ENVIRONMENT, "not there", hint));
+        }
+        if !config.multi_step {
+            self.tell_solution(nodes, "write a script that solves the task", diagnostics);
+        }
+        Ok(())
+    }
+
+    /// Says when there is no `solution/solve.sh`.
+    pub(super) fn tell_solution(&self, nodes: &[Node], hint: &str, diagnostics: &mut Vec<Diagnostic>) {
+        let script = Path::new("solution/solve.sh");
+        if !nodes.iter().any(|node| node.path == script && node.kind == FileKind::File) {
+            diagnostics.push(
+                Diagnostic::new(
+                    Severity::Warning,
+                    "solution-missing",
+                    self.dir.join(script),
+                    "no solution: that the task can be solved and its verifier passes cannot be checked",
+                )
+                .hint(hint),
+            );
+        }
+    }
+
+    fn dockerfile(
+        &self,
+        nodes: &[Node],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Dockerfile>, TaskError> {
+        let name = "environment/Dockerfile";
+        if !nodes.iter().any(|node| node.path == Path::new(name)) {
+            return Ok(None);
+        }
+        let (text, found) = self.text(name, "shorten it")?;
+        diagnostics.extend(found);
+        Ok(Some(Dockerfile::parse(&text)))
+    }
+
+    /// The packages right beneath `environment/skills`. A link is followed as long as it stays in the task.
+    fn skills(&self, nodes: &[Node], diagnostics: &mut Vec<Diagnostic>) -> Vec<Package> {
+        let mut skills = Vec::new();
+        let above = Path::new("environment/skills");
+        for node in nodes.iter().filter(|node| node.path.parent() == Some(above)) {
+            let at = self.dir.join(&node.path);
+            if node.kind == FileKind::Link && tree::escapes(self.dir, &node.path) {
+                diagnostics.push(
+                    Diagnostic::new(
+                        Severity::Warning,
+                        "link-escapes",
+                        at,
+                        "a link that leaves the task is not followed",
+                    )
+                    .hint("put the skill itself there, or keep it in the experiment's library"),
+                );
+                continue;
+            }
+            if !matches!(node.kind, FileKind::Directory | FileKind::Link) || !at.is_dir() {
+                continue;
+            }
+            let loaded = Package::load(&at);
+            diagnostics.extend(loaded.diagnostics);
+            skills.extend(loaded.package);
+        }
+        skills.sort_by(|a, b| a.directory.cmp(&b.directory));
+        skills
+    }
+
+    /// What a caller should know.
+    fn tell(
+        &self,
+        tree: &Tree,
+        config: &TaskConfig,
+        environment: &Environment,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) {
+        let mut tell = |severity, code, path: &Path, message: String, hint: &str| {
+            diagnostics.push(Diagnostic::new(severity, code, self.dir.join(path), message).hint(hint));
+        };
+        let toml = Path::new("task.toml");
+        let file = Path::new("environment/Dockerfile");
+        for copy in &environment.skill_copies {
+            let message =
+                format!("line {}: the skill {} is left out of COPY", copy.line, copy.source.display());
+            tell(
+                Severity::Info,
+                "skill-baked",
+                file,
+                message,
+                "which skills an agent gets is the condition's business",
+            );
+        }
+        if let Some(first) = environment.dockerfile.as_ref().and_then(|file| file.unsupported.first()) {
+            let message = format!("needs an image builder: line {}: {}", first.line, first.instruction);
+            tell(Severity::Info, "dockerfile-needs-builder", file, message, "it runs in Docker only");
+        }
+        if environment.image.is_none() && !environment.compose {
+            let message = "neither a Dockerfile, nor a docker-compose.yaml, nor `docker_image`".to_owned();
+            tell(
+                Severity::Error,
+                "environment-undefined",
+                Path::new(ENVIRONMENT),
+                message,
+                "add a Dockerfile",
+            );
+        }
+        let flags = [
+            (config.multi_step, "multi-step", "several steps"),
+            (environment.compose, "compose", "a docker-compose.yaml"),
+            (config.environment.gpus > 0, "gpus", "GPUs"),
+            (config.environment.windows, "windows", "Windows"),
+            (config.environment.mcp_servers > 0, "mcp-servers", "MCP servers"),
+            (
+                tree.get(Path::new("trajectory.json")).is_some(),
+                "prior-conversation",
+                "a conversation to go on from",
+            ),
+        ];
+        for (_, code, what) in flags.iter().filter(|(given, _, _)| *given) {
+            tell(
+                Severity::Warning,
+                code,
+                toml,
+                format!("the task has {what}"),
+                "not every sandbox can run it",
+            );
+        }
+        self.tell_odd(tree, diagnostics);
+    }
+
+    /// Says which entries are neither files, folders nor links that stay within the task.
+    pub(super) fn tell_odd(&self, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
+        for entry in &tree.entries {
+            let (code, message, hint) = match entry.kind {
+                FileKind::Link if tree::escapes(self.dir, &entry.path) => (
+                    "link-escapes",
+                    "a link that leaves the task: it is never followed, and what it leads to is in no digest",
+                    "put the file itself there",
+                ),
+                FileKind::Other => {
+                    ("special-file", "neither a file, a folder nor a link", "take it out of the task")
+                }
+                _ => continue,
+            };
+            let at = self.dir.join(&entry.path);
+            diagnostics.push(Diagnostic::new(Severity::Warning, code, at, message).hint(hint));
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! From a folder with a `task.md` to a [`Task`].
+
+use std::path::{Path, PathBuf};
+
+use assay_skill::tree::{self, Node, Tree};
+use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
+
+use super::load::Root;
+use super::{Environment, Layout, Task, grading};
+use crate::config::{Metadata, metadata};
+use crate::{Copy, Dockerfile, Rubric, TaskError};
+
+/// What makes a folder such a task.
+pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
+/// What the work folder holds at first.
+pub(super) const STARTING: &str = "starting";
+/// The work folder.
+pub(super) const WORKDIR: &str = "/app";
+/// The format names no image. This one has what its tasks and their verifiers use, a shell and Python.
+const IMAGE: &str = "python:3.11-slim-bookworm";
+
+const RUBRIC: &str = "rubric.json";
+
+/// What a folder lacks that holds some of the parts, for people; nothing where it holds none of its own.
+pub(super) fn missing(dir: &Path) -> Option<String> {
+    let has = |part: &&str| dir.join(part).is_file();
+    if !has(&"task.md") {
+        return None;
+    }
+    let lacking: Vec<&str> = PARTS.iter().filter(|part| !has(part)).copied().collect();
+    Some(format!("it has a task.md, but no {}", lacking.join(" and no ")))
+}
+
+pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
+    let root = Root::open(dir)?;
+    let mut diagnostics = Vec::new();
+    let (text, found) = root.text("metadata.json", "shorten it")?;
+    diagnostics.extend(found);
+    let Metadata { config, target, negative_control, irrelevant, related, unrelated, diagnostics: found } =
+        metadata(&text, &dir.join("metadata.json"))?;
+    diagnostics.extend(found);
+    let instruction = root.instruction("task.md", false, &mut diagnostics)?;
+    let (verifier, found) = root.text("verify.sh", "shorten it: call what does the work")?;
+    diagnostics.extend(found);
+    if verifier.trim().is_empty() {
+        let hint =
+            "write the script that checks the outcome, and ends with another status than 0 when it is wrong";
+        return Err(root.part("verify.sh", "empty: it would pass whatever was done", hint));
+    }
+    let walk = tree::walk(dir);
+    check_starting(&root, &walk.nodes, &mut diagnostics)?;
+    root.tell_solution(
+        &walk.nodes,
+        "write a script that solves the task (a last message goes to /logs/agent/final.txt): without one the check before a run leaves the task out",
+        &mut diagnostics,
+    );
+    let shared = grading::shared(dir, &verifier, &mut diagnostics);
+
+    let tree = Tree::from_walk(dir, walk, |node| !is_review(&node.path));
+    if let Some(problem) = tree.problems.into_iter().next() {
+        return Err(TaskError::Read { path: problem.path, source: problem.source });
+    }
+    let tree = Tree { entries: tree.entries, problems: Vec::new() };
+    let rubric = rubric(&root, &tree, &mut diagnostics)?;
+    check_given_away(&root, &tree, rubric.as_ref())?;
+    root.tell_odd(&tree, &mut diagnostics);
+
+    let build_context_digest = tree.digest_beneath(Path::new(STARTING), |_| true);
+    let environment_digest = Hasher::new("assay.environment/1")
+        .part(IMAGE.as_bytes())
+        .part(b"")
+        .digest(&build_context_digest)
+        .finish();
+    let environment = Environment {
+        dockerfile: Some(dockerfile()),
+        compose: false,
+        image: Some(IMAGE.to_owned()),
+        build_context_digest,
+        skill_copies: Vec::new(),
+        left_out: Vec::new(),
+    };
+    let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
+    Ok(Task {
+        root: dir.to_path_buf(),
+        layout: Layout::TaskMd,
+        title: config.name.clone().unwrap_or_else(|| root.name.clone()),
+        instruction,
+        writable: vec![PathBuf::from(WORKDIR)],
+        skills: Vec::new(),
+        required_skills: target,
+        negative_control,
+        negative_skill: irrelevant.clone().or_else(|| unrelated.clone()),
+        related_skill: related,
+        unrelated_skill: unrelated.or(irrelevant),
+        rubric,
+        expected: Vec::new(),
+        cluster: None,
+        digest: grading::digest(&tree.digest_where(|entry| !entry.path.starts_with("solution")), &shared),
+        solution_digest: solved.then(|| tree.digest_beneath(Path::new("solution"), |_| true)),
+        environment_digest,
+        tests_digest: grading::digest(&tree.digest_where(grading::keeps), &shared),
+        name: root.name,
+        config,
+        environment,
+        diagnostics,
+        shared,
+    })
+}
+
+/// What `starting/` amounts to: `FROM`, `WORKDIR /app`, `COPY . .`.
+fn dockerfile() -> Dockerfile {
+    let workdir = PathBuf::from(WORKDIR);
+    Dockerfile {
+        from: IMAGE.to_owned(),
+        workdir: workdir.clone(),
+        workdirs: vec![workdir.clone()],
+        copies: vec![Copy {
+            line: 0,
+            sources: vec![".".to_owned()],
+            target: workdir,
+            is_directory_target: true,
+            mode: None,
+        }],
+        ..Dockerfile::default()
+    }
+}
+
+/// Whether a path at the top of a task is there for people who review it, and not for the agent or the verifier.
+fn is_review(path: &Path) -> bool {
+    let Some(top) = path.iter().next().and_then(|part| part.to_str()) else { return false };
+    let stem = top.split('.').next().unwrap_or(top);
+    ["readme", "review", "notes"].iter().any(|name| stem.eq_ignore_ascii_case(name))
+}
+
+/// Whether a path of a task is there while it is graded.
+pub(super) fn is_graded(path: &Path) -> bool {
+    !path.starts_with("solution") && !is_review(path)
+}
+
+/// `starting/` has to be a folder of its own: a link could lead to what grades.
+fn check_starting(
+    root: &Root<'_>,
+    nodes: &[Node],
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<(), TaskError> {
+    match nodes.iter().find(|node| node.path == Path::new(STARTING)).map(|node| node.kind) {
+        Some(FileKind::Directory) => Ok(()),
+        Some(_) => Err(root.part(STARTING, "not a folder", "put the files themselves into a folder")),
+        None => {
+            let message = "not there: the work folder is empty at first";
+            diagnostics.push(
+                Diagnostic::new(Severity::Info, "starting-missing", root.dir.join(STARTING), message)
+                    .hint("nothing, when that is meant"),
+            );
+            Ok(())
+        }
+    }
+}
+
+fn rubric(
+    root: &Root<'_>,
+    tree: &Tree,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Rubric>, TaskError> {
+    if tree.get(Path::new(RUBRIC)).is_none() {
+        return Ok(None);
+    }
+    let (text, found) = root.text(RUBRIC, "shorten it")?;
+    diagnostics.extend(found);
+    let file = root.dir.join(RUBRIC);
+    let (rubric, found) = Rubric::parse(&text, &file);
+    diagnostics.extend(found);
+    let source = rubric.as_ref().and_then(|rubric| rubric.source_file.as_deref());
+    if let Some(source) = source.filter(|source| tree.get(&Path::new(STARTING).join(source)).is_none()) {
+        let message = format!("its source file {source} is not in {STARTING}/");
+        diagnostics.push(
+            Diagnostic::new(Severity::Warning, "rubric", file, message)
+                .hint("put it there, or mend `source_file`"),
+        );
+    }
+    Ok(rubric)
+}
+
+/// A copy of what grades in the agent's own folder would give the answers away.
+fn check_given_away(root: &Root<'_>, tree: &Tree, rubric: Option<&Rubric>) -> Result<(), TaskError> {
+    // A rubric that names nothing may well equal some other file.
+    let says_nothing = rubric.is_none_or(|rubric| rubric.anchors.is_empty() && rubric.forbidden.is_empty());
+    let secret: Vec<_> = [Some("verify.sh"), (!says_nothing).then_some(RUBRIC)]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| tree.get(Path::new(name)))
+        .filter(|entry| entry.kind == FileKind::File)
+        .collect();
+    for entry in tree.entries.iter().filter(|entry| entry.path.starts_with(STARTING)) {
+        if let Some(copy) = secret.iter().find(|secret| {
+            entry.kind == FileKind::File && secret.digest == entry.digest && secret.size == entry.size
+        }) {
+            let message = format!("a copy of {}: the agent would see what grades it", copy.path.display());
+            return Err(TaskError::Part {
+                path: root.dir.join(&entry.path),
+                message,
+                hint: "take it out of the work folder".to_owned(),
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,319 @@
+//! Tasks on disk.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use assay_skill::Severity;
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+use super::*;
+
+const TOML: &str = "schema_version = \"1.4\"\n[task]\nname = \"group/ledger\"\n";
+const DOCKERFILE: &str = "FROM python:3.12-slim\nWORKDIR /app\nCOPY data.csv .\n";
+
+/// A task folder called `ledger`; `changes` put files there, or take them away (`None`).
+fn task(changes: &[(&str, Option<&str>)]) -> (TempDir, PathBuf) {
+    let temp = TempDir::new().unwrap();
+    let root = temp.path().join("ledger");
+    let plain = [
+        ("task.toml", Some(TOML)),
+        ("instruction.md", Some("Do it.\n")),
+        ("environment/Dockerfile", Some(DOCKERFILE)),
+        ("environment/data.csv", Some("a,b\n")),
+        ("tests/test.sh", Some("echo 1 > /logs/verifier/reward.txt\n")),
+        ("solution/solve.sh", Some("true\n")),
+    ];
+    for (path, text) in plain.iter().chain(changes) {
+        let file = root.join(path);
+        match text {
+            Some(text) => {
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, text).unwrap();
+            }
+            None if file.is_dir() => fs::remove_dir_all(file).unwrap(),
+            None => fs::remove_file(file).unwrap(),
+        }
+    }
+    (temp, root)
+}
+
+fn load(changes: &[(&str, Option<&str>)]) -> Task {
+    let (_temp, root) = task(changes);
+    Task::load(&root).unwrap_or_else(|error| panic!("{error}: {changes:?}"))
+}
+
+fn codes(task: &Task) -> Vec<&str> {
+    task.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+}
+
+const SKILL: &str = "---\nname: x\ndescription: d\n---\nbody\n";
+
+#[test]
+fn a_task_is_read() {
+    let task =
+        load(&[("environment/skills/x/SKILL.md", Some(SKILL)), ("environment/skills/notes.txt", Some(""))]);
+    assert_eq!(
+        (task.name.as_str(), task.title.as_str(), task.instruction.as_str()),
+        ("ledger", "group/ledger", "Do it.\n")
+    );
+    assert_eq!(task.environment.image.as_deref(), Some("python:3.12-slim"));
+    assert!(task.environment.dockerfile.as_ref().unwrap().plain() && !task.environment.compose);
+    assert_eq!(task.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["x"]);
+    assert_eq!(
+        (&task.writable, &task.environment.left_out),
+        (&vec![PathBuf::from("/app")], &vec![PathBuf::from("skills")])
+    );
+    assert_eq!(codes(&task), [""; 0], "{:?}", task.diagnostics);
+}
+
+#[test]
+fn what_makes_a_task_useless_is_an_error() {
+    let check = |changes: &[(&str, Option<&str>)], part: &str| {
+        let (_temp, root) = task(changes);
+        let error = Task::load(&root).map(|task| task.name).unwrap_err();
+        assert!(
+            error.to_string().contains(part) && !error.hint().is_empty() && error.path().is_some(),
+            "{changes:?}: {error}"
+        );
+    };
+    check(&[("task.toml", None)], "ledger is not a task: it has no task.toml");
+    check(&[("task.toml", None), ("task.yaml", Some(""))], "older format");
+    check(&[("task.toml", Some("a = \n"))], "task.toml:1:5: ");
+    check(
+        &[("task.toml", Some("[agent]\ntimeout_sec = []\n"))],
+        "task.toml:2:15: `agent.timeout_sec` is a TOML array",
+    );
+    check(&[("instruction.md", None)], "instruction.md: not there");
+    check(&[("instruction.md", Some(" \n\t"))], "instruction.md: empty");
+    check(&[("tests/test.sh", None)], "tests/test.sh: not there");
+    check(&[("tests/test.sh", None), ("tests/test.bat", Some(""))], "Windows");
+    check(&[("tests/test.sh", None), ("tests/test.sh/x", Some(""))], "not a regular file");
+    check(&[("environment", None)], "environment: not there");
+    let (temp, root) = task(&[]);
+    assert!(Task::load(&root.join("task.toml")).unwrap_err().to_string().contains("not a folder"));
+    assert!(matches!(Task::load(&temp.path().join("none")), Err(TaskError::Read { .. })));
+    fs::remove_file(root.join("tests/test.sh")).unwrap();
+    symlink("/bin/true", root.join("tests/test.sh")).unwrap();
+    assert!(Task::load(&root).is_err());
+    fs::remove_file(root.join("instruction.md")).unwrap();
+    symlink("/etc/hostname", root.join("instruction.md")).unwrap();
+    assert!(matches!(Task::load(&root), Err(TaskError::Read { .. })));
+}
+
+#[test]
+fn what_a_caller_should_know_is_said() {
+    let check = |changes: &[(&str, Option<&str>)], expected: &[&str]| {
+        let found = load(changes);
+        assert_eq!(codes(&found), expected, "{changes:?}: {:?}", found.diagnostics);
+        assert!(found.diagnostics.iter().all(|diagnostic| diagnostic.hint.is_some()));
+    };
+    check(&[("task.toml", Some(""))], &["schema-version", "task-table"]);
+    check(&[("solution", None)], &["solution-missing"]);
+    check(
+        &[("environment/Dockerfile", Some("FROM x\nWORKDIR /a\nRUN true\n"))],
+        &["dockerfile-needs-builder"],
+    );
+    check(&[("environment/Dockerfile", Some("FROM x\n"))], &["workdir-system"]);
+    check(&[("environment/Dockerfile", None)], &["environment-undefined", "workdir-system"]);
+    check(&[("environment/docker-compose.yaml", Some("services: {}\n"))], &["compose"]);
+    check(
+        &[(
+            "task.toml",
+            Some(&format!("{TOML}[environment]\ngpus = 1\nmcp_servers = [{{}}]\nos = \"windows\"\n")),
+        )],
+        &["gpus", "windows", "mcp-servers"],
+    );
+    check(
+        &[("steps/one/instruction.md", Some("x")), ("instruction.md", None), ("tests", None)],
+        &["multi-step"],
+    );
+    check(&[("trajectory.json", Some("{}"))], &["prior-conversation"]);
+    check(&[("instruction.md", Some("\u{feff}Do it."))], &["encoding"]);
+    let baked = "FROM x\nWORKDIR /a\nCOPY skills /root/.claude/skills\n";
+    check(
+        &[("environment/skills/x/SKILL.md", Some(SKILL)), ("environment/Dockerfile", Some(baked))],
+        &["skill-baked"],
+    );
+    check(&[("environment/skills/y/SKILL.md", Some(SKILL))], &["name-directory"]);
+}
+
+#[test]
+fn a_prebuilt_image_needs_no_environment() {
+    let toml = format!("{TOML}[environment]\ndocker_image = \"ready:1\"\nworkdir = \"/desk\"\n");
+    let task = load(&[("environment", None), ("task.toml", Some(&toml))]);
+    assert_eq!(
+        (task.environment.image.as_deref(), &task.writable),
+        (Some("ready:1"), &vec![PathBuf::from("/desk")])
+    );
+}
+
+#[test]
+fn digests_tell_what_can_change_an_outcome() {
+    let skilled = ("environment/skills/x/SKILL.md", Some(SKILL));
+    let base = load(&[skilled]);
+    // (what is changed, whether it changes: task, environment, tests, solution).
+    let check = |path: &str, text: Option<&str>, expected: [bool; 4]| {
+        let other = load(&[skilled, (path, text)]);
+        let found = [
+            other.digest != base.digest,
+            other.environment_digest != base.environment_digest,
+            other.tests_digest != base.tests_digest,
+            other.solution_digest != base.solution_digest,
+        ];
+        assert_eq!(found, expected, "{path} {text:?}");
+    };
+    check("instruction.md", Some("Do it!\n"), [true, false, false, false]);
+    check("task.toml", Some(&format!("{TOML}# note\n")), [true, false, false, false]);
+    check("environment/data.csv", Some("c\n"), [true, true, false, false]);
+    check("environment/README.md", Some("c\n"), [true, true, false, false]);
+    check("environment/Dockerfile", Some("FROM y\n"), [true, true, false, false]);
+    check("tests/test.sh", Some("x"), [true, false, true, false]);
+    check("tests/data/.hidden", Some("x"), [true, false, true, false]);
+    check("solution/solve.sh", Some("x"), [false, false, false, true]);
+    check("solution", None, [false, false, false, true]);
+    check("environment/skills/x/SKILL.md", Some("x"), [false; 4]);
+    check("environment/skills/x/more.py", Some("x"), [false; 4]);
+    check("environment/skills/new/SKILL.md", Some("x"), [false; 4]);
+    check("environment/skills", None, [false; 4]);
+    check("environment/.claude/skills/z/SKILL.md", Some(SKILL), [true, true, false, false]);
+    check("README.md", Some("x"), [false; 4]);
+    check("REVIEW/one.txt", Some("x"), [false; 4]);
+    check("notes.md", Some("x"), [false; 4]);
+    check("notes.txt", Some("x"), [true, false, false, false]);
+    // A skill elsewhere counts no more than one in its usual place; that its folder is there does.
+    let with = |text| load(&[("environment/.claude/skills/z/SKILL.md", Some(text))]);
+    assert_eq!(
+        (with("a").digest, with("a").environment_digest),
+        (with("b").digest, with("b").environment_digest)
+    );
+    // Without any SKILL.md, `skills` is data.
+    let data = |text| load(&[("environment/skills/table.csv", Some(text))]).digest;
+    assert_ne!(data("a"), data("b"));
+}
+
+#[test]
+fn what_a_trial_needs_is_laid_out() {
+    use std::os::unix::fs::PermissionsExt;
+    let (temp, root) = task(&[("tests/data/.dockerignore", Some("*")), ("tests/data/x", Some("1"))]);
+    fs::set_permissions(root.join("tests/test.sh"), fs::Permissions::from_mode(0o750)).unwrap();
+    symlink("data/x", root.join("tests/link")).unwrap();
+    let task = Task::load(&root).unwrap();
+    let place = |name: &str| temp.path().join(name);
+    assert_eq!(task.lay_out(&place("fs")).unwrap(), [PathBuf::from("/app")]);
+    assert_eq!(fs::read_to_string(place("fs/app/data.csv")).unwrap(), "a,b\n");
+    task.lay_out_tests(&place("tests")).unwrap();
+    let digest = |folder: &std::path::Path| assay_skill::tree::Tree::read(folder).digest();
+    assert_eq!(digest(&place("tests")), digest(&root.join("tests")));
+    assert_eq!(digest(&place("tests")), task.tests_digest);
+    assert_eq!(fs::metadata(place("tests/test.sh")).unwrap().permissions().mode() & 0o777, 0o750);
+    // Without a Dockerfile there is nothing to lay out.
+    fs::remove_file(root.join("environment/Dockerfile")).unwrap();
+    assert_eq!(Task::load(&root).unwrap().lay_out(&place("none")).unwrap(), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn the_place_and_the_name_of_a_task_do_not_count() {
+    let (one, two) = (task(&[]), task(&[]));
+    let renamed = two.0.path().join("other");
+    fs::rename(&two.1, &renamed).unwrap();
+    let (one, two) = (Task::load(&one.1).unwrap(), Task::load(&renamed).unwrap());
+    assert_eq!(
+        (one.digest, one.environment_digest, one.tests_digest),
+        (two.digest, two.environment_digest, two.tests_digest)
+    );
+    assert_ne!(one.name, two.name);
+}
+
+#[test]
+fn a_prebuilt_image_is_part_of_the_environment() {
+    let with = |image: &str| {
+        load(&[("task.toml", Some(&format!("{TOML}[environment]\ndocker_image = \"{image}\"\n")))])
+    };
+    assert_ne!(with("a:1").environment_digest, with("a:2").environment_digest);
+}
+
+#[test]
+fn where_the_agent_may_write() {
+    let check = |dockerfile: &str, toml: &str, expected: &[&str]| {
+        let task = load(&[
+            ("environment/Dockerfile", Some(dockerfile)),
+            ("task.toml", Some(&format!("{TOML}{toml}"))),
+        ]);
+        assert_eq!(
+            task.writable,
+            expected.iter().map(PathBuf::from).collect::<Vec<_>>(),
+            "{dockerfile:?} {toml:?}"
+        );
+    };
+    check("FROM x\nWORKDIR /app\n", "", &["/app"]);
+    check(
+        "FROM x\nWORKDIR /app\nCOPY a /data/a\nCOPY b /app/b/\nCOPY c /root/\n",
+        "",
+        &["/app", "/data", "/root"],
+    );
+    check("FROM x\nWORKDIR /app\nCOPY data /data\n", "", &["/app", "/data"]);
+    check("FROM x\nWORKDIR /app\nCOPY tool /usr/local/bin/tool\nCOPY c /etc/\nCOPY d /\n", "", &["/app"]);
+    check("FROM x\nWORKDIR /usr/src/app\nCOPY . .\n", "", &["/usr/src/app"]);
+    check("FROM x\nCOPY a /data/\n", "", &["/data"]);
+    check("FROM x\nWORKDIR /app\n", "[environment]\nworkdir = \"/desk\"\n", &["/desk"]);
+    check(
+        "FROM x\nWORKDIR /app\n",
+        "[metadata.assay]\nwritable = [\"/out\", \"sub\", \"/var/lib/x\"]\n",
+        &["/app", "/out", "/var/lib/x"],
+    );
+}
+
+#[test]
+fn links_and_odd_files_are_no_obstacle() {
+    let (_temp, root) = task(&[]);
+    symlink("/etc/passwd", root.join("environment/out")).unwrap();
+    symlink(".", root.join("environment/loop")).unwrap();
+    symlink("nowhere", root.join("tests/dangling")).unwrap();
+    fs::create_dir(root.join("environment/skills")).unwrap();
+    symlink("/etc", root.join("environment/skills/etc")).unwrap();
+    fs::write(root.join(assay_skill::tree::path_from(b"tests/\xff")), "x").unwrap();
+    let task = Task::load(&root).unwrap();
+    assert_eq!(codes(&task), ["link-escapes", "link-escapes"]);
+    assert!(task.skills.is_empty() && task.diagnostics.iter().all(|d| d.severity == Severity::Warning));
+}
+
+#[test]
+fn files_that_are_too_large_are_refused() {
+    let large = "x".repeat(1 << 21);
+    for path in ["task.toml", "instruction.md", "environment/Dockerfile"] {
+        let (_temp, root) = task(&[(path, Some(&large))]);
+        assert!(Task::load(&root).unwrap_err().to_string().contains("larger than"), "{path}");
+    }
+    // What is only data may be as large as it likes.
+    let (_temp, root) = task(&[("environment/data.csv", Some(&large))]);
+    assert!(Task::load(&root).is_ok());
+}
+
+#[test]
+fn a_task_may_be_given_as_the_current_folder() {
+    let (_temp, root) = task(&[]);
+    assert_eq!(Task::load(&root.join("tests/..")).unwrap().name, "ledger");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn arbitrary_files_never_panic(
+        toml in proptest::collection::vec(any::<u8>(), 0..60),
+        dockerfile in proptest::collection::vec(any::<u8>(), 0..60),
+        instruction in proptest::collection::vec(any::<u8>(), 0..20),
+        skill in proptest::collection::vec(any::<u8>(), 0..20),
+    ) {
+        let (_temp, root) = task(&[("environment/skills/x/SKILL.md", Some(""))]);
+        fs::write(root.join("environment/Dockerfile"), dockerfile).unwrap();
+        fs::write(root.join("instruction.md"), instruction).unwrap();
+        fs::write(root.join("environment/skills/x/SKILL.md"), skill).unwrap();
+        let first = Task::load(&root).map(|task| task.digest).ok();
+        prop_assert_eq!(Task::load(&root).map(|task| task.digest).ok(), first);
+        fs::write(root.join("task.toml"), toml).unwrap();
+        if let Err(error) = Task::load(&root) {
+            prop_assert!(!error.hint().is_empty(), "{}", error);
+        }
+    }
+}

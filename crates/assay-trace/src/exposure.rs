@@ -1,0 +1,450 @@
+//! Which skills reached the agent, as facts of their own.
+//!
+//! The five facts are those of the project's experiment design: *offered* (its files were in the sandbox), *advertised*
+//! (its name or description stood in a message sent to the model), *touched* (a tool call named the skill or a path in
+//! it), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
+//! injected messages), *executed* (a file of the package was run).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{Source, Trajectory};
+
+/// Lines shorter than this are too common to prove that a body was read.
+const TELLING_LINE: usize = 40;
+
+/// With fewer telling lines than this, all of them must have been seen.
+const FEW_LINES: usize = 6;
+
+/// A skill that was put into a sandbox.
+#[derive(Debug, Clone, Copy)]
+pub struct OfferedSkill<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Its description.
+    pub description: &'a str,
+    /// The body of its SKILL.md.
+    pub body: &'a str,
+    /// Where its folder lies inside, without a trailing slash.
+    pub mount: &'a str,
+    /// Its files, relative to that folder.
+    pub files: &'a [String],
+}
+
+/// What became of one skill in one trial. Steps are ATIF's `step_id`, from 1.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exposure {
+    /// The skill's name.
+    pub skill: String,
+    /// Its files were in the sandbox.
+    pub offered: bool,
+    /// The first step in which the model was told its name or description.
+    pub advertised: Option<usize>,
+    /// The first step with a tool call that names the skill or a path in it.
+    pub touched: Option<usize>,
+    /// The step in which enough of the body had been delivered.
+    pub opened: Option<usize>,
+    /// The first run of one of its files.
+    pub executed: Option<Execution>,
+    /// Distinct telling lines of the body.
+    pub body_lines: usize,
+    /// How many of them were delivered in the whole trial.
+    pub body_lines_delivered: usize,
+}
+
+/// A run of a file of a skill.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Execution {
+    /// The step whose call ran it.
+    pub step: usize,
+    /// The file, relative to the skill's folder.
+    pub file: String,
+    /// What shows it: `command-text`, where the command names the file as its program or as its interpreter's script.
+    pub evidence: String,
+}
+
+/// What became of each offered skill in a trajectory.
+pub fn exposure(trajectory: &Trajectory, offered: &[OfferedSkill<'_>]) -> Vec<Exposure> {
+    offered.iter().map(|skill| Tracker::new(skill).follow(trajectory)).collect()
+}
+
+/// Whether a text holds enough of a skill's body for the skill to count as opened by whoever read it.
+pub fn carries(text: &str, body: &str) -> bool {
+    let skill = OfferedSkill { name: "", description: "", body, mount: "", files: &[] };
+    let tracker = Tracker::new(&skill);
+    let mut delivered = BTreeSet::new();
+    tracker.deliver(text, &mut delivered);
+    tracker.needed > 0 && delivered.len() >= tracker.needed
+}
+
+struct Tracker<'a> {
+    skill: &'a OfferedSkill<'a>,
+    lines: BTreeSet<&'a str>,
+    needed: usize,
+}
+
+impl<'a> Tracker<'a> {
+    fn new(skill: &'a OfferedSkill<'a>) -> Self {
+        let lines = telling_lines(skill.body);
+        let needed = if lines.len() < FEW_LINES { lines.len() } else { lines.len().div_ceil(2).max(3) };
+        Self { skill, lines, needed }
+    }
+
+    fn follow(&self, trajectory: &Trajectory) -> Exposure {
+        let mut found = Exposure {
+            skill: self.skill.name.to_owned(),
+            offered: true,
+            advertised: None,
+            touched: None,
+            opened: None,
+            executed: None,
+            body_lines: self.lines.len(),
+            body_lines_delivered: 0,
+        };
+        let mut delivered = BTreeSet::new();
+        for step in &trajectory.steps {
+            if step.source != Source::Agent {
+                if found.advertised.is_none() && self.is_advertised(&step.message) {
+                    found.advertised = Some(step.step_id);
+                }
+                self.deliver(&step.message, &mut delivered);
+            }
+            for call in &step.tool_calls {
+                let texts = strings(&call.arguments);
+                if found.touched.is_none() && texts.iter().any(|text| self.is_named(text)) {
+                    found.touched = Some(step.step_id);
+                }
+                if found.executed.is_none() {
+                    found.executed = texts.iter().find_map(|text| self.executed(text, step.step_id));
+                }
+            }
+            for result in step.observation.iter().flat_map(|observation| &observation.results) {
+                self.deliver(result.content.as_deref().unwrap_or_default(), &mut delivered);
+            }
+            if found.opened.is_none() && self.needed > 0 && delivered.len() >= self.needed {
+                found.opened = Some(step.step_id);
+            }
+        }
+        found.body_lines_delivered = delivered.len();
+        found
+    }
+
+    fn is_advertised(&self, message: &str) -> bool {
+        contains_word(message, self.skill.name)
+            || (!self.skill.description.trim().is_empty() && message.contains(self.skill.description.trim()))
+    }
+
+    fn is_named(&self, text: &str) -> bool {
+        contains_word(text, self.skill.name) || text.contains(self.skill.mount)
+    }
+
+    fn deliver(&self, text: &str, delivered: &mut BTreeSet<&'a str>) {
+        if delivered.len() == self.lines.len() {
+            return;
+        }
+        for line in text.lines() {
+            let line = strip_line_number(line.trim());
+            if let Some(known) = self.lines.get(line) {
+                delivered.insert(known);
+            }
+        }
+    }
+
+    /// A command runs a file of the skill when the file's path, absolute or after a `cd` into the folder, stands as the
+    /// program of a simple command or as the script an interpreter is given.
+    fn executed(&self, command: &str, step: usize) -> Option<Execution> {
+        let mut inside = false;
+        for simple in simple_commands(command) {
+            let words: Vec<&str> =
+                simple.iter().map(String::as_str).skip_while(|word| is_prefix(word)).collect();
+            let Some((&program, arguments)) = words.split_first() else { continue };
+            if program == "cd" {
+                inside = arguments.first().is_some_and(|folder| folder.starts_with(self.skill.mount));
+                continue;
+            }
+            let script = if is_interpreter(program) { script_argument(arguments) } else { Some(program) };
+            let Some(script) = script else { continue };
+            if let Some(file) = self.file_of(script, inside) {
+                return Some(Execution { step, file, evidence: "command-text".to_owned() });
+            }
+        }
+        None
+    }
+
+    fn file_of(&self, word: &str, inside: bool) -> Option<String> {
+        let relative = match word.strip_prefix(self.skill.mount).and_then(|rest| rest.strip_prefix('/')) {
+            Some(rest) => rest,
+            None if inside && !word.starts_with('/') => word.strip_prefix("./").unwrap_or(word),
+            None => return None,
+        };
+        let relative = relative.trim_start_matches('/');
+        self.skill.files.iter().find(|file| file.as_str() == relative).cloned()
+    }
+}
+
+/// The body's distinct lines that are long enough to tell, trimmed. A body without any is told by its distinct lines that
+/// are not blank, so that short skills can be opened too.
+fn telling_lines(body: &str) -> BTreeSet<&str> {
+    let mut by_length: BTreeMap<bool, BTreeSet<&str>> = BTreeMap::new();
+    for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        by_length.entry(line.chars().count() >= TELLING_LINE).or_default().insert(line);
+    }
+    by_length.remove(&true).or_else(|| by_length.remove(&false)).unwrap_or_default()
+}
+
+/// `cat -n` and file viewers put a number before each line.
+fn strip_line_number(line: &str) -> &str {
+    let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    if rest.len() == line.len() {
+        return line;
+    }
+    match rest.chars().next() {
+        Some('\t' | '→' | '|') => rest.trim_start_matches(['\t', '→', '|', ' ']),
+        _ => line,
+    }
+}
+
+/// Whether `word` stands in `text` with no letter, digit, `-` or `_` beside it.
+fn contains_word(text: &str, word: &str) -> bool {
+    let joins = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+    !word.is_empty()
+        && text.match_indices(word).any(|(at, _)| {
+            !text[..at].chars().next_back().is_some_and(joins)
+                && !text[at + word.len()..].chars().next().is_some_and(joins)
+        })
+}
+
+/// Every string in a value.
+fn strings(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(strings).collect(),
+        Value::Object(map) => map.values().flat_map(strings).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The words of each simple command of a shell text: split at `;`, `&`, `|`, newlines and brackets outside quotes. Here-documents
+/// and substitutions are not understood; what they hold is split like the rest.
+fn simple_commands(text: &str) -> Vec<Vec<String>> {
+    let mut commands = vec![Vec::new()];
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (None, '\'' | '"') => quote = Some(c),
+            (None, '\\') => word.extend(chars.next()),
+            (None, ';' | '&' | '|' | '\n' | '(' | ')' | '`') => {
+                finish(&mut commands, &mut word);
+                commands.push(Vec::new());
+            }
+            (None, c) if c.is_whitespace() => finish(&mut commands, &mut word),
+            (_, c) => word.push(c),
+        }
+    }
+    finish(&mut commands, &mut word);
+    commands
+}
+
+fn finish(commands: &mut [Vec<String>], word: &mut String) {
+    if !word.is_empty()
+        && let Some(last) = commands.last_mut()
+    {
+        last.push(std::mem::take(word));
+    }
+}
+
+/// What may stand before a program without being one: assignments, keywords, wrappers.
+fn is_prefix(word: &str) -> bool {
+    const WRAPPERS: [&str; 12] =
+        ["sudo", "env", "time", "nohup", "exec", "then", "do", "else", "if", "while", "!", "command"];
+    WRAPPERS.contains(&word)
+        || word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        })
+}
+
+fn is_interpreter(program: &str) -> bool {
+    let name = program.rsplit('/').next().unwrap_or(program);
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    matches!(
+        stem,
+        "python"
+            | "bash"
+            | "sh"
+            | "zsh"
+            | "node"
+            | "deno"
+            | "ruby"
+            | "perl"
+            | "php"
+            | "Rscript"
+            | "source"
+            | "uv"
+            | "npx"
+            | "tsx"
+    ) || program == "."
+}
+
+/// The first argument that is neither an option nor a runner's word.
+fn script_argument<'a>(arguments: &[&'a str]) -> Option<&'a str> {
+    arguments.iter().copied().find(|word| !word.starts_with('-') && *word != "run" && *word != "python")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::{AgentInfo, Observation, ObservationResult, ToolCall};
+
+    const BODY: &str = "# Ledger\n\
+        Amounts are written in minor units, without a decimal point.\n\
+        Credits stand in parentheses, and never carry a minus sign.\n\
+        The last line is a control total over all amounts of the file.\n\
+        Fiscal periods are written as FY followed by two digits and P.\n\
+        short\n\
+        Accounts are padded with zeros on the left to eight places.\n\
+        Lines end in CR LF, the file in one final line break only.\n";
+
+    fn skill() -> OfferedSkill<'static> {
+        static FILES: std::sync::LazyLock<Vec<String>> =
+            std::sync::LazyLock::new(|| vec!["SKILL.md".to_owned(), "scripts/total.py".to_owned()]);
+        OfferedSkill {
+            name: "ledger-export",
+            description: "Writes ledger exports in the house format",
+            body: BODY,
+            mount: "/skills/ledger-export",
+            files: &FILES,
+        }
+    }
+
+    /// Who spoke, what was said, and a command with its output.
+    type Said<'a> = (Source, &'a str, Option<(&'a str, &'a str)>);
+
+    /// Where a skill was advertised, touched and opened, and which of its files was run.
+    type Facts<'a> = (Option<usize>, Option<usize>, Option<usize>, Option<&'a str>);
+
+    fn trajectory(steps: &[Said<'_>]) -> Trajectory {
+        let agent = AgentInfo { name: "loop".into(), version: "1".into(), model_name: None };
+        let mut trajectory = Trajectory::new(agent);
+        for (source, message, call) in steps {
+            let step = trajectory.say(*source, *message);
+            if let Some((command, result)) = call {
+                step.tool_calls.push(ToolCall {
+                    tool_call_id: "1".into(),
+                    function_name: "bash".into(),
+                    arguments: json!({ "command": command }),
+                });
+                step.observation = Some(Observation {
+                    results: vec![ObservationResult {
+                        source_call_id: Some("1".into()),
+                        content: Some((*result).to_owned()),
+                        extra: serde_json::Map::new(),
+                    }],
+                });
+            }
+        }
+        trajectory
+    }
+
+    fn check(steps: &[Said<'_>], expected: Facts<'_>) {
+        let found = exposure(&trajectory(steps), &[skill()]).remove(0);
+        let executed = found.executed.as_ref().map(|run| run.file.as_str());
+        assert_eq!((found.advertised, found.touched, found.opened, executed), expected, "{steps:?}");
+    }
+
+    #[test]
+    fn the_five_facts_are_apart() {
+        use Source::{Agent, System, User};
+        let catalogue = (System, "Skills: ledger-export: Writes ledger exports", None);
+        let half: String = BODY.lines().skip(1).take(3).map(|line| format!("{line}\n")).collect();
+        let two: String = BODY.lines().skip(1).take(2).map(|line| format!("{line}\n")).collect();
+        check(&[], (None, None, None, None));
+        check(&[catalogue], (Some(1), None, None, None));
+        check(&[(User, "Export the ledger", None)], (None, None, None, None));
+        // The description alone advertises too.
+        check(&[(System, "* Writes ledger exports in the house format", None)], (Some(1), None, None, None));
+        // Listing the folder touches it and opens nothing.
+        check(
+            &[catalogue, (Agent, "", Some(("ls /skills/ledger-export", "SKILL.md")))],
+            (Some(1), Some(2), None, None),
+        );
+        check(
+            &[(Agent, "", Some(("cat /skills/ledger-export/SKILL.md", BODY)))],
+            (None, Some(1), Some(1), None),
+        );
+        // Six telling lines: three are enough, two are not; the third may come later.
+        check(&[(Agent, "", Some(("head", &half)))], (None, None, Some(1), None));
+        check(&[(Agent, "", Some(("head", &two)))], (None, None, None, None));
+        check(
+            &[(Agent, "", Some(("head", &two))), (Agent, "", Some(("tail", BODY)))],
+            (None, None, Some(2), None),
+        );
+        // What the agent itself writes is not delivery.
+        check(&[(Agent, BODY, None)], (None, None, None, None));
+        // Injected messages are.
+        check(&[(User, BODY, None)], (None, None, Some(1), None));
+        // Another skill whose name holds this one's is another skill.
+        check(&[(System, "Skills: my-ledger-export-2", None)], (None, None, None, None));
+    }
+
+    #[test]
+    fn execution_is_read_from_the_command() {
+        let run = |command: &str| {
+            let steps = [(Source::Agent, "", Some((command, "")))];
+            exposure(&trajectory(&steps), &[skill()]).remove(0).executed.map(|run| run.file)
+        };
+        for command in [
+            "/skills/ledger-export/scripts/total.py",
+            "python3 /skills/ledger-export/scripts/total.py out.csv",
+            "cd data && python3 -I '/skills/ledger-export/scripts/total.py' < x | head",
+            "cd /skills/ledger-export; ./scripts/total.py",
+            "LC_ALL=C sudo python3.11 /skills/ledger-export/scripts/total.py",
+            "if true; then bash /skills/ledger-export/scripts/total.py; fi",
+        ] {
+            assert_eq!(run(command).as_deref(), Some("scripts/total.py"), "{command}");
+        }
+        for command in [
+            "cat /skills/ledger-export/scripts/total.py",
+            "ls -l /skills/ledger-export/scripts",
+            "grep -r total /skills/ledger-export/scripts/total.py",
+            "python3 scripts/total.py",
+            "python3 /skills/other/scripts/total.py",
+            "echo 'python3 /skills/ledger-export/scripts/total.py'",
+        ] {
+            assert_eq!(run(command), None, "{command}");
+        }
+    }
+
+    #[test]
+    fn a_body_with_few_telling_lines_must_be_seen_whole() {
+        let files = Vec::new();
+        let body = "One long line that is certainly more than forty characters.\nAnother long line that also has more than forty.\n";
+        let skill = OfferedSkill { name: "x", description: "", body, mount: "/skills/x", files: &files };
+        let first = body.lines().next().unwrap();
+        let steps = [(Source::User, first, None)];
+        assert_eq!(exposure(&trajectory(&steps), &[skill])[0].opened, None);
+        let steps = [(Source::User, body, None)];
+        assert_eq!(exposure(&trajectory(&steps), &[skill])[0].opened, Some(1));
+        // A body of short lines only is told by them.
+        let short = OfferedSkill { body: "do this\nthen that\n", ..skill };
+        let steps = [(Source::User, "do this\nthen that", None)];
+        assert_eq!(exposure(&trajectory(&steps), &[short])[0].opened, Some(1));
+        // An empty body cannot be opened.
+        let empty = OfferedSkill { body: "", ..skill };
+        assert_eq!(exposure(&trajectory(&steps), &[empty])[0].opened, None);
+    }
+
+    #[test]
+    fn numbered_lines_are_still_the_body() {
+        let numbered: String =
+            BODY.lines().enumerate().map(|(i, line)| format!("{:6}\t{line}\n", i + 1)).collect();
+        let steps = [(Source::Agent, "", Some(("cat -n SKILL.md", numbered.as_str())))];
+        assert_eq!(exposure(&trajectory(&steps), &[skill()])[0].opened, Some(1));
+    }
+}

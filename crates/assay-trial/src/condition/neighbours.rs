@@ -1,0 +1,72 @@
+//! Skills of the library beside a task's own.
+
+use std::collections::BTreeSet;
+
+use assay_retrieval::{Bm25, Parameters, shingle_similarity};
+use assay_skill::Package;
+
+use super::Setting;
+
+/// From this similarity on, two skills say the same: the experiment design's number.
+const NEAR_DUPLICATE: f64 = 0.5;
+
+/// So many of the skills that a request finds first may be about its task after all.
+const FOUND_FIRST: usize = 20;
+
+/// The library without a task's own skills and what resembles them.
+pub(super) fn others<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<Vec<&'a Package>, String> {
+    let skills = &setting.library.packages;
+    if skills.len() < 2 {
+        return Err(format!("the library holds {} skills, and 2 are the least", skills.len()));
+    }
+    let others: Vec<&Package> = skills
+        .iter()
+        .filter(|skill| {
+            own.iter().all(|own| {
+                own.digest != skill.digest
+                    && own.name != skill.name
+                    && shingle_similarity(&own.body, &skill.body) < NEAR_DUPLICATE
+            })
+        })
+        .collect();
+    if others.is_empty() {
+        return Err("the library holds nothing but the task's own skills and what resembles them".to_owned());
+    }
+    Ok(others)
+}
+
+/// A skill that has nothing to do with the task: of the others, without the first 20 that the instruction finds by BM25, the one
+/// whose body is nearest in length to the task's own; ties by digest. A small library keeps the half that fits worst, for else
+/// nothing would be left of it.
+pub(super) fn unrelated<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<&'a Package, String> {
+    let others = others(setting, own)?;
+    let index = index(&others);
+    let most = FOUND_FIRST.min(others.len() / 2);
+    let found: BTreeSet<usize> =
+        index.rank(&setting.task.instruction).into_iter().take(most).map(|(place, _)| place).collect();
+    let length: usize = own.iter().map(Package::body_tokens).sum();
+    others
+        .iter()
+        .enumerate()
+        .filter(|(place, _)| !found.contains(place))
+        .map(|(_, skill)| *skill)
+        .min_by_key(|skill| (skill.body_tokens().abs_diff(length), skill.digest))
+        .ok_or_else(|| "every other skill of the library resembles the task".to_owned())
+}
+
+/// The skill nearest to the task's own: the first that their names, descriptions and bodies find among the others by BM25.
+pub(super) fn related<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<&'a Package, String> {
+    let others = others(setting, own)?;
+    let query: String = own.iter().map(text).collect::<Vec<_>>().join("\n");
+    let best = index(&others).rank(&query).first().map(|(place, _)| others[*place]);
+    best.ok_or_else(|| "no other skill of the library shares a word with the task's own".to_owned())
+}
+
+fn index(skills: &[&Package]) -> Bm25 {
+    let texts: Vec<String> = skills.iter().map(|skill| text(skill)).collect();
+    Bm25::new(texts.iter().map(String::as_str), Parameters::default())
+}
+
+fn text(skill: &Package) -> String {
+    format!("{}\n{}\n{}", skill.name, skill.description, skill.body)
+}

@@ -1,0 +1,388 @@
+use assay_agent::{Ended, Part};
+use assay_sandbox::Exit;
+
+use super::*;
+use crate::testing::{Act, Ends, Fake, House, MISS, PASS};
+
+/// A run of an experiment whose verifiers do what they are told.
+struct Stage {
+    house: House,
+    options: RunOptions,
+    cancel: Arc<AtomicBool>,
+}
+
+/// What a run came to, with what was told on the way.
+struct Ran {
+    outcome: RunOutcome,
+    /// `begin trials 4 0`, `end passed`, `end passed elsewhere`, `retry sandbox`, or a note.
+    told: Vec<String>,
+}
+
+impl Ran {
+    fn heard(&self, what: &str) -> usize {
+        self.told.iter().filter(|told| told.starts_with(what)).count()
+    }
+}
+
+impl Stage {
+    /// Two tasks with two conditions and two repetitions: eight trials.
+    fn new() -> Self {
+        let house = House::new();
+        house.task("b");
+        let options = RunOptions {
+            concurrency: 2,
+            max_trials: None,
+            max_usd: None,
+            only: Selection::default(),
+            retry_broken: true,
+            checks: false,
+        };
+        Self { house, options, cancel: Arc::default() }
+    }
+
+    /// The plan, with verifiers that act, and an agent in place of the planned one where one is given.
+    fn plan(
+        &self,
+        act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
+        agent: Option<&Arc<dyn assay_agent::Agent>>,
+    ) -> Plan {
+        let mut plan = self.house.plan();
+        let place = Fake::place(act);
+        for trial in plan.trials.values_mut() {
+            let trial = Arc::get_mut(trial).unwrap();
+            trial.place = place.clone();
+            if let Some(agent) = agent {
+                trial.agent = agent.clone();
+            }
+        }
+        for check in &mut plan.checks {
+            let oracle = check.oracle.iter_mut();
+            for trial in oracle.chain([&mut check.nop]) {
+                Arc::get_mut(trial).unwrap().place = place.clone();
+            }
+        }
+        plan
+    }
+
+    fn run(&self, plan: &Plan) -> Ran {
+        let folder = self.house.store.begin_run(plan).unwrap();
+        let mut told = Vec::new();
+        let mut listen = |event: Event<'_>| {
+            told.push(match event {
+                Event::Begin { phase, total, reused } => format!("begin {phase} {total} {reused}"),
+                Event::End { record, elsewhere: false } => format!("end {}", record.outcome.word()),
+                Event::End { record, elsewhere: true } => format!("end {} elsewhere", record.outcome.word()),
+                Event::Retry { record } => format!("retry {}", record.cause.unwrap().word()),
+                Event::Note(note) => note,
+            });
+        };
+        let outcome =
+            run(plan, &folder.run, &self.house.store, &self.options, &self.cancel, &mut listen).unwrap();
+        Ran { outcome, told }
+    }
+
+    fn attempts(&self, plan: &Plan) -> Vec<u32> {
+        let record = |id: &TrialId| self.house.store.record(id).unwrap().unwrap();
+        plan.trials.keys().map(|id| record(id).attempt).collect()
+    }
+}
+
+fn agent(ends: impl Fn() -> Ended + Send + Sync + 'static) -> Arc<dyn assay_agent::Agent> {
+    Arc::new(Ends(move |_: &assay_agent::Job<'_>| ends()))
+}
+
+#[test]
+fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
+    let stage = Stage::new();
+    let plan = stage.plan(|_, _| PASS, None);
+    let ran = stage.run(&plan);
+    let expected = RunOutcome { planned: 8, executed: 8, ..RunOutcome::default() };
+    assert_eq!(ran.outcome, expected);
+    assert_eq!((ran.told[0].as_str(), ran.heard("end passed")), ("begin trials 8 0", 8));
+    let again = stage.run(&plan);
+    assert_eq!(again.outcome, RunOutcome { executed: 0, reused: 8, ..expected });
+    assert_eq!(again.told, ["begin trials 8 8"]);
+    // An event a trial, each a document with its format.
+    let events = std::fs::read_to_string(stage.house.store.run_folder("test").join("events.jsonl")).unwrap();
+    assert_eq!(events.lines().count(), 8);
+    assert!(events.lines().all(|line| line.starts_with("{\"schema\":\"assay.event/1\",")), "{events}");
+}
+
+#[test]
+fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
+    let check = |act: Act, ended: Ended, outcome: Outcome, cause: Option<Cause>, reason: &str| {
+        let stage = Stage::new();
+        let shown = format!("{act:?} {ended:?}");
+        let plan = stage.plan(move |_, _| act.clone(), Some(&agent(move || ended.clone())));
+        stage.run(&plan);
+        let record = stage.house.store.record(plan.trials.keys().next().unwrap()).unwrap().unwrap();
+        assert_eq!((record.outcome, record.cause), (outcome, cause), "{shown}");
+        assert!(record.reason.unwrap_or_default().contains(reason), "{shown}");
+    };
+    let done = || Ended::Finished;
+    let broken = |part| Ended::Broken { part, message: "it broke".to_owned() };
+    let leave = |files| Act::Leave(files);
+    check(PASS, done(), Outcome::Passed, None, "");
+    check(MISS, done(), Outcome::Failed, None, "");
+    check(leave(&[("reward.txt", "0.99")]), done(), Outcome::Failed, None, "");
+    check(PASS, Ended::TurnLimit, Outcome::Passed, None, "");
+    check(MISS, Ended::TokenLimit, Outcome::Failed, None, "");
+    check(PASS, Ended::Deadline, Outcome::TimedOut, None, "");
+    let verifier = Some(Cause::Verifier);
+    let lost = Outcome::Infrastructure;
+    check(leave(&[]), done(), lost, verifier, "it wrote no reward");
+    check(leave(&[]), done(), lost, verifier, "(its last line: all is well)");
+    check(leave(&[("reward.txt", "nan")]), done(), lost, verifier, "no finite number");
+    check(Act::End(Exit::Deadline), done(), lost, verifier, "it did not end within 600 s");
+    check(Act::Fail, done(), lost, Some(Cause::Sandbox), "it was told not to");
+    check(PASS, broken(Part::ModelProvider), lost, Some(Cause::ModelProvider), "it broke");
+    check(PASS, broken(Part::Sandbox), lost, Some(Cause::Sandbox), "it broke");
+    check(PASS, broken(Part::AgentSetup), lost, Some(Cause::AgentSetup), "it broke");
+}
+
+#[test]
+fn what_broke_is_tried_again_as_often_as_the_plan_says() {
+    // How many verifiers of each trial break at first, and how many retries there are.
+    let check = |breaks: usize, retries: u32, attempt: u32, lost: usize| {
+        let stage = Stage::new();
+        stage.house.experiment("margin", &format!("retry = {{ infrastructure = {retries} }}\nmargin"));
+        let counts: Mutex<BTreeMap<String, usize>> = Mutex::default();
+        let act = move |id: &str, _: usize| {
+            let mut counts = counts.lock().unwrap();
+            let count = counts.entry(id.to_owned()).or_default();
+            *count += 1;
+            if *count <= breaks { Act::Fail } else { PASS }
+        };
+        let plan = stage.plan(act, None);
+        let ran = stage.run(&plan);
+        assert_eq!((ran.outcome.executed, ran.outcome.infrastructure), (8, lost), "{breaks} {retries}");
+        assert_eq!(stage.attempts(&plan), [attempt; 8], "{breaks} {retries}");
+        assert_eq!(ran.heard("retry sandbox"), 8 * (attempt as usize - 1));
+        // Every attempt is kept.
+        let folder = stage.house.store.trial_folder(plan.trials.keys().next().unwrap());
+        assert_eq!(std::fs::read_dir(folder.join("attempts")).unwrap().count(), attempt as usize);
+    };
+    check(0, 2, 1, 0);
+    check(1, 1, 2, 0);
+    check(1, 0, 1, 8);
+    check(9, 1, 2, 8);
+}
+
+#[test]
+fn a_wrong_set_up_is_not_tried_again() {
+    let stage = Stage::new();
+    stage.house.experiment("margin", "retry = { infrastructure = 5 }\nmargin");
+    let broken = || Ended::Broken { part: Part::AgentSetup, message: "no key".to_owned() };
+    let plan = stage.plan(|_, _| PASS, Some(&agent(broken)));
+    let ran = stage.run(&plan);
+    assert_eq!((ran.heard("retry"), ran.outcome.infrastructure), (0, 8));
+    assert_eq!(stage.attempts(&plan), [1; 8]);
+}
+
+#[test]
+fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
+    let mut stage = Stage::new();
+    stage.run(&stage.plan(|_, asked| if asked < 8 { Act::Fail } else { PASS }, None));
+    let plan = stage.plan(|_, _| PASS, None);
+    stage.options.retry_broken = false;
+    let kept = stage.run(&plan).outcome;
+    assert_eq!((kept.executed, kept.reused, kept.infrastructure), (0, 8, 8));
+    stage.options.retry_broken = true;
+    let tried = stage.run(&plan).outcome;
+    assert_eq!((tried.executed, tried.reused, tried.infrastructure), (8, 0, 0));
+    assert_eq!(stage.attempts(&plan), [2; 8]);
+}
+
+#[test]
+fn a_run_may_be_taken_in_steps() {
+    let mut stage = Stage::new();
+    let plan = stage.plan(|_, _| PASS, None);
+    stage.options.max_trials = Some(3);
+    let steps: Vec<_> = (0..4)
+        .map(|_| stage.run(&plan).outcome)
+        .map(|outcome| (outcome.executed, outcome.reused, outcome.unfinished))
+        .collect();
+    assert_eq!(steps, [(3, 0, 5), (3, 3, 2), (2, 6, 0), (0, 8, 0)]);
+    assert_eq!(stage.attempts(&plan), [1; 8]);
+}
+
+#[test]
+fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
+    let stage = Stage::new();
+    let cancel = stage.cancel.clone();
+    let worked = AtomicUsize::new(0);
+    let stop = move || {
+        if worked.fetch_add(1, Ordering::SeqCst) == 3 {
+            cancel.store(true, Ordering::SeqCst);
+        }
+        Ended::Finished
+    };
+    let plan = stage.plan(|_, _| PASS, Some(&agent(stop)));
+    let cut = stage.run(&plan).outcome;
+    assert!(cut.interrupted && cut.executed <= 4 && cut.infrastructure == 0, "{cut:?}");
+    assert_eq!(cut.unfinished, 8 - cut.executed);
+    for id in plan.trials.keys().filter(|id| stage.house.store.record(id).unwrap().is_none()) {
+        let attempts = stage.house.store.trial_folder(id).join("attempts");
+        assert_eq!(std::fs::read_dir(attempts).map_or(0, Iterator::count), 0);
+    }
+    stage.cancel.store(false, Ordering::SeqCst);
+    let rest = stage.run(&plan).outcome;
+    assert_eq!((rest.executed, rest.reused, rest.interrupted), (8 - cut.executed, cut.executed, false));
+    assert_eq!(stage.attempts(&plan), [1; 8]);
+}
+
+#[test]
+fn a_record_that_cannot_be_read_is_told_and_made_anew() {
+    let stage = Stage::new();
+    let plan = stage.plan(|_, _| PASS, None);
+    stage.run(&plan);
+    let path = stage.house.store.trial_folder(plan.trials.keys().next().unwrap()).join("record.json");
+    std::fs::write(&path, "{\"schema\": \"assay.rec").unwrap();
+    let ran = stage.run(&plan);
+    assert_eq!((ran.outcome.executed, ran.outcome.reused), (1, 7));
+    let note = ran.told.iter().find(|told| told.contains("record.json")).unwrap();
+    assert!(
+        note.contains("is not what this version of assay writes") && note.ends_with("is made anew"),
+        "{note}"
+    );
+    // The spoilt attempt stays beside the new one.
+    assert_eq!(stage.attempts(&plan).iter().filter(|attempt| **attempt == 2).count(), 1);
+}
+
+#[test]
+fn two_runs_at_once_share_the_work_and_double_none() {
+    let stage = Stage::new();
+    stage.house.experiment("repetitions = 2", "repetitions = 10");
+    let slow = || {
+        std::thread::sleep(Duration::from_millis(5));
+        Ended::Finished
+    };
+    let plans = [(); 3].map(|()| stage.plan(|_, _| PASS, Some(&agent(slow))));
+    let outcomes: Vec<RunOutcome> = std::thread::scope(|scope| {
+        let runs: Vec<_> = plans.iter().map(|plan| scope.spawn(|| stage.run(plan).outcome)).collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert_eq!(outcomes.iter().map(|outcome| outcome.executed).sum::<usize>(), 40);
+    assert!(outcomes.iter().all(|outcome| outcome.executed + outcome.reused == 40), "{outcomes:?}");
+    assert_eq!(stage.attempts(&plans[0]), [1; 40]);
+}
+
+/// What the checks say of a task whose solution, and whose untouched work folder, come to this.
+fn checked(solution: bool, oracle: Act, nop: Act) -> (Stage, Ran) {
+    let mut stage = Stage::new();
+    stage.options.checks = true;
+    // The other task is fine.
+    stage.house.write("tasks/b/tests/test.sh", "b");
+    if !solution {
+        std::fs::remove_dir_all(stage.house.path("tasks/a/solution")).unwrap();
+    }
+    let planned = stage.house.plan();
+    let short = |trial: &Trial| trial.id.short().to_owned();
+    let check = |task: &str| planned.checks.iter().find(|check| check.task == task).unwrap();
+    let passes: Vec<String> = check("b").oracle.iter().map(|trial| short(trial)).collect();
+    let own: Vec<String> = check("a").oracle.iter().map(|trial| short(trial)).collect();
+    let idle = short(&check("a").nop);
+    let act = move |id: &str, _: usize| {
+        if own.iter().any(|own| own == id) {
+            oracle.clone()
+        } else if id == idle {
+            nop.clone()
+        } else if passes.iter().any(|other| other == id) {
+            PASS
+        } else {
+            MISS
+        }
+    };
+    let plan = stage.plan(act, None);
+    let ran = stage.run(&plan);
+    (stage, ran)
+}
+
+#[test]
+fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
+    let check = |solution: bool, oracle: Act, nop: Act, expected: &str| {
+        let (stage, ran) = checked(solution, oracle, nop);
+        let reasons: Vec<&str> =
+            ran.outcome.failed_checks.iter().map(|excluded| excluded.reason.as_str()).collect();
+        assert_eq!(reasons.len(), 1, "{reasons:?}: {expected}");
+        assert!(reasons[0].contains(expected), "{}\nlacks: {expected}", reasons[0]);
+        assert_eq!((ran.outcome.planned, ran.outcome.executed), (4, 4));
+        assert_eq!(stage.house.store.failed_checks("test").unwrap(), ran.outcome.failed_checks);
+        assert_eq!(ran.heard("a is left out: "), 1);
+    };
+    check(true, MISS, MISS, "its own solution does not pass here (failed)");
+    check(true, Act::Fail, MISS, "its own solution does not pass here (infrastructure: the sandbox did not");
+    check(true, Act::Leave(&[]), MISS, "does not pass here (infrastructure: it wrote no reward");
+    let report = "{\"results\": {\"tests\": [{\"name\": \"sums\", \"status\": \"failed\"}, \
+        {\"name\": \"names\", \"status\": \"passed\"}, {\"name\": \"dates\", \"status\": \"failed\"}]}}";
+    let with_tests = Act::Leave(Box::leak(Box::new([("reward.txt", "0"), ("ctrf.json", report)])));
+    check(true, with_tests, MISS, "does not pass here (failed); failed: sums, dates");
+    check(true, PASS, PASS, "doing nothing passes its tests");
+    check(true, PASS, Act::Leave(&[]), "its verifier breaks where nothing was done: it wrote no reward");
+    check(false, PASS, MISS, "it has no solution/solve.sh");
+}
+
+#[test]
+fn a_task_that_can_be_graded_is_checked_once() {
+    let (stage, ran) = checked(true, PASS, MISS);
+    assert_eq!((ran.outcome.failed_checks.len(), ran.outcome.checks_executed), (0, 4));
+    assert_eq!((ran.outcome.planned, ran.outcome.executed), (8, 8));
+    let again = stage.run(&stage.plan(|_, _| Act::Fail, None));
+    assert_eq!((again.outcome.checks_executed, again.outcome.executed), (0, 0));
+    assert_eq!(again.told, ["begin checks 4 4", "begin trials 8 8"]);
+}
+
+#[test]
+fn checking_some_tasks_forgets_nothing_of_the_others() {
+    let (mut stage, ran) = checked(true, MISS, MISS);
+    let known = ran.outcome.failed_checks;
+    stage.options.only = Selection { tasks: vec!["b".to_owned()], ..Selection::default() };
+    let plan = stage.plan(|_, _| PASS, None);
+    assert_eq!(stage.run(&plan).outcome.planned, 4);
+    assert_eq!(stage.house.store.failed_checks("test").unwrap(), known);
+}
+
+#[test]
+fn a_selection_is_by_every_key() {
+    let cell = Cell {
+        task: "ledger-export".into(),
+        agent: 0,
+        sandbox: "none".into(),
+        condition: "curated".into(),
+        repetition: 3,
+        trial: TrialId::of(&Value::Null),
+    };
+    let check =
+        |tasks: &[&str], conditions: &[&str], agents: &[&str], repetitions: &[u32], expected: bool| {
+            let list = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+            let selection = Selection {
+                tasks: list(tasks),
+                conditions: list(conditions),
+                agents: list(agents),
+                repetitions: repetitions.to_vec(),
+            };
+            assert_eq!(selection.holds(&cell, "loop"), expected, "{selection:?}");
+        };
+    check(&[], &[], &[], &[], true);
+    check(&["ledger-export"], &["curated"], &["loop"], &[3], true);
+    check(&["ledger-*"], &["*"], &["l??p"], &[1, 3], true);
+    check(&["log-*", "ledger-*"], &[], &[], &[], true);
+    check(&["ledger"], &[], &[], &[], false);
+    check(&["ledger-*"], &["none"], &[], &[], false);
+    check(&["ledger-*"], &[], &["oracle"], &[], false);
+    check(&["ledger-*"], &[], &[], &[1, 2], false);
+}
+
+#[test]
+fn a_name_with_brackets_can_be_selected() {
+    for (pattern, name, expected) in [
+        ("a[1]", "a[1]", true),
+        ("a[1]", "a1", true),
+        ("a[", "a[", true),
+        ("a[", "a", false),
+        ("{a,b}", "b", true),
+        ("**", "x", true),
+    ] {
+        assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+    }
+}

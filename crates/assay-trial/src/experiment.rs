@@ -1,0 +1,567 @@
+//! `experiment.toml`: what is to be compared, as its author wrote it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_agent::LoopOptions;
+use assay_model::Price;
+use serde::Deserialize;
+
+use crate::condition;
+
+/// The format read here.
+const SCHEMA: &str = "assay.experiment/1";
+
+/// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
+const MAX_REPETITIONS: u32 = 10_000;
+
+/// An experiment, read and checked.
+#[derive(Debug, Clone)]
+pub struct Experiment {
+    /// The file it came from.
+    pub path: PathBuf,
+    /// Its folder: patterns and scripts are relative to it.
+    pub directory: PathBuf,
+    /// The text as it was.
+    pub source: String,
+    /// Names the run.
+    pub name: String,
+    /// Patterns of task folders.
+    pub suite: Vec<String>,
+    /// Patterns of skill folders.
+    pub library: Vec<String>,
+    /// Names of conditions; the first is the baseline.
+    pub conditions: Vec<String>,
+    /// How the skills are made known.
+    pub disclosure: Disclosure,
+    /// Trials of each cell.
+    pub repetitions: u32,
+    /// For whatever is drawn.
+    pub seed: u64,
+    /// d in "no effect within ±d".
+    pub margin: f64,
+    /// Which sandbox, and what stands in for images.
+    pub sandbox: SandboxChoice,
+    /// What may be reached, where the task wishes it.
+    pub network: NetworkGrant,
+    /// Whether verifiers may reach the network, for graders that fetch packages.
+    pub verifier_network: bool,
+    /// Variables of the host that `${VAR}` in a task may name.
+    pub allow_env: Vec<String>,
+    /// Trials at once.
+    pub concurrency: usize,
+    /// How often a trial that broke is tried again within a run.
+    pub infrastructure_retries: u32,
+    /// Who works.
+    pub agents: Vec<AgentSpec>,
+    /// Which skills belong to which task, where the task does not say.
+    pub pairings: BTreeMap<String, Pairing>,
+}
+
+/// How skills are made known to the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Disclosure {
+    /// They stand in its catalogue; it has to notice.
+    #[default]
+    Offered,
+    /// It is told that they were installed for this task.
+    Told,
+}
+
+impl Disclosure {
+    /// The word in records and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Offered => "offered",
+            Self::Told => "told",
+        }
+    }
+}
+
+/// Which sandbox trials run in.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SandboxChoice {
+    /// `auto`, `bubblewrap`, `docker` or `none`.
+    pub kind: SandboxKind,
+    /// What stands in for an image in bubblewrap: `host`, or a folder with a root filesystem.
+    pub roots: BTreeMap<String, String>,
+}
+
+/// A kind of sandbox, as asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SandboxKind {
+    /// Bubblewrap where the task's Dockerfile allows it.
+    #[default]
+    Auto,
+    /// Bubblewrap for every task that it can hold.
+    Bubblewrap,
+    /// Docker.
+    Docker,
+    /// No isolation at all.
+    None,
+}
+
+/// What an experiment lets its trials reach.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum NetworkGrant {
+    /// Nothing.
+    #[default]
+    None,
+    /// Everything.
+    Public,
+    /// These hosts.
+    Hosts(Vec<String>),
+}
+
+/// An entry of `[[agents]]`.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentSpec {
+    /// The harness.
+    pub name: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// Most replies.
+    pub max_turns: Option<usize>,
+    /// Most tokens in all.
+    pub max_tokens: Option<u64>,
+    /// Most seconds of the agent's own time; a task's shorter limit wins.
+    #[serde(default = "default_timeout")]
+    pub timeout: f64,
+    /// Most seconds of one command.
+    pub command_timeout: Option<f64>,
+    /// Most tokens of conversation sent at once.
+    pub context_tokens: Option<u64>,
+    /// Most tokens of one reply.
+    pub max_output_tokens: Option<u32>,
+    /// Sampling temperature.
+    pub temperature: Option<f64>,
+    /// Where the model is served, instead of its provider's own address.
+    pub base_url: Option<String>,
+    /// Which variable holds the key, instead of the provider's usual one.
+    pub api_key_env: Option<String>,
+    /// USD for a million tokens; without it costs are unknown.
+    pub price: Option<PriceSpec>,
+}
+
+/// USD for a million tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PriceSpec {
+    /// Read.
+    pub input: f64,
+    /// Written.
+    pub output: f64,
+    /// Read from a cache; the price of reading if unset.
+    pub cache_read: Option<f64>,
+    /// Written into a cache; the price of reading if unset.
+    pub cache_write: Option<f64>,
+}
+
+impl PriceSpec {
+    /// The four prices.
+    pub fn price(&self) -> Price {
+        Price {
+            input: self.input,
+            output: self.output,
+            cache_read: self.cache_read.unwrap_or(self.input),
+            cache_write: self.cache_write.unwrap_or(self.input),
+        }
+    }
+}
+
+impl AgentSpec {
+    /// One with a name and defaults.
+    pub fn named(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            model: None,
+            max_turns: None,
+            max_tokens: None,
+            timeout: default_timeout(),
+            command_timeout: None,
+            context_tokens: None,
+            max_output_tokens: None,
+            temperature: None,
+            base_url: None,
+            api_key_env: None,
+            price: None,
+        }
+    }
+
+    /// The loop's options, with its defaults where nothing is said.
+    pub fn loop_options(&self) -> LoopOptions {
+        let default = LoopOptions::default();
+        LoopOptions {
+            max_turns: self.max_turns.unwrap_or(default.max_turns),
+            max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
+            command_timeout: self.command_timeout.unwrap_or(default.command_timeout),
+            context_tokens: self.context_tokens.unwrap_or(default.context_tokens),
+            max_output_tokens: self.max_output_tokens,
+            temperature: self.temperature,
+        }
+    }
+
+    /// The agent's own time.
+    pub fn timeout(&self) -> Duration {
+        Duration::from_secs_f64(self.timeout)
+    }
+}
+
+fn default_timeout() -> f64 {
+    600.0
+}
+
+/// An entry of `[tasks."NAME"]`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairing {
+    /// The skills that belong to the task, by name.
+    pub curated: Option<Vec<String>>,
+    /// The skill of the conditions `negative` and `plus-unrelated`, by name.
+    pub negative: Option<String>,
+    /// The second skill of the condition `plus-related`, by name.
+    pub related: Option<String>,
+}
+
+/// Why an experiment cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// The file is not there, or not readable.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// What it says does not hold together.
+    #[error("{}:{line}:{column}: {message}", path.display())]
+    Invalid {
+        /// Which file.
+        path: PathBuf,
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+        /// What is wrong and what to do.
+        message: String,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    schema: toml::Spanned<String>,
+    name: toml::Spanned<String>,
+    suite: toml::Spanned<Vec<String>>,
+    #[serde(default)]
+    library: Vec<String>,
+    conditions: toml::Spanned<Vec<String>>,
+    #[serde(default)]
+    disclosure: Disclosure,
+    repetitions: Option<toml::Spanned<i64>>,
+    #[serde(default = "default_seed")]
+    seed: u64,
+    margin: Option<toml::Spanned<f64>>,
+    sandbox: Option<toml::Spanned<toml::Value>>,
+    network: Option<toml::Spanned<toml::Value>>,
+    #[serde(default)]
+    verifier_network: bool,
+    #[serde(default)]
+    allow_env: Vec<String>,
+    concurrency: Option<toml::Spanned<i64>>,
+    #[serde(default)]
+    retry: Retry,
+    agents: toml::Spanned<Vec<AgentSpec>>,
+    #[serde(default)]
+    tasks: BTreeMap<String, Pairing>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Retry {
+    #[serde(default)]
+    infrastructure: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SandboxTable {
+    #[serde(default)]
+    kind: SandboxKind,
+    #[serde(default)]
+    roots: BTreeMap<String, String>,
+}
+
+fn default_seed() -> u64 {
+    1
+}
+
+/// A value with the place it stands at, or a default that stands nowhere.
+fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
+    value.map_or((default, 0), |value| (*value.get_ref(), value.span().start))
+}
+
+impl Experiment {
+    /// Reads and checks an experiment. A folder stands for the `experiment.toml` in it.
+    pub fn load(path: &Path) -> Result<Self, ExperimentError> {
+        let path = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
+        let source = std::fs::read_to_string(&path)
+            .map_err(|source| ExperimentError::Read { path: path.clone(), source })?;
+        Self::parse(&path, &source)
+    }
+
+    /// Checks the text of an experiment that came from `path`.
+    pub fn parse(path: &Path, source: &str) -> Result<Self, ExperimentError> {
+        let at = |offset: usize, message: String| {
+            let before = &source[..floor_boundary(source, offset)];
+            let line = before.matches('\n').count() + 1;
+            let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+            ExperimentError::Invalid { path: path.to_owned(), line, column, message }
+        };
+        let file: File = toml::from_str(source).map_err(|error| {
+            at(error.span().map_or(0, |span| span.start), error.message().trim().replace('\n', ", "))
+        })?;
+        let check = |holds: bool, offset: usize, message: &str| {
+            if holds { Ok(()) } else { Err(at(offset, message.to_owned())) }
+        };
+
+        check(
+            file.schema.get_ref() == SCHEMA,
+            file.schema.span().start,
+            &format!("this is {:?}; this version of assay reads {SCHEMA:?}", file.schema.get_ref()),
+        )?;
+        check(
+            is_run_name(file.name.get_ref()),
+            file.name.span().start,
+            "`name` becomes a folder: use letters, digits, `-`, `_` and `.`, at most 80, beginning with a letter or digit",
+        )?;
+        check(
+            !file.suite.get_ref().is_empty(),
+            file.suite.span().start,
+            "`suite` names no task: write `suite = [\"tasks/*\"]`",
+        )?;
+        let conditions = file.conditions.get_ref();
+        check(
+            !conditions.is_empty(),
+            file.conditions.span().start,
+            "`conditions` is empty: the first one is the baseline",
+        )?;
+        for (number, name) in conditions.iter().enumerate() {
+            let known = condition::NAMES.join(", ");
+            let offset = file.conditions.span().start;
+            check(
+                condition::find(name).is_some(),
+                offset,
+                &format!("there is no condition {name:?}; there are {known}"),
+            )?;
+            check(
+                !conditions[..number].contains(name),
+                offset,
+                &format!("the condition {name:?} stands twice"),
+            )?;
+        }
+        let (repetitions, offset) = placed(file.repetitions.as_ref(), 5);
+        let repetitions = u32::try_from(repetitions)
+            .ok()
+            .filter(|repetitions| (1..=MAX_REPETITIONS).contains(repetitions))
+            .ok_or_else(|| at(offset, format!("`repetitions` must be between 1 and {MAX_REPETITIONS}")))?;
+        let (margin, offset) = placed(file.margin.as_ref(), 0.10);
+        check(
+            margin > 0.0 && margin < 1.0,
+            offset,
+            "`margin` must lie between 0 and 1: it is the largest lift that still counts as no effect",
+        )?;
+        let (concurrency, offset) = placed(file.concurrency.as_ref(), 2);
+        let concurrency = usize::try_from(concurrency)
+            .ok()
+            .filter(|concurrency| (1..=1024).contains(concurrency))
+            .ok_or_else(|| at(offset, "`concurrency` must be between 1 and 1024".to_owned()))?;
+        let agents_at = file.agents.span().start;
+        let agents = file.agents.into_inner();
+        check(!agents.is_empty(), agents_at, "there is no agent: add an `[[agents]]` table")?;
+        for (number, agent) in agents.iter().enumerate() {
+            check(
+                agent.timeout.is_finite() && agent.timeout > 0.0 && agent.timeout <= 7.0 * 86_400.0,
+                agents_at,
+                &format!(
+                    "the agent {:?} needs a `timeout` above 0 and of at most a week, in seconds",
+                    agent.name
+                ),
+            )?;
+            check(
+                agent
+                    .command_timeout
+                    .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0),
+                agents_at,
+                &format!("the agent {:?} needs a `command_timeout` above 0, in seconds", agent.name),
+            )?;
+            check(
+                assay_agent::NAMES.contains(&agent.name.as_str()),
+                agents_at,
+                &format!("there is no agent {:?}; there are {}", agent.name, assay_agent::NAMES.join(", ")),
+            )?;
+            check(
+                agent.name != "loop" || agent.model.is_some(),
+                agents_at,
+                "the agent \"loop\" needs a model, such as `model = \"openai:gpt-5\"`",
+            )?;
+            check(
+                !agents[..number].contains(agent),
+                agents_at,
+                &format!("the agent {:?} stands twice, unchanged", agent.name),
+            )?;
+        }
+        let sandbox = match &file.sandbox {
+            None => SandboxChoice::default(),
+            Some(value) => {
+                sandbox_choice(value.get_ref()).map_err(|message| at(value.span().start, message))?
+            }
+        };
+        let network = match &file.network {
+            None => NetworkGrant::default(),
+            Some(value) => {
+                network_grant(value.get_ref()).map_err(|message| at(value.span().start, message))?
+            }
+        };
+        let directory =
+            path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Ok(Self {
+            path: path.to_owned(),
+            directory: directory.to_owned(),
+            source: source.to_owned(),
+            name: file.name.into_inner(),
+            suite: file.suite.into_inner(),
+            library: file.library,
+            conditions: file.conditions.into_inner(),
+            disclosure: file.disclosure,
+            repetitions,
+            seed: file.seed,
+            margin,
+            sandbox,
+            network,
+            verifier_network: file.verifier_network,
+            allow_env: file.allow_env,
+            concurrency,
+            infrastructure_retries: file.retry.infrastructure,
+            agents,
+            pairings: file.tasks,
+        })
+    }
+}
+
+fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, String> {
+    let kinds = "auto, bubblewrap, docker and none";
+    let table = match value {
+        toml::Value::String(kind) => {
+            let kind = SandboxKind::deserialize(toml::Value::String(kind.clone()))
+                .map_err(|_| format!("there is no sandbox {kind:?}; there are {kinds}"))?;
+            SandboxTable { kind, roots: BTreeMap::new() }
+        }
+        toml::Value::Table(table) => table.clone().try_into().map_err(|error: toml::de::Error| {
+            format!("`[sandbox]` holds `kind` ({kinds}) and `roots`: {}", error.message())
+        })?,
+        _ => return Err(format!("`sandbox` is one of {kinds}, or a table with `kind` and `roots`")),
+    };
+    Ok(SandboxChoice { kind: table.kind, roots: table.roots })
+}
+
+fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {
+    let wrong = || "`network` is \"none\", \"public\" or a list of hosts".to_owned();
+    match value {
+        toml::Value::String(word) if word == "none" => Ok(NetworkGrant::None),
+        toml::Value::String(word) if word == "public" => Ok(NetworkGrant::Public),
+        toml::Value::Array(hosts) => hosts
+            .iter()
+            .map(|host| host.as_str().map(str::to_owned).ok_or_else(wrong))
+            .collect::<Result<_, _>>()
+            .map(NetworkGrant::Hosts),
+        _ => Err(wrong()),
+    }
+}
+
+/// Whether a name can be a folder of its own everywhere.
+pub(crate) fn is_run_name(name: &str) -> bool {
+    name.len() <= 80
+        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
+}
+
+fn floor_boundary(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WHOLE: &str = r#"schema = "assay.experiment/1"
+name = "quickstart"
+suite = ["tasks/*"]
+library = ["skills/*"]
+conditions = ["none", "curated"]
+repetitions = 5
+seed = 1
+margin = 0.10
+network = "none"
+concurrency = 2
+retry = { infrastructure = 2 }
+[[agents]]
+name = "loop"
+model = "scripted:turns.jsonl"
+timeout = 300
+[tasks."ledger-export"]
+curated = ["ledger-export"]
+[sandbox]
+kind = "bubblewrap"
+[sandbox.roots]
+"python:3.12-slim" = "host"
+"#;
+
+    #[test]
+    fn a_whole_experiment_is_read() {
+        let experiment = Experiment::parse(Path::new("dir/experiment.toml"), WHOLE).unwrap();
+        assert_eq!(experiment.directory, Path::new("dir"));
+        assert_eq!(experiment.sandbox.kind, SandboxKind::Bubblewrap);
+        assert_eq!(experiment.sandbox.roots["python:3.12-slim"], "host");
+        assert_eq!(experiment.infrastructure_retries, 2);
+        assert_eq!(
+            experiment.pairings["ledger-export"].curated.as_deref(),
+            Some(&["ledger-export".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn a_mistake_is_shown_where_it_stands() {
+        let check = |from: &str, to: &str, expected: &str| {
+            let text = WHOLE.replacen(from, to, 1);
+            assert_ne!(text, WHOLE, "{from}");
+            let error = Experiment::parse(Path::new("e.toml"), &text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{from} → {to}: {error}");
+        };
+        check("assay.experiment/1", "assay.experiment/2", "e.toml:1:10: this is \"assay.experiment/2\"");
+        check("\"quickstart\"", "\"../up\"", "e.toml:2:8: `name` becomes a folder");
+        check("[\"tasks/*\"]", "[]", "e.toml:3:9: `suite` names no task");
+        check("\"curated\"]", "\"currated\"]", "e.toml:5:14: there is no condition \"currated\"");
+        check("\"curated\"]", "\"none\"]", "stands twice");
+        check("repetitions = 5", "repetitions = 0", "e.toml:6:15: `repetitions` must be between");
+        check("margin = 0.10", "margin = 0.0", "e.toml:8:10: `margin` must lie");
+        check("margin = 0.10", "margin = nan", "`margin` must lie");
+        check("\"none\"\nconc", "\"some\"\nconc", "`network` is \"none\"");
+        check("timeout = 300", "timeout = -1", "needs a `timeout` above 0");
+        check("timeout = 300", "timeuot = 300", "unknown field `timeuot`");
+        check("name = \"loop\"", "name = \"lop\"", "there is no agent \"lop\"");
+        check("model = \"scripted:turns.jsonl\"", "", "needs a model");
+        check("kind = \"bubblewrap\"", "kind = \"firejail\"", "`[sandbox]` holds `kind`");
+        check("seed = 1", "seed = = 1", "e.toml:7:");
+    }
+}

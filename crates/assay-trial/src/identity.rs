@@ -1,0 +1,111 @@
+//! A trial's identity: the hash of what can change its outcome, and of nothing else.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// BLAKE3 of the canonical JSON of a trial's specification, as 64 hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct TrialId(String);
+
+impl TrialId {
+    /// The identity of a specification.
+    pub fn of(specification: &Value) -> Self {
+        Self(blake3::hash(canonical(specification).as_bytes()).to_hex().to_string())
+    }
+
+    /// The whole of it.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Enough of it for people.
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+
+    /// A number drawn from it, for seeding.
+    pub fn seed(&self) -> u64 {
+        u64::from_str_radix(&self.0[..16], 16).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for TrialId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for TrialId {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let well_formed =
+            text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        if well_formed { Ok(Self(text.to_owned())) } else { Err(format!("{text:?} is not a trial's id")) }
+    }
+}
+
+impl TryFrom<String> for TrialId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl From<TrialId> for String {
+    fn from(id: TrialId) -> Self {
+        id.0
+    }
+}
+
+/// JSON with sorted keys and no spaces, so that equal values give equal bytes.
+pub fn canonical(value: &Value) -> String {
+    sorted(value).to_string()
+}
+
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let mut keys: Vec<&String> = map.keys().collect();
+            keys.sort();
+            Value::Object(keys.into_iter().map(|key| (key.clone(), sorted(&map[key]))).collect::<Map<_, _>>())
+        }
+        Value::Array(items) => Value::Array(items.iter().map(sorted).collect()),
+        other => other.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_order_of_keys_does_not_matter_and_everything_else_does() {
+        let one = TrialId::of(&json!({ "a": 1, "b": { "c": [1, 2], "d": null } }));
+        assert_eq!(one, TrialId::of(&json!({ "b": { "d": null, "c": [1, 2] }, "a": 1 })));
+        for other in [
+            json!({ "a": 2, "b": { "c": [1, 2], "d": null } }),
+            json!({ "a": 1, "b": { "c": [2, 1], "d": null } }),
+            json!({ "a": 1, "b": { "c": [1, 2] } }),
+            json!({ "a": "1", "b": { "c": [1, 2], "d": null } }),
+        ] {
+            assert_ne!(one, TrialId::of(&other));
+        }
+    }
+
+    #[test]
+    fn an_id_is_read_back_and_nothing_else_is() {
+        let id = TrialId::of(&Value::Null);
+        assert_eq!(id.as_str().parse(), Ok(id.clone()));
+        for bad in ["", "abc", "../../etc/passwd", &"g".repeat(64), &"A".repeat(64)] {
+            assert!(bad.parse::<TrialId>().is_err(), "{bad}");
+        }
+    }
+}

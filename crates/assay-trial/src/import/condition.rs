@@ -1,0 +1,264 @@
+//! Under which condition a trial ran, where the only witnesses are names and the skills an agent was given.
+
+use globset::{GlobBuilder, GlobMatcher};
+
+use super::ImportError;
+
+/// The condition of a trial for which nothing tells it.
+pub(super) const UNKNOWN: &str = "unknown";
+
+/// Phrases in names, each between two dashes, and the condition they stand for.
+const PHRASES: &[(&str, &[&str])] = &[
+    (
+        "none",
+        &[
+            "no-skill",
+            "no-skills",
+            "noskill",
+            "noskills",
+            "without",
+            "without-skill",
+            "without-skills",
+            "withoutskills",
+            "wo-skill",
+            "wo-skills",
+            "w-o-skill",
+            "w-o-skills",
+            "skills-off",
+            "baseline",
+            "none",
+            "vanilla",
+        ],
+    ),
+    (
+        "curated",
+        &[
+            "with-skill",
+            "with-skills",
+            "withskill",
+            "withskills",
+            "w-skill",
+            "w-skills",
+            "plus-skill",
+            "plus-skills",
+            "skills-on",
+            "curated",
+        ],
+    ),
+    ("placebo", &["placebo"]),
+    ("negative", &["negative-skill", "negative-skills", "irrelevant-skill", "irrelevant-skills"]),
+    (
+        "self-generated",
+        &[
+            "self-generated",
+            "selfgenerated",
+            "self-gen",
+            "selfgen",
+            "generated-skills",
+            "gen-skills",
+            "genskills",
+        ],
+    ),
+];
+
+/// What a name says.
+///
+/// # Errors
+/// A name that says two things.
+fn said(name: &str) -> Result<Option<&'static str>, ()> {
+    let mut plain = String::from("-");
+    for c in name.chars() {
+        match c {
+            '+' => plain.push_str("-plus-"),
+            c if c.is_ascii_alphanumeric() => plain.push(c.to_ascii_lowercase()),
+            _ => plain.push('-'),
+        }
+    }
+    plain.push('-');
+    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    // "without curated skills", "no self-generated skills": the adjective takes nothing back.
+    let denied = words.windows(2).any(|pair| {
+        matches!(pair[0], "without" | "no") && matches!(pair[1], "curated" | "placebo" | "self" | "generated")
+    });
+    if denied {
+        return Ok(Some("none"));
+    }
+    let plain = format!("-{}-", words.join("-"));
+    let mut found = None;
+    for (condition, phrases) in PHRASES {
+        let says = phrases.iter().any(|phrase| {
+            // "without" alone may be about anything, unless it ends the name.
+            if *phrase == "without" {
+                plain.ends_with("-without-")
+            } else {
+                plain.contains(&format!("-{phrase}-"))
+            }
+        });
+        if says && found.is_some() {
+            return Err(());
+        }
+        if says {
+            found = Some(*condition);
+        }
+    }
+    Ok(found)
+}
+
+/// What is known about a trial's condition.
+#[derive(Debug, Default)]
+pub(super) struct Witnesses {
+    /// Names of folders above the trial and of the job, nearest first.
+    pub(super) job: Vec<String>,
+    /// Names of the agent.
+    pub(super) agent: Vec<String>,
+    /// Names of the dataset, and of the folders that hold the task.
+    pub(super) dataset: Vec<String>,
+    /// Whether the agent was given skills, where the configuration says.
+    pub(super) skills: Option<bool>,
+}
+
+/// What they come to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Inferred {
+    /// This condition.
+    Known(&'static str),
+    /// The agent was given none; only beside trials with some does that mean anything, for an image may carry skills.
+    NoneGiven,
+    /// Nothing, and why.
+    Unknown(&'static str),
+}
+
+impl Witnesses {
+    /// The condition they agree on.
+    pub(super) fn infer(&self) -> Inferred {
+        let mut answer = None;
+        for names in [&self.agent, &self.job, &self.dataset] {
+            // The first name of a kind that says anything speaks for the kind.
+            let said = names.iter().map(|name| said(name)).find(|said| *said != Ok(None)).unwrap_or(Ok(None));
+            match (said, answer) {
+                (Err(()), _) => return Inferred::Unknown("a name says two things"),
+                (Ok(Some(one)), Some(other)) if one != other => {
+                    return Inferred::Unknown("the names of job, agent and dataset disagree");
+                }
+                (Ok(Some(one)), _) => answer = Some(one),
+                (Ok(None), _) => {}
+            }
+        }
+        match (answer, self.skills) {
+            (Some("none"), Some(true)) => {
+                Inferred::Unknown("a name says without skills, and the agent was given some")
+            }
+            (Some(condition), _) => Inferred::Known(condition),
+            (None, Some(true)) => Inferred::Known("curated"),
+            (None, Some(false)) => Inferred::NoneGiven,
+            (None, None) => Inferred::Unknown("neither names nor configuration tell"),
+        }
+    }
+}
+
+/// What the user says.
+#[derive(Debug)]
+pub(super) struct Overrides(Vec<(GlobMatcher, String)>);
+
+impl Overrides {
+    /// Compiles patterns. `*` stands for anything, slashes included.
+    pub(super) fn new(patterns: &[(String, String)]) -> Result<Self, ImportError> {
+        let compile = |(pattern, condition): &(String, String)| {
+            let glob = GlobBuilder::new(pattern).literal_separator(false).build().map_err(|error| {
+                ImportError::Pattern { pattern: pattern.clone(), message: error.to_string() }
+            })?;
+            if !crate::experiment::is_run_name(condition) {
+                return Err(ImportError::Name { what: "condition", name: condition.clone() });
+            }
+            Ok((glob.compile_matcher(), condition.clone()))
+        };
+        patterns.iter().map(compile).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// The condition of the first pattern that fits `job/trial/agent`, or one of the three.
+    pub(super) fn find(&self, job: &str, trial: &str, agent: &str) -> Option<&str> {
+        let whole = format!("{job}/{trial}/{agent}");
+        self.0
+            .iter()
+            .find(|(glob, _)| [&whole, job, trial, agent].into_iter().any(|name| glob.is_match(name)))
+            .map(|(_, condition)| condition.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_people_mean_by_them() {
+        let check =
+            |name: &str, expected: Result<Option<&str>, ()>| assert_eq!(said(name), expected, "{name}");
+        for none in [
+            "claude-no-skills",
+            "noskills",
+            "run_without_skills",
+            "No Skills",
+            "wo-skills",
+            "gemini.w/o.skills",
+            "baseline-2026-01",
+            "codex-without",
+            "without-curated-skills",
+            "no_curated_skills",
+        ] {
+            check(none, Ok(Some("none")));
+        }
+        for curated in ["claude-with-skills", "withskills", "claude+skills", "Curated", "w-skills_v2"] {
+            check(curated, Ok(Some("curated")));
+        }
+        check("placebo-run", Ok(Some("placebo")));
+        check("self_generated", Ok(Some("self-generated")));
+        check("gen-skills", Ok(Some("self-generated")));
+        for silent in
+            ["", "skillsbench", "skills-bench", "claude-code", "2026-01-15__10-00-00", "without-internet"]
+        {
+            check(silent, Ok(None));
+        }
+        check("with-skills-vs-baseline", Err(()));
+    }
+
+    #[test]
+    fn witnesses_agree_or_nothing_is_known() {
+        let check = |agent: &str, job: &[&str], dataset: &str, skills: Option<bool>, expected: Inferred| {
+            let witnesses = Witnesses {
+                agent: vec![agent.into()],
+                job: job.iter().map(|&name| name.to_owned()).collect(),
+                dataset: vec![dataset.into()],
+                skills,
+            };
+            assert_eq!(witnesses.infer(), expected, "{witnesses:?}");
+        };
+        check("claude-code", &["with-skills"], "tasks", None, Inferred::Known("curated"));
+        check("claude-code", &["run"], "tasks-no-skills", None, Inferred::Known("none"));
+        // The folder next to the trial speaks before the one above.
+        check("claude-code", &["no-skills", "with-skills-and-baseline"], "", None, Inferred::Known("none"));
+        check("c", &["run"], "tasks", Some(true), Inferred::Known("curated"));
+        check("c", &["placebo"], "tasks", Some(true), Inferred::Known("placebo"));
+        // An image may carry skills that the configuration does not name.
+        check("c", &["with-skills"], "tasks", Some(false), Inferred::Known("curated"));
+        check("c", &["run"], "tasks", Some(false), Inferred::NoneGiven);
+        for (agent, job, skills) in
+            [("c", "no-skills", Some(true)), ("c-with-skills", "baseline", None), ("c", "run", None)]
+        {
+            let witnesses =
+                Witnesses { agent: vec![agent.into()], job: vec![job.into()], dataset: vec![], skills };
+            assert!(matches!(witnesses.infer(), Inferred::Unknown(_)), "{witnesses:?}");
+        }
+    }
+
+    #[test]
+    fn the_first_pattern_that_fits_wins() {
+        let overrides =
+            Overrides::new(&[("x_*/*/oracle".into(), "one".into()), ("x_late".into(), "two".into())])
+                .unwrap();
+        assert_eq!(overrides.find("x_late", "t__1", "oracle"), Some("one"));
+        assert_eq!(overrides.find("x_late", "t__1", "nop"), Some("two"));
+        assert_eq!(overrides.find("late", "t__1", "nop"), None);
+        assert!(Overrides::new(&[("[".into(), "one".into())]).is_err());
+        assert!(Overrides::new(&[("*".into(), "a b".into())]).is_err());
+    }
+}

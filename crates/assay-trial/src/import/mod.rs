@@ -1,0 +1,477 @@
+//! Trials that were executed elsewhere, as records of the store and a run.
+//!
+//! [`harbor`] reads Harbor's job folders. Nothing in them is trusted: no link is followed, no file is read without a cap, and
+//! what cannot be used is counted by reason.
+
+mod condition;
+mod exception;
+mod harbor;
+mod times;
+mod trajectory;
+mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use assay_sandbox::read_beneath;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::store::{write_atomically, write_new};
+use crate::{
+    AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
+    TrialId,
+};
+use condition::{Inferred, Overrides, UNKNOWN};
+use harbor::{Came, HarborTrial};
+use walk::{Found, Walk};
+
+/// The version of what identifies an imported trial.
+const PROTOCOL: &str = "assay.import/1";
+
+/// Most bytes of a trajectory that is kept.
+const TRAJECTORY_CAP: u64 = 64 << 20;
+
+/// Most bytes of a verifier's output that are kept.
+const OUTPUT_CAP: u64 = 1 << 20;
+
+/// d in "no effect within ±d", as in an experiment that names none.
+const MARGIN: f64 = 0.10;
+
+/// For whatever a report draws, as in an experiment that names none.
+const SEED: u64 = 1;
+
+/// What the user wishes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImportOptions {
+    /// The run's name.
+    pub name: String,
+    /// Patterns on `job/trial/agent` or on one of the three, and the condition of the trials they fit; the first that fits wins.
+    pub conditions: Vec<(String, String)>,
+    /// The condition the others are compared with; `none` where there is one.
+    pub baseline: Option<String>,
+}
+
+/// What came of an import.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Imported {
+    /// `assay.import/1`.
+    pub schema: &'static str,
+    /// The run.
+    pub run: String,
+    /// Trials that are in the run.
+    pub imported: usize,
+    /// The same by condition.
+    pub by_condition: BTreeMap<String, usize>,
+    /// The same by outcome.
+    pub by_outcome: BTreeMap<String, usize>,
+    /// What could not be used, by reason.
+    pub unusable: BTreeMap<String, usize>,
+    /// What a reader has to know, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Why nothing could be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// A folder that is none.
+    #[error("{} is not a folder that can be read", .0.display())]
+    NotAFolder(PathBuf),
+    /// No trial in any of the folders.
+    #[error("there is no finished Harbor trial in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
+    Nothing {
+        /// Where it was looked for.
+        folders: Vec<PathBuf>,
+        /// What was there instead, by reason.
+        unusable: BTreeMap<String, usize>,
+    },
+    /// A pattern that is none.
+    #[error("{pattern:?} is not a pattern: {message}")]
+    Pattern {
+        /// As given.
+        pattern: String,
+        /// Why.
+        message: String,
+    },
+    /// A name that cannot be one.
+    #[error("{name:?} cannot be the name of a {what}: letters, digits, `-`, `_`, `.`, at most 80")]
+    Name {
+        /// `run` or `condition`.
+        what: &'static str,
+        /// As given.
+        name: String,
+    },
+    /// A baseline that no trial ran under.
+    #[error("no trial ran under the baseline {baseline:?}; there are {}", .conditions.join(", "))]
+    Baseline {
+        /// As given.
+        baseline: String,
+        /// The conditions there are.
+        conditions: Vec<String>,
+    },
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A trial with its place in the run.
+struct Placed {
+    folder: PathBuf,
+    trial: HarborTrial,
+    condition: String,
+    repetition: u32,
+    id: TrialId,
+    specification: Value,
+}
+
+/// Reads job folders of Harbor into a store. The same folders give the same run, and no trial twice.
+///
+/// # Errors
+/// Folders without any trial, names that cannot be names, a store that cannot be written.
+pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Result<Imported, ImportError> {
+    let overrides = Overrides::new(&options.conditions)?;
+    if !crate::experiment::is_run_name(&options.name) {
+        return Err(ImportError::Name { what: "run", name: options.name.clone() });
+    }
+    let mut walk = Walk::default();
+    for folder in folders {
+        if !folder.is_dir() {
+            return Err(ImportError::NotAFolder(folder.clone()));
+        }
+        walk.folder(folder);
+    }
+    let mut notes = Vec::new();
+    let read = read_all(&mut walk);
+    let unusable = walk.unusable;
+    if read.is_empty() {
+        return Err(ImportError::Nothing { folders: folders.to_vec(), unusable });
+    }
+    if read.iter().any(|(_, trial)| trial.started.is_some_and(|time| time.naive)) {
+        notes.push(
+            "Times without a zone are taken for UTC: Harbor wrote its machine's local time.".to_owned(),
+        );
+    }
+    let conditions = conditions(&read, &overrides, &mut notes);
+    let (placed, excluded) = place(read, conditions);
+    let mut unusable = unusable;
+    for exclusion in &excluded {
+        *unusable.entry(exclusion.reason.clone()).or_default() += 1;
+    }
+    let run = run_folder(&placed, &excluded, options, &mut notes)?;
+    let by_outcome = write(store, &placed)?;
+    let count = |key: fn(&Placed) -> &str| {
+        placed.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, placed| {
+            *counts.entry(key(placed).to_owned()).or_default() += 1;
+            counts
+        })
+    };
+    let by_condition = count(|placed| &placed.condition);
+    let mut imported = Imported {
+        schema: "assay.import/1",
+        run: String::new(),
+        imported: placed.len(),
+        by_condition,
+        by_outcome,
+        unusable,
+        notes,
+    };
+    let origin = serde_json::to_value(&imported).unwrap_or_default();
+    imported.run = store.begin_import(run, &options.name, &origin)?.run;
+    Ok(imported)
+}
+
+/// Reads every trial once, in a fixed order.
+fn read_all(walk: &mut Walk) -> Vec<(Found, HarborTrial)> {
+    let mut seen = BTreeSet::new();
+    let mut read = Vec::new();
+    let mut found = std::mem::take(&mut walk.trials);
+    found.sort_by(|one, other| one.folder.cmp(&other.folder));
+    for mut found in found {
+        match harbor::read(&found) {
+            Ok(trial) if seen.insert(trial.source.clone()) => {
+                // It has been read, and there may be thousands.
+                found.result = Value::Null;
+                read.push((found, trial));
+            }
+            Ok(_) => walk.count("the same trial again"),
+            Err(reason) => walk.count(reason),
+        }
+    }
+    read
+}
+
+/// Each trial's condition.
+fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut Vec<String>) -> Vec<String> {
+    // Given none where others of the same agent were given some: that is a condition.
+    let given: BTreeSet<(&str, Option<&str>)> = read
+        .iter()
+        .filter(|(_, trial)| trial.witnesses.skills == Some(true))
+        .map(|(_, trial)| (trial.agent.name.as_str(), trial.agent.model.as_deref()))
+        .collect();
+    let mut unknown: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    let conditions = read
+        .iter()
+        .map(|(found, trial)| {
+            let job = found.job.first().map_or("", String::as_str);
+            if let Some(condition) = overrides.find(job, &found.name, &trial.agent.name) {
+                return condition.to_owned();
+            }
+            let why = match trial.witnesses.infer() {
+                Inferred::Known(condition) => return condition.to_owned(),
+                Inferred::NoneGiven
+                    if given.contains(&(trial.agent.name.as_str(), trial.agent.model.as_deref())) =>
+                {
+                    return "none".to_owned();
+                }
+                Inferred::NoneGiven => {
+                    "the agent was given no skills, but neither was any other, and an image may carry some"
+                }
+                Inferred::Unknown(why) => why,
+            };
+            let (count, jobs) = unknown.entry(why).or_default();
+            *count += 1;
+            jobs.insert(job);
+            UNKNOWN.to_owned()
+        })
+        .collect();
+    for (why, (count, jobs)) in unknown {
+        let some: Vec<&str> = jobs.iter().copied().take(5).collect();
+        let more = if jobs.len() > some.len() { ", …" } else { "" };
+        let trials = if count == 1 { "trial has" } else { "trials have" };
+        notes.push(format!(
+            "{count} {trials} the condition `{UNKNOWN}`: {why} ({}{more}). `--condition PATTERN=CONDITION` says it.",
+            some.join(", ")
+        ));
+    }
+    conditions
+}
+
+/// Numbers repetitions by time, and tells apart who was cancelled and who cannot be compared.
+fn place(read: Vec<(Found, HarborTrial)>, conditions: Vec<String>) -> (Vec<Placed>, Vec<Exclusion>) {
+    let mut all: Vec<(Found, HarborTrial, String)> = read
+        .into_iter()
+        .zip(conditions)
+        .map(|((found, trial), condition)| (found, trial, condition))
+        .collect();
+    all.sort_by(|(_, one, _), (_, other, _)| {
+        let key = |trial: &HarborTrial| trial.started.map(|time| time.at);
+        (key(one), &one.source).cmp(&(key(other), &other.source))
+    });
+    let known: BTreeSet<AgentLabel> = all
+        .iter()
+        .filter(|(_, _, condition)| condition != UNKNOWN)
+        .map(|(_, trial, _)| trial.agent.clone())
+        .collect();
+    let mut next: BTreeMap<(String, AgentLabel, String), u32> = BTreeMap::new();
+    let (mut placed, mut excluded) = (Vec::new(), Vec::new());
+    for (found, trial, condition) in all {
+        if let Came::Cancelled(class) = &trial.came {
+            let reason = format!("cancelled ({class})");
+            excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
+            continue;
+        }
+        // An arm of the unknown beside known ones would take from them every task that it does not have.
+        if condition == UNKNOWN && known.contains(&trial.agent) {
+            let reason = "its condition is not known, and that of others of its agent is".to_owned();
+            excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
+            continue;
+        }
+        let repetition =
+            next.entry((trial.task.clone(), trial.agent.clone(), condition.clone())).or_default();
+        *repetition += 1;
+        let specification = json!({
+            "protocol": PROTOCOL, "source": "harbor", "trial": trial.source, "task": trial.task,
+            "agent": trial.agent, "condition": condition, "repetition": *repetition,
+        });
+        let id = TrialId::of(&specification);
+        let repetition = *repetition;
+        placed.push(Placed { folder: found.folder, trial, condition, repetition, id, specification });
+    }
+    excluded.sort();
+    (placed, excluded)
+}
+
+/// The plan that these trials would have had.
+fn run_folder(
+    placed: &[Placed],
+    excluded: &[Exclusion],
+    options: &ImportOptions,
+    notes: &mut Vec<String>,
+) -> Result<RunFolder, ImportError> {
+    let used: BTreeSet<&str> = placed.iter().map(|placed| placed.condition.as_str()).collect();
+    // Those that assay knows in its own order, then the others; the unknown last.
+    let rank = |condition: &str| {
+        let own = crate::condition::NAMES.iter().position(|name| *name == condition);
+        (condition == UNKNOWN, own.unwrap_or(usize::MAX))
+    };
+    let mut conditions: Vec<String> = used.iter().map(|&condition| condition.to_owned()).collect();
+    conditions.sort_by(|one, other| (rank(one), one).cmp(&(rank(other), other)));
+    if let Some(baseline) = &options.baseline {
+        let Some(at) = conditions.iter().position(|condition| condition == baseline) else {
+            return Err(ImportError::Baseline { baseline: baseline.clone(), conditions });
+        };
+        let baseline = conditions.remove(at);
+        conditions.insert(0, baseline);
+    } else if conditions.len() > 1 && conditions[0] != "none" {
+        notes.push(format!(
+            "No trial ran under `none`: `{}` is the baseline. `--baseline CONDITION` chooses another.",
+            conditions[0]
+        ));
+    }
+    let labels: BTreeSet<&AgentLabel> = placed.iter().map(|placed| &placed.trial.agent).collect();
+    let labels: Vec<&AgentLabel> = labels.into_iter().collect();
+    let mut tasks: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for placed in placed {
+        tasks.entry(&placed.trial.task).or_default().insert(&placed.trial.task_digest);
+    }
+    let changed = tasks.values().filter(|digests| digests.len() > 1).count();
+    if changed > 0 {
+        notes.push(format!(
+            "{changed} of the tasks have several digests; they are paired by name. Where skills are part of the image that \
+             is so, else the tasks have changed."
+        ));
+    }
+    let mut cells: Vec<Cell> = placed
+        .iter()
+        .map(|placed| Cell {
+            task: placed.trial.task.clone(),
+            agent: labels.iter().position(|label| **label == placed.trial.agent).unwrap_or_default(),
+            sandbox: placed.trial.sandbox.clone(),
+            condition: placed.condition.clone(),
+            repetition: placed.repetition,
+            trial: placed.id.clone(),
+        })
+        .collect();
+    cells.sort_by(|one, other| {
+        (&one.task, one.agent, &one.condition, one.repetition, &one.trial).cmp(&(
+            &other.task,
+            other.agent,
+            &other.condition,
+            other.repetition,
+            &other.trial,
+        ))
+    });
+    Ok(RunFolder {
+        schema: String::new(),
+        run: String::new(),
+        plan: String::new(),
+        extends: None,
+        margin: MARGIN,
+        seed: SEED,
+        repetitions: cells.iter().map(|cell| cell.repetition).max().unwrap_or_default(),
+        conditions,
+        disclosure: "unknown".to_owned(),
+        agents: labels
+            .iter()
+            .map(|label| PlannedAgent { label: (*label).clone(), measures_a_model: measures(label) })
+            .collect(),
+        tasks: tasks
+            .iter()
+            .map(|(name, digests)| PlannedTask {
+                name: (*name).to_owned(),
+                digest: digests.first().map_or_else(String::new, |digest| (*digest).to_owned()),
+                cluster: None,
+                difficulty: None,
+                category: None,
+                negative_control: false,
+            })
+            .collect(),
+        cells,
+        excluded: excluded.to_vec(),
+        skills: placed.iter().flat_map(|placed| placed.trial.skills.clone()).collect(),
+        equal_conditions: Vec::new(),
+        provisions: Vec::new(),
+        imported: Some("harbor".to_owned()),
+    })
+}
+
+/// Whether a model did the work. Harbor's oracle and nop may carry a model's name, and never ask it; any other agent may leave
+/// its model unnamed.
+fn measures(label: &AgentLabel) -> bool {
+    !matches!(label.name.as_str(), "oracle" | "nop")
+}
+
+/// Writes records that are not there yet, or that say something else; counts all by outcome.
+fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, StoreError> {
+    let mut by_outcome: BTreeMap<String, usize> = BTreeMap::new();
+    for placed in placed {
+        let bytes =
+            read_beneath(&placed.folder, Path::new("agent/trajectory.json"), TRAJECTORY_CAP).ok().flatten();
+        let trajectory = bytes.as_deref().and_then(trajectory::read);
+        let Some(mut record) = record(placed, trajectory.as_ref().map_or(0, assay_trace::Trajectory::turns))
+        else {
+            continue;
+        };
+        *by_outcome.entry(record.outcome.word().to_owned()).or_default() += 1;
+        // A record that cannot be understood is written anew.
+        let known = store.record(&placed.id).unwrap_or_default();
+        if known.is_some_and(|known| Record { attempt: record.attempt, ..known } == record) {
+            continue;
+        }
+        let lease = match store.claim(&placed.id)? {
+            Claim::Mine(lease) => lease,
+            // Who else has it is importing the same.
+            Claim::Held(_) => continue,
+        };
+        let (attempt, folder) = store.begin(&placed.id, &placed.specification, &lease)?;
+        record.attempt = attempt;
+        if let Some(trajectory) = &trajectory {
+            crate::life::keep_json(&folder.join("trajectory.json"), trajectory)?;
+        }
+        let output = Path::new("verifier/test-stdout.txt");
+        if let Ok(Some(bytes)) = read_beneath(&placed.folder, output, OUTPUT_CAP) {
+            let path = folder.join("verifier");
+            std::fs::create_dir_all(&path).map_err(|source| StoreError::Io {
+                action: "create",
+                path: path.clone(),
+                source,
+            })?;
+            write_atomically(&path.join("test-stdout.txt"), &bytes)?;
+        }
+        write_new(&folder.join("origin.txt"), format!("{}\n", placed.folder.display()).as_bytes())?;
+        store.finish(&record, &lease)?;
+    }
+    store.clear_scratch();
+    Ok(by_outcome)
+}
+
+fn record(placed: &Placed, turns: usize) -> Option<Record> {
+    let trial = &placed.trial;
+    let Came::Of(outcome, cause, reason) = &trial.came else { return None };
+    let time =
+        |time: Option<times::Time>| time.map_or(jiff::Timestamp::UNIX_EPOCH, |time| time.at).to_string();
+    Some(Record {
+        schema: Record::SCHEMA.to_owned(),
+        trial: placed.id.clone(),
+        task: trial.task.clone(),
+        agent: trial.agent.clone(),
+        sandbox: trial.sandbox.clone(),
+        condition: placed.condition.clone(),
+        repetition: placed.repetition,
+        outcome: *outcome,
+        cause: *cause,
+        reason: reason.clone(),
+        reward: trial.reward.as_ref().map(|reward| reward.value),
+        rewards: trial.reward.as_ref().map(|reward| reward.keys.clone()).unwrap_or_default(),
+        ctrf: trial.ctrf.clone(),
+        ended: trial.ended.clone(),
+        turns,
+        usage: trial.usage,
+        cost_usd: trial.cost_usd,
+        seconds: trial.seconds,
+        exposure: Vec::new(),
+        contaminated: Vec::new(),
+        tampered: trial.tampered.clone(),
+        outside: Vec::new(),
+        enforcement: None,
+        used: None,
+        measures_a_model: measures(&trial.agent),
+        attempt: 1,
+        started_at: time(trial.started),
+        finished_at: time(trial.finished.or(trial.started)),
+    })
+}
+
+#[cfg(test)]
+mod tests;

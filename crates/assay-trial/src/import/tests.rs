@@ -1,0 +1,526 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use super::*;
+use crate::{Cause, LATE, Outcome};
+
+/// A store, and a folder for jobs beside it.
+struct Place {
+    folder: TempDir,
+    store: Store,
+}
+
+impl Place {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store")).unwrap();
+        fs::create_dir(folder.path().join("jobs")).unwrap();
+        Self { folder, store }
+    }
+
+    fn jobs(&self) -> PathBuf {
+        self.folder.path().join("jobs")
+    }
+
+    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+        let path = self.jobs().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+
+    /// A trial's folder with its result.
+    fn trial(&self, path: &str, change: impl FnOnce(&mut Value)) {
+        let mut result = result(path);
+        change(&mut result);
+        self.write(&format!("{path}/result.json"), result.to_string());
+        self.write(&format!("{path}/trial.log"), "");
+    }
+
+    fn import(&self) -> Imported {
+        self.import_with(&[], None).unwrap()
+    }
+
+    fn import_with(
+        &self,
+        conditions: &[(&str, &str)],
+        baseline: Option<&str>,
+    ) -> Result<Imported, ImportError> {
+        let conditions = conditions.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
+        let options = ImportOptions { name: "run".into(), conditions, baseline: baseline.map(str::to_owned) };
+        harbor(&self.store, &[self.jobs()], &options)
+    }
+
+    fn records(&self, run: &str) -> Vec<Record> {
+        let run = self.store.run(run).unwrap();
+        run.cells.iter().map(|cell| self.store.record(&cell.trial).unwrap().unwrap()).collect()
+    }
+
+    /// The record of the only trial.
+    fn only(&self) -> Record {
+        let mut records = self.records(&self.import().run);
+        assert_eq!(records.len(), 1);
+        records.remove(0)
+    }
+}
+
+/// What a new Harbor writes of a trial that passed.
+fn result(id: &str) -> Value {
+    json!({
+        "id": id, "task_name": "hello", "trial_name": "hello__1234567", "task_id": { "path": "tasks/hello" },
+        "source": null, "task_checksum": "00", "config": { "agent": { "name": "claude-code", "skills": [] } },
+        "agent_info": { "name": "claude-code", "version": "2.0", "model_info": { "name": "opus", "provider": "anthropic" } },
+        "agent_result": { "n_input_tokens": 100, "n_cache_tokens": 40, "n_output_tokens": 7, "cost_usd": 0.5 },
+        "verifier_result": { "rewards": { "reward": 1.0 } }, "exception_info": null,
+        "started_at": "2026-01-15T10:00:00Z", "finished_at": "2026-01-15T10:01:00Z",
+        "agent_execution": { "started_at": "2026-01-15T10:00:10Z", "finished_at": "2026-01-15T10:00:40Z" },
+        "verifier": { "started_at": "2026-01-15T10:00:40Z", "finished_at": "2026-01-15T10:00:50Z" },
+    })
+}
+
+fn failing(result: &mut Value, class: &str) {
+    result["exception_info"] =
+        json!({ "exception_type": class, "exception_message": "it said so\nand more" });
+}
+
+#[test]
+fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
+    let place = Place::new();
+    place.write("new/config.json", r#"{"job_name": "claude-with-skills"}"#);
+    place.write("new/result.json", r#"{"id": "x", "stats": {}, "n_total_trials": 1}"#);
+    place.trial("new/hello__aaaaaaa", |_| {});
+    // Old: all of the configuration, naive times, one reward, a path and checksum of its own, no skills key.
+    place.write("old-no-skills/job.log", "");
+    place.trial("old-no-skills/hello__bbbbbbb", |result| {
+        result["config"] =
+            json!({ "agent": { "name": "claude-code" }, "environment": { "type": "daytona" } });
+        result["task_id"] = json!({ "git_url": "x", "path": "elsewhere/hello" });
+        result["task_checksum"] = "ff".into();
+        result["started_at"] = "2026-01-14T10:00:00.123456".into();
+        result["finished_at"] = "2026-01-14T10:00:30.123456".into();
+        result["verifier_result"] = json!({ "reward": 0.0 });
+        result["agent_result"] = Value::Null;
+    });
+    let imported = place.import();
+    assert_eq!(imported.imported, 2);
+    assert_eq!(imported.by_condition, [("curated".to_owned(), 1), ("none".to_owned(), 1)].into());
+    assert_eq!(imported.unusable, BTreeMap::new());
+    let run = place.store.run("run").unwrap();
+    assert_eq!((run.conditions, run.tasks.len()), (vec!["none".to_owned(), "curated".to_owned()], 1));
+    let records = place.records("run");
+    let (new, old) = (&records[0], &records[1]);
+    assert_eq!((new.condition.as_str(), new.outcome), ("curated", Outcome::Passed));
+    assert_eq!((old.condition.as_str(), old.outcome), ("none", Outcome::Failed));
+    assert_eq!(
+        new.agent,
+        AgentLabel {
+            name: "claude-code".into(),
+            version: "2.0".into(),
+            model: Some("anthropic:opus".into())
+        }
+    );
+    let usage = new.usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.output), (60, 40, 7));
+    assert_eq!((old.usage, old.cost_usd, new.cost_usd), (None, None, Some(0.5)));
+    assert_eq!((new.sandbox.as_str(), old.sandbox.as_str()), ("harbor-docker", "harbor-daytona"));
+    assert_eq!(old.started_at, "2026-01-14T10:00:00.123456Z");
+    assert!((new.seconds.agent - 30.0).abs() < 1e-9 && (old.seconds.total - 30.0).abs() < 1e-9);
+    assert!(imported.notes.iter().any(|note| note.contains("without a zone")), "{:?}", imported.notes);
+}
+
+#[test]
+fn missing_counts_are_unknown_and_never_zero() {
+    let check = |agent: Value, expected: Option<(u64, u64, u64)>| {
+        let place = Place::new();
+        place.trial("job/t__1", |result| result["agent_result"] = agent.clone());
+        let usage = place.only().usage.map(|usage| (usage.input, usage.cache_read, usage.output));
+        assert_eq!(usage, expected, "{agent}");
+    };
+    check(json!({ "n_input_tokens": 5, "n_cache_tokens": null, "n_output_tokens": 2 }), Some((5, 0, 2)));
+    check(json!({ "n_input_tokens": 5, "n_cache_tokens": 9, "n_output_tokens": 2 }), Some((0, 5, 2)));
+    check(json!({ "n_input_tokens": null, "n_output_tokens": 2 }), None);
+    check(json!({ "n_input_tokens": 5 }), None);
+    check(json!({ "n_input_tokens": -5, "n_output_tokens": "2" }), None);
+    check(Value::Null, None);
+}
+
+#[test]
+fn what_came_of_a_trial_is_read_from_exception_and_reward() {
+    type Expected<'a> = (Outcome, Option<Cause>, Option<&'a str>);
+    let check = |change: fn(&mut Value), files: &[(&str, &str)], expected: Expected<'_>| {
+        let place = Place::new();
+        place.trial("job/t__1", change);
+        for (name, text) in files {
+            place.write(&format!("job/t__1/verifier/{name}"), text);
+        }
+        let record = place.only();
+        assert_eq!((record.outcome, record.cause), (expected.0, expected.1), "{record:?}");
+        match (record.reason, expected.2) {
+            (None, None) => {}
+            (Some(found), Some(part)) if found.contains(part) => {}
+            (found, part) => panic!("{found:?} is not {part:?}"),
+        }
+    };
+    let lost = |cause| (Outcome::Infrastructure, Some(cause));
+    let with = |(outcome, cause): (Outcome, Option<Cause>), reason| (outcome, cause, Some(reason));
+    check(|_| {}, &[("reward.txt", "1")], (Outcome::Passed, None, None));
+    check(
+        |r| r["verifier_result"]["rewards"] = json!({ "a": 1, "b": 0.5 }),
+        &[],
+        (Outcome::Failed, None, None),
+    );
+    // Only the files have it.
+    check(|r| r["verifier_result"] = Value::Null, &[("reward.txt", "1")], (Outcome::Passed, None, None));
+    check(|r| r["verifier_result"] = Value::Null, &[], with(lost(Cause::Verifier), "no reward"));
+    // The agent's time was over, and the reward came later.
+    check(|r| failing(r, "AgentTimeoutError"), &[], (Outcome::TimedOut, None, Some(LATE)));
+    check(
+        |r| {
+            failing(r, "AgentTimeoutError");
+            r["verifier_environment_mode"] = "separate".into();
+        },
+        &[],
+        (Outcome::TimedOut, None, Some("AgentTimeoutError: it said so")),
+    );
+    check(
+        |r| {
+            failing(r, "AgentTimeoutError");
+            r["verifier_result"] = json!({ "rewards": { "reward": 0 } });
+        },
+        &[],
+        (Outcome::TimedOut, None, Some("AgentTimeoutError")),
+    );
+    // What broke is no result, whatever the reward: neither the passed nor the failed may be chosen.
+    check(
+        |r| failing(r, "ApiUsageLimitError"),
+        &[],
+        with(lost(Cause::ModelProvider), "ApiUsageLimitError: it said so"),
+    );
+    check(|r| failing(r, "SomethingNew"), &[], with(lost(Cause::Harness), "SomethingNew"));
+    check(|r| failing(r, "ContextWindowExceededError"), &[], (Outcome::Passed, None, Some("Context")));
+    // Two reward files that contradict each other.
+    check(
+        |_| {},
+        &[("reward.json", r#"{"reward": 1}"#), ("reward.txt", "0")],
+        (Outcome::Tampered, None, Some("reward.txt says 0")),
+    );
+    check(
+        |_| {},
+        &[("reward.json", r#"{"reward": 1, "speed": 0.1}"#), ("reward.txt", "1")],
+        (Outcome::Passed, None, None),
+    );
+    // An exception in a step is the trial's.
+    check(
+        |r| r["step_results"] = json!([{ "exception_info": { "exception_type": "RewardFileEmptyError" } }]),
+        &[],
+        with(lost(Cause::Verifier), "RewardFileEmptyError"),
+    );
+}
+
+#[test]
+fn what_cannot_be_used_is_counted_by_reason() {
+    let check = |make: fn(&Place), reason: &str| {
+        let place = Place::new();
+        place.trial("job/good__1", |_| {});
+        make(&place);
+        let imported = place.import();
+        assert_eq!(imported.imported, 1, "{reason}");
+        assert_eq!(imported.unusable, [(reason.to_owned(), 1)].into(), "{reason}");
+    };
+    check(|p| p.write("job/t__2/trial.log", ""), "no result.json: the trial did not end");
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", "");
+        },
+        "result.json is empty",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", &result("x").to_string()[..200]);
+        },
+        "result.json is cut off",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", b"{\"task_name\": \"\xff\"}");
+        },
+        "result.json is not UTF-8",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", "{\"task_name\": NaN}");
+        },
+        "result.json is not JSON",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", "[".repeat(100_000));
+        },
+        "result.json is not JSON",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |_| {});
+            p.write("job/t__2/result.json", "[1]");
+        },
+        "result.json is not a trial's",
+    );
+    check(|p| p.write("other/result.json", "{}"), "result.json is neither a job's nor a trial's");
+    check(|p| p.write("job/notes.txt", "x"), "a file that is not Harbor's");
+    check(|p| fs::create_dir(p.jobs().join("job/empty")).unwrap(), "a folder without a trial");
+    check(
+        |p| std::os::unix::fs::symlink("/", p.jobs().join("job/root")).unwrap(),
+        "a link, which is not followed",
+    );
+    check(
+        |p| {
+            p.write("job/t__2/trial.log", "");
+            std::os::unix::fs::symlink("../good__1/result.json", p.jobs().join("job/t__2/result.json"))
+                .unwrap();
+        },
+        "result.json is a link or no file",
+    );
+    check(|p| p.trial("job/t__2", |r| failing(r, "CancelledError")), "cancelled (CancelledError)");
+    check(|p| p.trial("job/t__2", |r| r["id"] = "job/good__1".into()), "the same trial again");
+    check(
+        |p| {
+            p.trial("job/t__2", |r| {
+                r["task_name"] = Value::Null;
+                r["task_id"] = Value::Null;
+            });
+        },
+        "it names no task",
+    );
+    check(
+        |p| p.trial("job/t__2", |r| r["verifier_result"]["rewards"]["reward"] = "1".into()),
+        "its rewards are no numbers",
+    );
+    check(
+        |p| {
+            p.trial("job/t__2", |r| {
+                r["verifier_result"] = Value::Null;
+                r["finished_at"] = Value::Null;
+            });
+        },
+        "it did not end",
+    );
+}
+
+#[test]
+fn a_cancelled_trial_is_left_out_of_the_run_with_its_reason() {
+    let place = Place::new();
+    place.trial("with-skills/a__1", |_| {});
+    place.trial("with-skills/a__2", |result| failing(result, "CancelledError"));
+    place.import();
+    let excluded = place.store.run("run").unwrap().excluded;
+    assert_eq!(
+        excluded,
+        [Exclusion {
+            task: "hello".into(),
+            condition: Some("curated".into()),
+            reason: "cancelled (CancelledError)".into()
+        }]
+    );
+}
+
+#[test]
+fn a_second_import_of_the_same_adds_nothing() {
+    let place = Place::new();
+    place.trial("with-skills/a__1", |_| {});
+    place.trial("no-skills/a__2", |_| {});
+    let first = place.import();
+    let trials = place.store.trials();
+    let second = place.import();
+    assert_eq!(first, second);
+    assert_eq!(place.store.trials(), trials);
+    assert_eq!(place.store.run_names(), ["run"]);
+    assert!(trials.iter().all(|(_, folder)| !folder.join("attempts/2").exists()));
+    // A result that says something else is another attempt at the same trial.
+    place.trial("with-skills/a__1", |result| result["verifier_result"]["rewards"]["reward"] = 0.into());
+    place.import();
+    assert_eq!(place.store.run_names(), ["run"]);
+    assert_eq!(place.records("run")[0].outcome, Outcome::Failed);
+    assert_eq!(place.records("run")[0].attempt, 2);
+}
+
+#[test]
+fn repetitions_are_numbered_by_time_within_task_agent_and_condition() {
+    let place = Place::new();
+    for (name, hour) in [("a__1", 12), ("a__2", 9), ("a__3", 10)] {
+        place.trial(&format!("with-skills/{name}"), |result| {
+            result["started_at"] = format!("2026-01-15T{hour:02}:00:00Z").into();
+        });
+    }
+    place.trial("no-skills/a__4", |_| {});
+    place.import();
+    let found: Vec<(String, u32, String)> = place
+        .records("run")
+        .into_iter()
+        .map(|record| (record.condition, record.repetition, record.started_at[11..13].to_owned()))
+        .collect();
+    let expected = [("curated", 1, "09"), ("curated", 2, "10"), ("curated", 3, "12"), ("none", 1, "10")];
+    assert_eq!(found, expected.map(|(condition, n, hour)| (condition.to_owned(), n, hour.to_owned())));
+}
+
+#[test]
+fn conditions_come_of_names_of_skills_and_of_the_user() {
+    type Expected<'a> = Result<&'a [(&'a str, usize)], &'a str>;
+    let check = |conditions: &[(&str, &str)], baseline: Option<&str>, expected: Expected<'_>| {
+        let place = Place::new();
+        // One agent twice in one job, once with skills; and a job nothing is known of.
+        place.trial("both/a__1", |result| result["config"]["agent"]["skills"] = json!(["skills/one"]));
+        place.trial("both/a__2", |_| {});
+        place.trial("other/a__3", |result| result["config"]["agent"] = json!({ "name": "codex" }));
+        match (place.import_with(conditions, baseline), expected) {
+            (Ok(imported), Ok(expected)) => {
+                let expected = expected.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
+                assert_eq!(imported.by_condition, expected);
+                let first = place.store.run("run").unwrap().conditions[0].clone();
+                assert_eq!(first, baseline.unwrap_or("none"));
+            }
+            (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
+            (found, _) => panic!("{found:?}"),
+        }
+    };
+    check(&[], None, Ok(&[("curated", 1), ("none", 1)]));
+    check(&[("other", "none")], None, Ok(&[("curated", 1), ("none", 2)]));
+    check(&[("other/*", "mine")], Some("mine"), Ok(&[("curated", 1), ("mine", 1), ("none", 1)]));
+    check(&[("*__3/claude*", "none")], Some("curated"), Ok(&[("curated", 1), ("none", 2)]));
+    check(&[], Some("missing"), Err("no trial ran under the baseline \"missing\"; there are none, curated"));
+    check(&[("[", "none")], None, Err("is not a pattern"));
+    check(&[("*", "no spaces")], None, Err("cannot be the name of a condition"));
+}
+
+#[test]
+fn trials_of_no_known_condition_are_an_arm_only_where_their_agent_has_no_other() {
+    let place = Place::new();
+    place.trial("with-skills/a__1", |_| {});
+    place.trial("other/a__2", |_| {});
+    place.trial("other/a__3", |result| result["agent_info"]["name"] = "codex".into());
+    let imported = place.import();
+    assert_eq!(imported.by_condition, [("curated".to_owned(), 1), ("unknown".to_owned(), 1)].into());
+    let reason = "its condition is not known, and that of others of its agent is".to_owned();
+    assert_eq!(imported.unusable, [(reason.clone(), 1)].into());
+    let run = place.store.run("run").unwrap();
+    assert_eq!((run.excluded.len(), &run.excluded[0].reason), (1, &reason));
+}
+
+#[test]
+fn trajectory_tests_and_output_are_kept() {
+    let place = Place::new();
+    place.trial("job/t__1", |_| {});
+    place.write(
+        "job/t__1/agent/trajectory.json",
+        json!({ "schema_version": "ATIF-v1.2", "agent": { "name": "x", "version": "1" }, "steps": [
+            { "step_id": 1, "source": "user", "message": "do" },
+            { "step_id": 2, "source": "agent", "message": [{ "type": "text", "text": "done" }] },
+        ]})
+        .to_string(),
+    );
+    let tests = json!([{ "name": "one", "status": "failed" }]);
+    place.write("job/t__1/verifier/ctrf.json", json!({ "results": { "tests": tests } }).to_string());
+    place.write("job/t__1/verifier/test-stdout.txt", "said");
+    let record = place.only();
+    assert_eq!((record.turns, &record.ctrf.unwrap()["tests"]), (1, &tests));
+    let attempt = place.store.trial_folder(&record.trial).join("attempts/1");
+    let kept: assay_trace::Trajectory =
+        serde_json::from_slice(&fs::read(attempt.join("trajectory.json")).unwrap()).unwrap();
+    assert_eq!(kept.steps[1].message, "done");
+    assert_eq!(fs::read(attempt.join("verifier/test-stdout.txt")).unwrap(), b"said");
+}
+
+#[test]
+fn the_tests_of_steps_carry_the_steps_name() {
+    let place = Place::new();
+    place.trial("job/t__1", |_| {});
+    for step in ["a", "b"] {
+        let report = json!({ "results": { "tests": [{ "name": "same", "status": "passed" }] } });
+        place.write(&format!("job/t__1/steps/{step}/verifier/ctrf.json"), report.to_string());
+    }
+    let ctrf = place.only().ctrf.unwrap();
+    assert_eq!(
+        (&ctrf["tests"][0]["name"], &ctrf["tests"][1]["name"]),
+        (&json!("a: same"), &json!("b: same"))
+    );
+}
+
+#[test]
+fn trials_may_lie_directly_in_the_folder_or_be_it() {
+    let check = |trial: &str, root: &str| {
+        let place = Place::new();
+        place.trial(trial, |_| {});
+        let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
+        let imported = harbor(&place.store, &[place.folder.path().join(root)], &options).unwrap();
+        assert_eq!(imported.by_condition, [("curated".to_owned(), 1)].into(), "{trial} in {root}");
+    };
+    check("with-skills/t__1", "jobs");
+    check("with-skills/t__1", "jobs/with-skills");
+    check("with-skills/t__1", "jobs/with-skills/t__1");
+    check("2026/with-skills/t__1", "jobs");
+    check("with-skills/run-1/t__1", "jobs");
+}
+
+#[test]
+fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
+    let place = Place::new();
+    place.write("job/t__1/trial.log", "");
+    match place.import_with(&[], None) {
+        Err(ImportError::Nothing { unusable, .. }) => {
+            assert_eq!(unusable, [("no result.json: the trial did not end".to_owned(), 1)].into());
+        }
+        other => panic!("{other:?}"),
+    }
+    let missing = [place.jobs().join("missing")];
+    let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
+    assert!(matches!(harbor(&place.store, &missing, &options), Err(ImportError::NotAFolder(_))));
+    let options = ImportOptions { name: "../run".into(), ..ImportOptions::default() };
+    assert!(matches!(harbor(&place.store, &[place.jobs()], &options), Err(ImportError::Name { .. })));
+}
+
+/// What Harbor itself wrote.
+fn real() -> Option<PathBuf> {
+    let Some(shared) = std::env::var_os("ASSAY_SHARED").map(PathBuf::from) else {
+        println!("skipped: set ASSAY_SHARED to the folder of the shared data");
+        return None;
+    };
+    // A relative folder is relative to the workspace.
+    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(shared);
+    let jobs = shared.join("data/harbor/jobs");
+    if !jobs.is_dir() {
+        println!("skipped: ASSAY_SHARED holds no jobs of Harbor");
+        return None;
+    }
+    Some(jobs)
+}
+
+#[test]
+fn harbors_own_jobs_are_read() {
+    let Some(jobs) = real() else { return };
+    let place = Place::new();
+    let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
+    let imported = harbor(&place.store, &[jobs], &options).unwrap();
+    assert_eq!(imported.unusable, BTreeMap::new());
+    assert_eq!(imported.imported, 24);
+    let records = place.records("run");
+    let of = |task: &str| records.iter().find(|record| record.task == task).unwrap();
+    let late = of("t-late");
+    assert_eq!((late.outcome, late.reward), (Outcome::TimedOut, Some(1.0)));
+    assert!(late.reason.as_ref().unwrap().starts_with(LATE), "{late:?}");
+    let seed = of("t-seed");
+    assert_eq!((seed.outcome, seed.reward), (Outcome::Tampered, Some(1.0)));
+    let count = |agent: &str, outcome: Outcome| {
+        records
+            .iter()
+            .filter(|r| r.task == "t-hello" && r.agent.name == agent && r.outcome == outcome)
+            .count()
+    };
+    assert_eq!((count("oracle", Outcome::Passed), count("nop", Outcome::Failed)), (6, 16));
+    assert!(records.iter().all(|record| record.usage.is_none() && !record.measures_a_model));
+}

@@ -1,0 +1,64 @@
+//! Harbor's two ways to write a time.
+
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// A time, and whether it came without a zone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Time {
+    pub(super) at: Timestamp,
+    pub(super) naive: bool,
+}
+
+/// Reads `2026-01-15T10:00:00.123456` (local time of a machine nobody knows; taken for UTC) or the same with `Z` or an offset.
+pub(super) fn parse(text: &str) -> Option<Time> {
+    let text = text.trim();
+    if let Ok(at) = text.parse::<Timestamp>() {
+        return Some(Time { at, naive: false });
+    }
+    let at = text.parse::<DateTime>().ok()?.to_zoned(TimeZone::UTC).ok()?.timestamp();
+    Some(Time { at, naive: true })
+}
+
+/// Seconds from one time to another; 0 where the second is not later.
+pub(super) fn between(start: Option<Time>, end: Option<Time>) -> f64 {
+    match (start, end) {
+        (Some(start), Some(end)) if start.naive == end.naive => {
+            start.at.duration_until(end.at).as_secs_f64().max(0.0)
+        }
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_ways_are_read_and_nothing_else_is() {
+        let check = |text: &str, expected: Option<(&str, bool)>| {
+            let found = parse(text).map(|time| (time.at.to_string(), time.naive));
+            assert_eq!(found, expected.map(|(at, naive)| (at.to_owned(), naive)), "{text}");
+        };
+        check("2026-01-15T10:00:00.5Z", Some(("2026-01-15T10:00:00.5Z", false)));
+        check("2026-01-15T10:00:00+02:00", Some(("2026-01-15T08:00:00Z", false)));
+        check("2026-01-15T10:00:00.123456", Some(("2026-01-15T10:00:00.123456Z", true)));
+        check("2026-01-15 10:00:00", Some(("2026-01-15T10:00:00Z", true)));
+        for bad in ["", "now", "2026-13-01T00:00:00", "1700000000", "2026-01-15T10:00:00.5Zz"] {
+            check(bad, None);
+        }
+    }
+
+    #[test]
+    fn a_span_is_never_negative_nor_between_unlike_clocks() {
+        let check = |start: &str, end: &str, expected: f64| {
+            assert!((between(parse(start), parse(end)) - expected).abs() < 1e-9, "{start} {end}");
+        };
+        check("2026-01-15T10:00:00Z", "2026-01-15T10:00:02.5Z", 2.5);
+        check("2026-01-15T10:00:00", "2026-01-15T10:00:02.5", 2.5);
+        check("2026-01-15T10:00:02Z", "2026-01-15T10:00:00Z", 0.0);
+        check("2026-01-15T10:00:00", "2026-01-15T10:00:02Z", 0.0);
+        check("", "2026-01-15T10:00:02Z", 0.0);
+    }
+}

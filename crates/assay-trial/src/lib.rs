@@ -1,0 +1,37 @@
+//! Conditions, plans, the life of a trial, and the store its records lie in.
+//!
+//! [`Plan`] is the product of suite, conditions, roster and repetitions; each of its cells is a [`Trial`], pure data until it
+//! is executed. Executing one gives a [`Record`] in the [`Store`]. Reports are made elsewhere, from records alone.
+
+pub mod condition;
+mod executor;
+mod experiment;
+mod identity;
+pub mod import;
+mod life;
+mod place;
+mod plan;
+mod purse;
+mod record;
+mod store;
+mod tamper;
+#[cfg(test)]
+mod testing;
+mod verifier;
+mod workshop;
+
+pub use executor::{Event, RunOptions, RunOutcome, Selection, run};
+pub use experiment::{
+    AgentSpec, Disclosure, Experiment, ExperimentError, NetworkGrant, Pairing, PriceSpec, SandboxChoice,
+    SandboxKind,
+};
+pub use identity::{TrialId, canonical};
+pub use life::{Executed, Runner};
+pub use place::{Place, Sandboxes};
+pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, RosterEntry, Trial};
+pub use record::{AgentLabel, Cause, LATE, Outcome, Record, Seconds};
+pub use store::{
+    Claim, Lease, Owner, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary,
+    Store, StoreError, Swept,
+};
+pub use workshop::{Base, Workshop};

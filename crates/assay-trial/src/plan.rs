@@ -1,0 +1,589 @@
+//! Plans: the product of suite, conditions, roster and repetitions.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_agent::{Agent, CatalogueEntry};
+use assay_model::{ModelOptions, Price};
+use assay_sandbox::{Limits, Network};
+use assay_skill::{Diagnostic, Library, Severity};
+use assay_task::{NetworkWish, Suite, Task, TaskConfig, TaskError};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::condition::{self, Provision, Setting};
+use crate::place::{self, Place};
+use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
+
+/// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
+pub const PROTOCOL: &str = "assay.trial/1";
+
+/// Limits where the task names none: room for a compiler or a data frame, and an end to a runaway.
+const DEFAULT_MEMORY: u64 = 4 << 30;
+const DEFAULT_STORAGE: u64 = 4 << 30;
+const DEFAULT_PIDS: u32 = 1024;
+
+/// What an experiment amounts to on this machine.
+pub struct Plan {
+    /// The experiment.
+    pub experiment: Experiment,
+    /// Its tasks, in order of name.
+    pub tasks: Vec<Arc<Task>>,
+    /// Its skills.
+    pub library: Arc<Library>,
+    /// Its agents, as it lists them.
+    pub roster: Vec<RosterEntry>,
+    /// Every cell that can be run, the repetitions of all arms taking turns, so that no arm is early or late.
+    pub cells: Vec<Cell>,
+    /// The trials of the cells. Cells with equal provision share one.
+    pub trials: BTreeMap<TrialId, Arc<Trial>>,
+    /// For each task that has cells: the trials that have to come out as said before any arm runs.
+    pub checks: Vec<Check>,
+    /// What cannot be run, and why.
+    pub excluded: Vec<Exclusion>,
+    /// What there is to say about tasks and skills.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// An agent of a plan.
+#[derive(Clone)]
+pub struct RosterEntry {
+    /// As the experiment describes it.
+    pub spec: AgentSpec,
+    /// Who it is in records.
+    pub label: AgentLabel,
+    /// What works.
+    pub agent: Arc<dyn Agent>,
+    /// What its tokens cost.
+    pub price: Option<Price>,
+}
+
+/// One cell of a plan: a place in the tables, and the trial that fills it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The task's name.
+    pub task: String,
+    /// Which agent, counted from 0 in the experiment's order.
+    pub agent: usize,
+    /// Which sandbox.
+    pub sandbox: String,
+    /// Which condition.
+    pub condition: String,
+    /// From 1.
+    pub repetition: u32,
+    /// Which trial.
+    pub trial: TrialId,
+}
+
+/// What cannot be run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Exclusion {
+    /// The task's name.
+    pub task: String,
+    /// The condition, where it is that one only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+/// Two trials that tell whether a task can be graded here.
+#[derive(Clone)]
+pub struct Check {
+    /// The task's name.
+    pub task: String,
+    /// Must pass. `None` where the task has no solution to play.
+    pub oracle: Option<Arc<Trial>>,
+    /// Must not pass.
+    pub nop: Arc<Trial>,
+}
+
+/// One trial: all that is needed to execute it.
+pub struct Trial {
+    /// The hash of what can change its outcome.
+    pub id: TrialId,
+    /// What was hashed.
+    pub specification: Value,
+    /// The task.
+    pub task: Arc<Task>,
+    /// The agent.
+    pub agent: Arc<dyn Agent>,
+    /// Who it is in records.
+    pub label: AgentLabel,
+    /// What its tokens cost.
+    pub price: Option<Price>,
+    /// The condition under which it was first planned.
+    pub condition: String,
+    /// Its skills.
+    pub provision: Arc<Provision>,
+    /// How they are made known.
+    pub disclosure: Disclosure,
+    /// Where it runs.
+    pub place: Arc<Place>,
+    /// What it may use.
+    pub limits: Limits,
+    /// What the agent can reach.
+    pub network: Network,
+    /// What the verifier can reach.
+    pub verifier_network: Network,
+    /// Seconds of the agent's own time.
+    pub agent_timeout: f64,
+    /// From 1.
+    pub repetition: u32,
+    /// Bodies of the experiment's skills that were not provided, for the search for contamination.
+    pub absent: Arc<Vec<AbsentSkill>>,
+    /// Environment of the agent's commands.
+    pub env: Arc<Vec<(String, String)>>,
+    /// Environment of the verifier, beside that.
+    pub verifier_env: Arc<Vec<(String, String)>>,
+    /// Environment of the solution, for the oracle.
+    pub solution_env: Arc<Vec<(String, String)>>,
+}
+
+/// A skill that must not be found in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentSkill {
+    /// Its name.
+    pub name: String,
+    /// Its SKILL.md.
+    pub document: String,
+    /// Its body.
+    pub body: String,
+}
+
+impl Trial {
+    /// The folder that a skill is mounted at.
+    pub fn mount_of(&self, skill: &assay_skill::Package) -> PathBuf {
+        Path::new(self.agent.skills_dir()).join(&skill.directory)
+    }
+
+    /// The catalogue that the agent is shown; `path` says where a path lies for what runs inside.
+    pub fn catalogue(&self, path: impl Fn(&Path) -> PathBuf) -> Vec<CatalogueEntry> {
+        let entry = |skill: &assay_skill::Package| CatalogueEntry {
+            name: skill.name.clone(),
+            description: skill.description.clone(),
+            path: path(&self.mount_of(skill).join("SKILL.md")),
+        };
+        self.provision.skills.iter().map(entry).collect()
+    }
+}
+
+/// Why nothing can be planned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Tasks that cannot be used.
+    #[error("{} of the suite's folders cannot be used as tasks", .0.len())]
+    Tasks(Vec<TaskError>),
+    /// An agent that cannot be set up.
+    #[error("{}: agent {agent:?}: {message}", path.display())]
+    Agent {
+        /// The experiment.
+        path: PathBuf,
+        /// Its name.
+        agent: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A name that leads nowhere.
+    #[error("{}: {message}", path.display())]
+    Name {
+        /// The experiment.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What planning asks of the machine it runs on.
+pub struct Machine<'a> {
+    /// Looks an environment variable up.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// The program that is every sandbox's first process.
+    pub sandboxes: &'a place::Sandboxes,
+}
+
+impl Plan {
+    /// Plans an experiment.
+    pub fn make(experiment: Experiment, store: &Store, machine: &Machine<'_>) -> Result<Self, PlanError> {
+        let suite = Suite::load(&experiment.suite, &experiment.directory);
+        if !suite.problems.is_empty() || suite.tasks.is_empty() {
+            return Err(PlanError::Tasks(suite.problems));
+        }
+        let library = library(&experiment);
+        let roster = roster(&experiment, machine.env)?;
+        check_names(&experiment, &suite)?;
+        let mut plan = Self {
+            experiment,
+            tasks: suite.tasks.into_iter().map(Arc::new).collect(),
+            library: Arc::new(library),
+            roster,
+            cells: Vec::new(),
+            trials: BTreeMap::new(),
+            checks: Vec::new(),
+            excluded: Vec::new(),
+            diagnostics: Vec::new(),
+        };
+        plan.diagnostics.extend(plan.tasks.iter().flat_map(|task| task.diagnostics.clone()));
+        plan.diagnostics.extend(plan.library.diagnostics.clone());
+        let mut known: BTreeMap<_, String> = BTreeMap::new();
+        for task in plan.tasks.clone() {
+            match known.entry((task.digest, task.environment_digest)) {
+                // Its trials would be those of the other, and be counted as if they were more.
+                Entry::Occupied(first) => plan.excluded.push(Exclusion {
+                    task: task.name.clone(),
+                    condition: None,
+                    reason: format!("it is the task `{}` under another name", first.get()),
+                }),
+                Entry::Vacant(place) => {
+                    place.insert(task.name.clone());
+                    plan.add_task(&task, store, machine);
+                }
+            }
+        }
+        plan.cells.sort_by_key(|cell| cell.repetition);
+        plan.excluded.sort();
+        Ok(plan)
+    }
+
+    fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &Machine<'_>) {
+        let setup = match Setup::of(task, &self.experiment, machine) {
+            Ok(setup) => setup,
+            Err(reason) => {
+                self.excluded.push(Exclusion { task: task.name.clone(), condition: None, reason });
+                return;
+            }
+        };
+        let setting = Setting {
+            task,
+            library: &self.library,
+            pairing: self.experiment.pairings.get(&task.name),
+            seed: self.experiment.seed,
+            made: &store.made(),
+        };
+        let own = condition::curated(&setting).unwrap_or_default();
+        let mut provisions = Vec::new();
+        for name in &self.experiment.conditions {
+            let condition = condition::find(name).map(|condition| condition.provide(&setting));
+            match condition {
+                Some(Ok(provision)) => {
+                    let absent = absent(&own, &provision);
+                    provisions.push((name.clone(), Arc::new(provision), Arc::new(absent)));
+                }
+                Some(Err(reason)) => {
+                    let condition = Some(name.clone());
+                    self.excluded.push(Exclusion { task: task.name.clone(), condition, reason });
+                }
+                // The experiment has been checked; a name that is not there plans nothing.
+                None => {}
+            }
+        }
+        if provisions.is_empty() {
+            return;
+        }
+        let no_skills =
+            (String::new(), Arc::new(Provision::default()), Arc::new(absent(&own, &Provision::default())));
+        let checker = |agent: Arc<dyn Agent>| {
+            let spec = AgentSpec::named(agent.name());
+            let label = label(&*agent);
+            let entry = RosterEntry { spec, label, agent, price: None };
+            Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1))
+        };
+        self.checks.push(Check {
+            task: task.name.clone(),
+            oracle: task.solution_digest.map(|_| checker(Arc::new(assay_agent::Oracle))),
+            nop: checker(Arc::new(assay_agent::Nop)),
+        });
+        for (number, entry) in self.roster.iter().enumerate() {
+            for provision in &provisions {
+                for repetition in 1..=self.experiment.repetitions {
+                    let trial = setup.trial(&self.experiment, entry, provision, repetition);
+                    self.cells.push(Cell {
+                        task: task.name.clone(),
+                        agent: number,
+                        sandbox: setup.place.kind().to_owned(),
+                        condition: provision.0.clone(),
+                        repetition,
+                        trial: trial.id.clone(),
+                    });
+                    self.trials.entry(trial.id.clone()).or_insert_with(|| Arc::new(trial));
+                }
+            }
+        }
+    }
+
+    /// Pairs of conditions that came out equal on some task, with the number of those tasks.
+    pub fn equal_conditions(&self) -> Vec<(String, String, usize)> {
+        let mut by_trial: BTreeMap<&TrialId, BTreeSet<(&str, &str)>> = BTreeMap::new();
+        for cell in &self.cells {
+            by_trial.entry(&cell.trial).or_default().insert((&cell.condition, &cell.task));
+        }
+        let mut pairs: BTreeMap<(String, String), BTreeSet<&str>> = BTreeMap::new();
+        for shared in by_trial.values() {
+            let shared: Vec<_> = shared.iter().collect();
+            // Two tasks of equal content share trials too, and that is no matter of conditions.
+            for pair in shared.windows(2).filter(|pair| pair[0].0 != pair[1].0) {
+                pairs.entry((pair[0].0.to_owned(), pair[1].0.to_owned())).or_default().insert(pair[0].1);
+            }
+        }
+        pairs.into_iter().map(|((one, other), tasks)| (one, other, tasks.len())).collect()
+    }
+}
+
+/// What all trials on one task have in common.
+struct Setup {
+    task: Arc<Task>,
+    place: Arc<Place>,
+    limits: Limits,
+    network: Network,
+    verifier_network: Network,
+    env: Arc<Vec<(String, String)>>,
+    verifier_env: Arc<Vec<(String, String)>>,
+    solution_env: Arc<Vec<(String, String)>>,
+}
+
+impl Setup {
+    fn of(task: &Arc<Task>, experiment: &Experiment, machine: &Machine<'_>) -> Result<Self, String> {
+        let config = &task.config;
+        if config.multi_step {
+            return Err("it has several steps, which this version does not run".to_owned());
+        }
+        if task.environment.compose {
+            return Err("it needs Docker Compose, which this version does not run".to_owned());
+        }
+        if config.environment.gpus > 0 {
+            return Err("it needs a GPU, which no sandbox here gives".to_owned());
+        }
+        if config.environment.windows {
+            return Err("it needs Windows".to_owned());
+        }
+        if config.verifier_mode == assay_task::VerifierMode::Separate {
+            return Err(
+                "its verifier wants an environment of its own, which this version does not make".to_owned()
+            );
+        }
+        let place = Arc::new(Place::choose(task, experiment, machine.sandboxes)?);
+        let wish = config.agent_network.as_ref().unwrap_or(&config.environment.network);
+        let network = network(wish, &experiment.network)?;
+        let verifier_network = if experiment.verifier_network { Network::Public } else { network };
+        let limits = Limits {
+            cpus: config.environment.cpus,
+            memory_bytes: Some(config.environment.memory_bytes.unwrap_or(DEFAULT_MEMORY)),
+            pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
+            storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
+        };
+        let expand = |values: &BTreeMap<String, String>| -> Result<Arc<Vec<(String, String)>>, String> {
+            let expanded = values
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), expand(value, &experiment.allow_env, machine.env)?)))
+                .collect::<Result<Vec<_>, String>>()?;
+            Ok(Arc::new(expanded))
+        };
+        Ok(Self {
+            task: task.clone(),
+            place,
+            limits,
+            network,
+            verifier_network,
+            env: expand(&config.environment.env)?,
+            verifier_env: expand(&config.verifier_env)?,
+            solution_env: expand(&config.solution_env)?,
+        })
+    }
+
+    fn trial(
+        &self,
+        experiment: &Experiment,
+        entry: &RosterEntry,
+        (condition, provision, absent): &(String, Arc<Provision>, Arc<Vec<AbsentSkill>>),
+        repetition: u32,
+    ) -> Trial {
+        let agent_timeout = agent_timeout(&self.task.config, &entry.spec);
+        let mut trial = Trial {
+            id: TrialId::of(&Value::Null),
+            specification: Value::Null,
+            task: self.task.clone(),
+            agent: entry.agent.clone(),
+            label: entry.label.clone(),
+            price: entry.price,
+            condition: condition.clone(),
+            provision: provision.clone(),
+            disclosure: experiment.disclosure,
+            place: self.place.clone(),
+            limits: self.limits,
+            network: self.network,
+            verifier_network: self.verifier_network,
+            agent_timeout,
+            repetition,
+            absent: absent.clone(),
+            env: self.env.clone(),
+            verifier_env: self.verifier_env.clone(),
+            solution_env: self.solution_env.clone(),
+        };
+        trial.specification = specification(&trial, experiment.seed);
+        trial.id = TrialId::of(&trial.specification);
+        trial
+    }
+}
+
+/// What can change a trial's outcome, and nothing else: no path, port, time, price or secret, and not the condition's name
+/// (unless a script asks for it). Environment templates are part of the task; what they expand to may be a secret and is not.
+fn specification(trial: &Trial, seed: u64) -> Value {
+    let task = &trial.task;
+    let provision: Vec<Value> = trial
+        .provision
+        .skills
+        .iter()
+        .map(|skill| json!({ "skill": skill.digest, "mount": trial.mount_of(skill) }))
+        .collect();
+    let oracle = trial.agent.needs_solution();
+    json!({
+        "protocol": PROTOCOL,
+        "task": task.digest,
+        "solution": if oracle { json!(task.solution_digest) } else { Value::Null },
+        "environment": { "context": task.environment_digest, "base": trial.place.base() },
+        "provision": provision,
+        "disclosure": trial.disclosure,
+        "preface": trial.provision.preface,
+        "writes_skills": trial.provision.writes_skills,
+        "condition": if trial.agent.reads_condition() { json!(trial.condition) } else { Value::Null },
+        "agent": trial.agent.identity(),
+        "sandbox": trial.place.kind(),
+        "limits": {
+            "resources": trial.limits,
+            "agent_seconds": trial.agent_timeout,
+            "verifier_seconds": task.config.verifier_timeout,
+        },
+        "network": { "agent": trial.network, "verifier": trial.verifier_network },
+        "verifier_mode": "shared",
+        "repetition": trial.repetition,
+        "seed": seed,
+    })
+}
+
+/// The agent's own time, in seconds: the shorter of the task's and the experiment's.
+fn agent_timeout(config: &TaskConfig, spec: &AgentSpec) -> f64 {
+    config.agent_timeout.map_or(spec.timeout, |seconds| seconds.min(spec.timeout))
+}
+
+fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Network, String> {
+    match (wish, grant) {
+        (NetworkWish::None, _) | (_, NetworkGrant::None) => Ok(Network::None),
+        (NetworkWish::Public, NetworkGrant::Public) => Ok(Network::Public),
+        (NetworkWish::Allowlist(_), _) | (_, NetworkGrant::Hosts(_)) => {
+            Err("it would reach some hosts and not others, which bubblewrap cannot do".to_owned())
+        }
+    }
+}
+
+/// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.
+fn expand(value: &str, allowed: &[String], env: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
+    let mut expanded = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let (inside, after) =
+            after.split_once('}').ok_or_else(|| format!("`{value}` lacks a closing bracket"))?;
+        let (name, default) =
+            inside.split_once(":-").map_or((inside, None), |(name, default)| (name, Some(default)));
+        let found = if allowed.iter().any(|allowed| allowed == name) { env(name) } else { None };
+        let text = found.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
+            format!("it asks for the variable `{name}`: add it to `allow_env` in the experiment, and set it")
+        })?;
+        expanded.push_str(&text);
+        rest = after;
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}
+
+fn absent(own: &[assay_skill::Package], provision: &Provision) -> Vec<AbsentSkill> {
+    own.iter()
+        .filter(|skill| provision.skills.iter().all(|provided| provided.digest != skill.digest))
+        .map(|skill| AbsentSkill {
+            name: skill.name.clone(),
+            document: skill.document.clone(),
+            body: skill.body.clone(),
+        })
+        .collect()
+}
+
+fn label(agent: &dyn Agent) -> AgentLabel {
+    AgentLabel {
+        name: agent.name().to_owned(),
+        version: agent.version(),
+        model: agent.model().map(str::to_owned),
+    }
+}
+
+fn roster(
+    experiment: &Experiment,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<RosterEntry>, PlanError> {
+    let wrong = |spec: &AgentSpec, message: String| PlanError::Agent {
+        path: experiment.path.clone(),
+        agent: spec.name.clone(),
+        message,
+    };
+    experiment
+        .agents
+        .iter()
+        .map(|spec| {
+            let options = ModelOptions {
+                base_url: spec.base_url.clone(),
+                api_key_env: spec.api_key_env.clone(),
+                max_output_tokens: spec.max_output_tokens,
+                temperature: spec.temperature,
+                directory: experiment.directory.clone(),
+                ..ModelOptions::default()
+            };
+            let model = spec
+                .model
+                .as_deref()
+                .map(|model| assay_model::open(model, &options, env))
+                .transpose()
+                .map_err(|error| wrong(spec, error.to_string()))?;
+            let agent = assay_agent::open(&spec.name, model, spec.loop_options())
+                .map_err(|message| wrong(spec, message))?;
+            let label = label(&*agent);
+            Ok(RosterEntry { label, agent, price: spec.price.map(|price| price.price()), spec: spec.clone() })
+        })
+        .collect()
+}
+
+/// The skills that the library's patterns lead to. A pattern that leads nowhere is said: what it should have held will be
+/// missed by name, where it is needed.
+fn library(experiment: &Experiment) -> Library {
+    let mut roots = Vec::new();
+    let mut empty = Vec::new();
+    for pattern in &experiment.library {
+        let found = assay_task::folders(pattern, &experiment.directory);
+        if found.is_empty() {
+            let message = format!("the library's pattern {pattern:?} leads to no folder");
+            empty.push(Diagnostic::new(Severity::Warning, "library-empty", &experiment.path, message));
+        }
+        roots.extend(found);
+    }
+    let mut library = Library::load(&roots);
+    library.diagnostics.extend(empty);
+    library
+}
+
+/// A pairing for a task that is not there is a typing mistake that would change what is measured.
+fn check_names(experiment: &Experiment, suite: &Suite) -> Result<(), PlanError> {
+    for name in experiment.pairings.keys() {
+        if suite.tasks.iter().all(|task| &task.name != name) {
+            let message = format!("`[tasks.\"{name}\"]` pairs a task that is not in the suite");
+            return Err(PlanError::Name { path: experiment.path.clone(), message });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,281 @@
+use std::fs;
+
+use super::*;
+use crate::testing::{House, SKILL};
+
+#[test]
+fn variables_expand_only_where_allowed() {
+    let env = |name: &str| (name == "HOME" || name == "SECRET").then(|| "value".to_owned());
+    let allowed = ["HOME".to_owned(), "UNSET".to_owned()];
+    let check = |text: &str, expected: Result<&str, &str>| match (expand(text, &allowed, &env), expected) {
+        (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
+        (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
+        (found, _) => panic!("{text}: {found:?}"),
+    };
+    check("plain $HOME", Ok("plain $HOME"));
+    check("${HOME}/x/${HOME}", Ok("value/x/value"));
+    check("${UNSET:-other}", Ok("other"));
+    check("${SECRET:-hidden}", Ok("hidden"));
+    check("${SECRET}", Err("`SECRET`"));
+    check("${UNSET}", Err("`UNSET`"));
+    check("${HOME", Err("closing bracket"));
+}
+
+#[test]
+fn a_trial_reaches_what_both_task_and_experiment_want() {
+    let hosts = || vec!["example.org".to_owned()];
+    let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<Network>| {
+        assert_eq!(network(&wish, &grant).ok(), expected, "{wish:?} {grant:?}");
+    };
+    check(NetworkWish::Public, NetworkGrant::None, Some(Network::None));
+    check(NetworkWish::Public, NetworkGrant::Public, Some(Network::Public));
+    check(NetworkWish::None, NetworkGrant::Public, Some(Network::None));
+    check(NetworkWish::Allowlist(hosts()), NetworkGrant::None, Some(Network::None));
+    check(NetworkWish::Allowlist(hosts()), NetworkGrant::Public, None);
+    check(NetworkWish::Public, NetworkGrant::Hosts(hosts()), None);
+}
+
+/// The trials of a plan in order of its cells, by condition, and those of its checks.
+fn identities(house: &House) -> BTreeMap<&'static str, Vec<TrialId>> {
+    let plan = house.plan();
+    assert!(plan.excluded.is_empty(), "{:?}", plan.excluded);
+    let of = |condition: &str| {
+        let cells = plan.cells.iter().filter(|cell| cell.condition == condition);
+        cells.map(|cell| cell.trial.clone()).collect::<Vec<_>>()
+    };
+    BTreeMap::from([
+        ("none", of("none")),
+        ("curated", of("curated")),
+        ("oracle", plan.checks.iter().map(|check| check.oracle.as_ref().unwrap().id.clone()).collect()),
+        ("nop", plan.checks.iter().map(|check| check.nop.id.clone()).collect()),
+    ])
+}
+
+/// Which identities an edit changes: all of a kind, or none of it.
+fn check(edit: impl Fn(&House), expected: &[&str]) {
+    let house = House::new();
+    house.write("turns.jsonl", "{\"say\": \"done\"}\n");
+    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    compare(&house, edit, expected);
+}
+
+fn compare(house: &House, edit: impl Fn(&House), expected: &[&str]) {
+    let before = identities(house);
+    edit(house);
+    let after = identities(house);
+    let mut changed = Vec::new();
+    for (kind, old) in &before {
+        let new = &after[kind];
+        assert!(!old.is_empty() && old.len() == new.len(), "{kind}");
+        let differ = old.iter().zip(new).filter(|(old, new)| old != new).count();
+        assert!(differ == 0 || differ == old.len(), "{differ} of {} {kind} trials changed", old.len());
+        if differ > 0 {
+            changed.push(*kind);
+        }
+    }
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    assert_eq!(changed, expected);
+}
+
+const ALL: [&str; 4] = ["none", "curated", "oracle", "nop"];
+const ARMS: [&str; 2] = ["none", "curated"];
+
+#[test]
+fn what_can_change_an_outcome_changes_the_trial() {
+    let task = |file: &'static str, from: &'static str, to: &'static str| {
+        move |house: &House| house.edit(&format!("tasks/a/{file}"), from, to)
+    };
+    let experiment = |from: &'static str, to: &'static str| move |house: &House| house.experiment(from, to);
+    check(task("instruction.md", "a", "b"), &ALL);
+    check(task("tests/test.sh", "echo 1", "echo  1"), &ALL);
+    check(task("environment/data/in.txt", "1", "2"), &ALL);
+    check(task("environment/Dockerfile", "FROM host", "FROM guest"), &ALL);
+    check(task("task.toml", "version", "[verifier]\ntimeout_sec = 9\n[environment]\nmemory_mb = 9\n#"), &ALL);
+    check(task("solution/solve.sh", "true", "false"), &["oracle"]);
+    // A skill: its text, its files, their names and modes, and where it is mounted.
+    check(|house| house.edit("skills/one/SKILL.md", "minor", "major"), &["curated"]);
+    check(|house| house.write("skills/one/scripts/x.py", ""), &["curated"]);
+    check(
+        |house| {
+            fs::rename(house.path("skills/one"), house.path("skills/uno")).unwrap();
+        },
+        &["curated"],
+    );
+    // The experiment.
+    check(experiment("seed = 1", "seed = 2"), &ALL);
+    check(experiment("margin = 0.10", "disclosure = \"told\""), &["none", "curated", "oracle", "nop"]);
+    check(experiment("margin = 0.10", "verifier_network = true"), &ALL);
+    check(experiment("timeout = 300", "timeout = 299"), &ARMS);
+    for option in [
+        "max_turns = 7",
+        "max_tokens = 7",
+        "command_timeout = 7.5",
+        "context_tokens = 7",
+        "max_output_tokens = 7",
+        "temperature = 0.7",
+    ] {
+        check(|house| house.experiment("timeout = 300", &format!("timeout = 300\n{option}")), &ARMS);
+    }
+    check(|house| house.write("turns.jsonl", "{\"say\": \"done.\"}\n"), &ARMS);
+    let house = House::new();
+    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"openai:one\"");
+    compare(&house, experiment("openai:one", "openai:two"), &ARMS);
+}
+
+#[test]
+fn what_cannot_change_an_outcome_changes_no_trial() {
+    let experiment = |from: &'static str, to: &'static str| move |house: &House| house.experiment(from, to);
+    check(experiment("margin = 0.10", "margin = 0.20"), &[]);
+    check(experiment("margin = 0.10", "concurrency = 7\nretry = { infrastructure = 2 }"), &[]);
+    check(experiment("name = \"test\"", "name = \"other\""), &[]);
+    check(experiment("margin", "allow_env = [\"HOME\"]\nmargin"), &[]);
+    check(experiment("timeout = 300", "timeout = 300\nprice = { input = 1.0, output = 2.0 }"), &[]);
+    check(|house| house.write("tasks/a/README.md", "for reviewers"), &[]);
+    check(|house| house.write("skills/two/SKILL.md", &SKILL.replacen("one", "two", 1)), &[]);
+    // A script lies where it likes, under any name.
+    check(
+        |house| {
+            fs::rename(house.path("turns.jsonl"), house.path("moved.jsonl")).unwrap();
+            house.experiment("turns.jsonl", "moved.jsonl");
+        },
+        &[],
+    );
+    // Suite, library and store elsewhere: equal content in another house.
+    assert_eq!(identities(&House::new()), identities(&House::new()));
+    check(
+        |house| {
+            fs::create_dir(house.path("elsewhere")).unwrap();
+            fs::rename(house.path("tasks/a"), house.path("elsewhere/a")).unwrap();
+            house.experiment("tasks/*", "elsewhere/*");
+        },
+        &[],
+    );
+}
+
+#[test]
+fn the_shorter_limit_is_the_one_that_counts() {
+    let house = House::new();
+    house.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
+    compare(&house, |house| house.experiment("timeout = 300", "timeout = 299"), &[]);
+    assert!((house.plan().trials.values().next().unwrap().agent_timeout - 10.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_secret_is_no_part_of_a_trial() {
+    let house = House::new();
+    house.edit("tasks/a/task.toml", "version", "[environment.env]\nTOKEN = \"${A_KEY}\"\n[x]\nversion");
+    house.experiment("margin", "allow_env = [\"A_KEY\"]\nmargin");
+    let plan = house.plan();
+    let trial = plan.trials.values().next().unwrap();
+    assert_eq!(*trial.env, [("TOKEN".to_owned(), "key".to_owned())]);
+    assert!(!trial.specification.to_string().contains("\"key\""), "{}", trial.specification);
+    // Unless the experiment allows it, the task is left out and says why.
+    house.experiment("allow_env = [\"A_KEY\"]\n", "");
+    let plan = house.plan();
+    assert!(plan.cells.is_empty() && plan.excluded[0].reason.contains("`A_KEY`"), "{:?}", plan.excluded);
+}
+
+#[test]
+fn more_repetitions_keep_the_trials_that_are_there() {
+    let house = House::new();
+    let few = house.plan();
+    house.experiment("repetitions = 2", "repetitions = 5");
+    let many = house.plan();
+    assert_eq!((few.trials.len(), many.trials.len()), (4, 10));
+    assert!(few.trials.keys().all(|id| many.trials.contains_key(id)));
+    // All arms take turns.
+    let turns: Vec<(u32, &str)> =
+        few.cells.iter().map(|cell| (cell.repetition, cell.condition.as_str())).collect();
+    assert_eq!(turns, [(1, "none"), (1, "curated"), (2, "none"), (2, "curated")]);
+}
+
+#[test]
+fn equal_provision_is_the_same_trial_under_any_condition() {
+    let house = House::new();
+    // The whole library is the one skill of the task.
+    house.experiment("\"curated\"]", "\"curated\", \"full\"]");
+    let plan = house.plan();
+    assert_eq!((plan.cells.len(), plan.trials.len()), (6, 4));
+    assert_eq!(plan.equal_conditions(), [("curated".to_owned(), "full".to_owned(), 1)]);
+    // A script that asks for the condition's name makes them differ.
+    house.write("turns.jsonl", "{\"condition\": \"full\", \"say\": \"x\"}\n{\"say\": \"done\"}\n");
+    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    let plan = house.plan();
+    assert_eq!((plan.cells.len(), plan.trials.len()), (6, 6));
+    assert_eq!(plan.equal_conditions(), []);
+}
+
+#[test]
+fn a_task_under_two_names_is_one_task() {
+    let house = House::new();
+    house.task("b");
+    house.edit("tasks/b/instruction.md", "b", "a");
+    let plan = house.plan();
+    assert_eq!((plan.cells.len(), plan.trials.len(), plan.equal_conditions().len()), (4, 4, 0));
+    let excluded: Vec<_> = plan.excluded.iter().map(|it| (it.task.as_str(), it.reason.as_str())).collect();
+    assert_eq!(excluded, [("b", "it is the task `a` under another name")]);
+}
+
+#[test]
+fn what_cannot_be_run_is_left_out_and_says_why() {
+    let exclusion = |edit: &dyn Fn(&House)| {
+        let house = House::new();
+        edit(&house);
+        let plan = house.plan();
+        let excluded = plan.excluded.first().expect("something is left out");
+        (excluded.condition.clone(), excluded.reason.clone(), plan.cells.len())
+    };
+    let check = |toml: &str, expected: &str| {
+        let (condition, reason, cells) =
+            exclusion(&|house| house.edit("tasks/a/task.toml", "[metadata]", &format!("{toml}\n[metadata]")));
+        assert_eq!((condition, cells), (None, 0), "{toml}");
+        assert!(reason.contains(expected), "{toml}: {reason}");
+    };
+    check("[environment]\ngpus = 1", "needs a GPU");
+    check("[environment]\nos = \"windows\"", "needs Windows");
+    check("[verifier]\nenvironment_mode = \"separate\"", "an environment of its own");
+    let (condition, reason, cells) =
+        exclusion(&|house| house.edit("tasks/a/task.toml", "required_skills = [\"one\"]", ""));
+    assert_eq!((condition.as_deref(), cells), (Some("curated"), 2));
+    assert!(reason.contains("no curated skill: pair it in the experiment"), "{reason}");
+    let (_, reason, cells) =
+        exclusion(&|house| house.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\""));
+    assert_eq!((reason.as_str(), cells), ("not in these tests", 0));
+}
+
+#[test]
+fn a_name_that_leads_nowhere_is_no_plan() {
+    let check = |from: &str, to: &str, expected: &str| {
+        let house = House::new();
+        house.experiment(from, to);
+        let error = house.try_plan().err().expect("no plan").to_string();
+        assert!(error.contains(expected), "{to}: {error}");
+    };
+    check("tasks/*", "taks/*", "cannot be used as tasks");
+    check("timeout = 300", "timeout = 300\n[tasks.\"c\"]\ncurated = [\"one\"]", "pairs a task that is not");
+    check("name = \"nop\"", "name = \"loop\"\nmodel = \"openai\"", "agent \"loop\": \"openai\" names no");
+    check("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:none.jsonl\"", "none.jsonl");
+}
+
+#[test]
+fn a_library_that_leads_nowhere_is_said_where_it_stands_and_where_it_is_missed() {
+    let house = House::new();
+    house.experiment("skills/*", "skils/*");
+    let plan = house.plan();
+    let told = |text: &str| plan.diagnostics.iter().any(|diagnostic| diagnostic.to_string().contains(text));
+    assert!(told("the library's pattern \"skils/*\" leads to no folder"), "{:?}", plan.diagnostics);
+    assert!(plan.excluded[0].reason.contains("no skill is called `one`"), "{:?}", plan.excluded);
+    assert_eq!(plan.cells.len(), 2);
+}
+
+#[test]
+fn ten_thousand_cells_are_planned() {
+    let house = House::new();
+    for number in 1..50 {
+        house.task(&format!("t{number}"));
+    }
+    house.experiment("repetitions = 2", "repetitions = 100");
+    let plan = house.plan();
+    assert_eq!((plan.cells.len(), plan.trials.len(), plan.checks.len()), (10_000, 10_000, 50));
+}

@@ -1,0 +1,183 @@
+//! What a trial left behind: the one thing every figure of a report is computed from.
+
+use std::collections::BTreeMap;
+
+use assay_agent::Ended;
+use assay_model::Usage;
+use assay_sandbox::Enforcement;
+use assay_trace::Exposure;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::TrialId;
+
+/// The result of one trial, written last.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// `assay.record/1`.
+    pub schema: String,
+    /// Which trial.
+    pub trial: TrialId,
+    /// The task's name.
+    pub task: String,
+    /// Who worked on it.
+    pub agent: AgentLabel,
+    /// In which kind of sandbox.
+    pub sandbox: String,
+    /// Under which condition it was first planned. Another condition with equal provision shares the trial.
+    pub condition: String,
+    /// From 1.
+    pub repetition: u32,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// What broke, where `outcome` is `infrastructure`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// In words, where the outcome needs some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The verifier's reward; the mean over keys where it gave several.
+    pub reward: Option<f64>,
+    /// Every key of reward.json.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub rewards: BTreeMap<String, f64>,
+    /// The verifier's tests, where it wrote a CTRF report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ctrf: Option<Value>,
+    /// Why the agent stopped; absent when it never started.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
+    /// Replies of the model.
+    pub turns: usize,
+    /// Tokens; `null` where nobody counted them.
+    pub usage: Option<Usage>,
+    /// In USD; `null` where no price is known.
+    pub cost_usd: Option<f64>,
+    /// Where the time went.
+    pub seconds: Seconds,
+    /// What became of each skill that was offered.
+    pub exposure: Vec<Exposure>,
+    /// Skill texts of the experiment that stood in the sandbox without having been provided.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contaminated: Vec<String>,
+    /// What the agent changed that steers interpreters or test runners.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tampered: Vec<String>,
+    /// What differs from the image outside the work folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside: Vec<String>,
+    /// What held the limits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforcement: Option<Enforcement>,
+    /// Processor time and memory of the agent's sandbox.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<assay_sandbox::Usage>,
+    /// Whether the result says anything about a model.
+    pub measures_a_model: bool,
+    /// Which attempt this is, from 1. Earlier ones stay on disk.
+    pub attempt: u32,
+    /// RFC 3339, UTC.
+    pub started_at: String,
+    /// RFC 3339, UTC.
+    pub finished_at: String,
+}
+
+/// How the reason of a record begins whose reward was read after the agent's deadline, with nothing having ended the agent.
+pub const LATE: &str = "graded after its deadline";
+
+impl Record {
+    /// The format written here.
+    pub const SCHEMA: &str = "assay.record/1";
+}
+
+/// Who worked on a task.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AgentLabel {
+    /// The harness.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+}
+
+/// What came of a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// The verifier gave the full reward.
+    Passed,
+    /// It did not.
+    Failed,
+    /// The agent's time was over before it said that it was done.
+    TimedOut,
+    /// The agent changed what decides about its own reward. Counts as not passed.
+    Tampered,
+    /// Something under the trial broke: not a result.
+    Infrastructure,
+}
+
+impl Outcome {
+    /// Whether it is a result, and counts in a rate.
+    pub fn counts(self) -> bool {
+        self != Self::Infrastructure
+    }
+
+    /// The word in records and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed_out",
+            Self::Tampered => "tampered",
+            Self::Infrastructure => "infrastructure",
+        }
+    }
+}
+
+/// What broke under a trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    /// The image or root filesystem.
+    Image,
+    /// The sandbox.
+    Sandbox,
+    /// The agent's set-up: a missing key, an unknown model, a script without a turn.
+    AgentSetup,
+    /// The provider of its model.
+    ModelProvider,
+    /// The verifier: no reward, an unreadable one, no end.
+    Verifier,
+    /// assay itself, or the disk under it.
+    Harness,
+}
+
+impl Cause {
+    /// The word in records and reports.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Image => "image",
+            Self::Sandbox => "sandbox",
+            Self::AgentSetup => "agent_setup",
+            Self::ModelProvider => "model_provider",
+            Self::Verifier => "verifier",
+            Self::Harness => "harness",
+        }
+    }
+}
+
+/// Where a trial's time went, in seconds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Seconds {
+    /// Laying out the sandbox.
+    pub prepare: f64,
+    /// The agent's own time.
+    pub agent: f64,
+    /// Of it, waiting for a provider between tries.
+    pub throttled: f64,
+    /// The verifier.
+    pub verify: f64,
+    /// All of it.
+    pub total: f64,
+}

@@ -1,0 +1,405 @@
+//! The store: plain files in one folder, so that `ls`, `jq` and `git` work on it.
+//!
+//! ```text
+//! .assay/
+//!   store.json                  format and label
+//!   trials/ab/abcdef…/          one per trial
+//!     trial.json                what was to be run: the canonical form of what was hashed
+//!     attempts/1/               kept, also when it failed
+//!     record.json               written last, by rename after fsync: it exists or the trial is not finished
+//!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
+//!   made/                       what conditions make (placebos)
+//!   scratch/<process>/          sandboxes at work; swept when their process is dead
+//!   history.jsonl               a line a run
+//! ```
+
+mod lease;
+mod owner;
+mod runs;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use lease::{Claim, Lease};
+pub use owner::Owner;
+pub use runs::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary};
+
+use crate::{Record, TrialId};
+
+/// The format of the folder.
+const SCHEMA: &str = "assay.store/1";
+
+/// Numbers the drafts of leases in this process.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
+
+/// A store.
+#[derive(Debug, Clone)]
+pub struct Store {
+    root: PathBuf,
+    owner: Owner,
+    label: String,
+}
+
+/// Why the store cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// The disk said no.
+    #[error("cannot {action} {}", path.display())]
+    Io {
+        /// `read`, `write`, …
+        action: &'static str,
+        /// What.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A file of the store that cannot be understood.
+    #[error("{} is not what this version of assay writes: {message}", path.display())]
+    Format {
+        /// Which.
+        path: PathBuf,
+        /// How.
+        message: String,
+    },
+    /// A name that leads nowhere.
+    #[error("{0}")]
+    NotFound(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    schema: String,
+    label: String,
+}
+
+/// What a sweep took away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Swept {
+    /// Leases of dead processes.
+    pub leases: usize,
+    /// Folders of dead processes.
+    pub scratch: usize,
+    /// Control groups of dead processes.
+    pub cgroups: usize,
+}
+
+impl Store {
+    /// Opens a store, and makes it where there is none.
+    pub fn open(root: &Path) -> Result<Self, StoreError> {
+        let io = |action, path: &Path| {
+            let path = path.to_owned();
+            move |source| StoreError::Io { action, path, source }
+        };
+        fs::create_dir_all(root).map_err(io("create", root))?;
+        let root = root.canonicalize().map_err(io("open", root))?;
+        let owner = Owner::current().map_err(io("read", Path::new("/proc/self")))?;
+        let path = root.join("store.json");
+        if !path.exists() {
+            let label = blake3::hash(format!("{} {}", root.display(), owner.label()).as_bytes()).to_hex();
+            let header = Header { schema: SCHEMA.to_owned(), label: label[..12].to_owned() };
+            write_new(&path, &pretty(&header, &path)?)?;
+        }
+        let header: Header = read_json(&path)?;
+        if header.schema != SCHEMA {
+            let message = format!("it is {:?}, and this version reads {SCHEMA:?}", header.schema);
+            return Err(StoreError::Format { path, message });
+        }
+        for folder in ["trials", "runs", "made", "scratch"] {
+            let folder = root.join(folder);
+            fs::create_dir_all(&folder).map_err(io("create", &folder))?;
+        }
+        Ok(Self { root, owner, label: header.label })
+    }
+
+    /// The folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where conditions keep what they make.
+    pub fn made(&self) -> PathBuf {
+        self.root.join("made")
+    }
+
+    /// A short name that no other store has, for labels.
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// This process, as it signs leases.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// A trial's folder.
+    pub fn trial_folder(&self, id: &TrialId) -> PathBuf {
+        self.root.join("trials").join(&id.as_str()[..2]).join(id.as_str())
+    }
+
+    /// A trial's record; `None` while it is not finished.
+    ///
+    /// # Errors
+    /// When the file is there and cannot be read or understood.
+    pub fn record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
+        let path = self.trial_folder(id).join("record.json");
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let record: Record = parse(&bytes, &path)?;
+                if record.schema == Record::SCHEMA {
+                    return Ok(Some(record));
+                }
+                let message =
+                    format!("it is {:?}, and this version reads {:?}", record.schema, Record::SCHEMA);
+                Err(StoreError::Format { path, message })
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(StoreError::Io { action: "read", path, source }),
+        }
+    }
+
+    /// Asks for the right to execute a trial.
+    pub fn claim(&self, id: &TrialId) -> Result<Claim, StoreError> {
+        let folder = self.trial_folder(id);
+        fs::create_dir_all(&folder).map_err(|source| StoreError::Io {
+            action: "create",
+            path: folder.clone(),
+            source,
+        })?;
+        // Threads of one process may ask for the same trial.
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let draft = self.scratch()?.join(format!("lease-{number}"));
+        lease::claim(&folder.join("lease"), &self.owner, &draft, &self.lock())
+    }
+
+    /// Held for the moment in which leases of dead processes are taken away.
+    fn lock(&self) -> PathBuf {
+        self.root.join("lock")
+    }
+
+    /// Makes the folder of the next attempt at a trial, and writes down what is to be run.
+    pub fn begin(
+        &self,
+        id: &TrialId,
+        specification: &Value,
+        _lease: &Lease,
+    ) -> Result<(u32, PathBuf), StoreError> {
+        let folder = self.trial_folder(id);
+        let path = folder.join("trial.json");
+        if !path.exists() {
+            write_atomically(&path, &pretty(specification, &path)?)?;
+        }
+        let attempts = folder.join("attempts");
+        fs::create_dir_all(&attempts).map_err(|source| StoreError::Io {
+            action: "create",
+            path: attempts.clone(),
+            source,
+        })?;
+        for number in 1_u32.. {
+            let path = attempts.join(number.to_string());
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok((number, path)),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(source) => return Err(StoreError::Io { action: "create", path, source }),
+            }
+        }
+        Err(StoreError::NotFound("more attempts than there are numbers".to_owned()))
+    }
+
+    /// Writes a trial's record, and so ends it.
+    pub fn finish(&self, record: &Record, _lease: &Lease) -> Result<(), StoreError> {
+        let path = self.trial_folder(&record.trial).join("record.json");
+        if matches!(self.record(&record.trial), Err(StoreError::Format { .. })) {
+            // Another version of assay may understand it.
+            let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
+            fs::rename(&path, &aside).map_err(|source| StoreError::Io {
+                action: "move",
+                path: path.clone(),
+                source,
+            })?;
+        }
+        write_atomically(&path, &pretty(record, &path)?)
+    }
+
+    /// The one trial whose id begins so.
+    pub fn find_trial(&self, prefix: &str) -> Result<TrialId, StoreError> {
+        let unknown =
+            || StoreError::NotFound(format!("no trial of this store has an id that begins with {prefix:?}"));
+        if prefix.len() < 2 || !prefix.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unknown());
+        }
+        let shelf = self.root.join("trials").join(&prefix[..2]);
+        let mut found: Vec<TrialId> = fs::read_dir(shelf)
+            .map_err(|_| unknown())?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|id: &TrialId| id.as_str().starts_with(prefix))
+            .collect();
+        match found.len() {
+            0 => Err(unknown()),
+            1 => Ok(found.remove(0)),
+            several => Err(StoreError::NotFound(format!(
+                "{several} trials begin with {prefix:?}; give more of the id"
+            ))),
+        }
+    }
+
+    /// Every trial of the store, with its folder.
+    pub fn trials(&self) -> Vec<(TrialId, PathBuf)> {
+        let shelves = fs::read_dir(self.root.join("trials")).into_iter().flatten().flatten();
+        let mut trials: Vec<_> = shelves
+            .flat_map(|shelf| fs::read_dir(shelf.path()).into_iter().flatten().flatten())
+            .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path())))
+            .collect();
+        trials.sort();
+        trials
+    }
+
+    /// A folder of this process for sandboxes at work. Removed by [`Store::clear_scratch`], or by the next sweep.
+    pub fn scratch(&self) -> Result<PathBuf, StoreError> {
+        let path = self.root.join("scratch").join(self.owner.label());
+        fs::create_dir_all(&path).map_err(|source| StoreError::Io {
+            action: "create",
+            path: path.clone(),
+            source,
+        })?;
+        let sign = path.join("owner.json");
+        if !sign.exists() {
+            write_atomically(&sign, &pretty(&self.owner, &sign)?)?;
+        }
+        Ok(path)
+    }
+
+    /// Removes this process's scratch folder.
+    pub fn clear_scratch(&self) {
+        let _ = assay_sandbox::remove_tree(&self.root.join("scratch").join(self.owner.label()));
+    }
+
+    /// Takes away what dead processes left: leases, scratch folders, control groups.
+    pub fn sweep(&self) -> Swept {
+        let mut swept = Swept::default();
+        for entry in fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten() {
+            // Between a folder and its sign there is a moment in which only the folder's name says whose it is.
+            let owner = lease::read(&entry.path().join("owner.json"))
+                .or_else(|| Owner::of_label(entry.file_name().to_str()?));
+            if owner.is_none_or(|owner| !owner.is_alive())
+                && assay_sandbox::remove_tree(&entry.path()).is_ok()
+            {
+                swept.scratch += 1;
+            }
+        }
+        for (_, folder) in self.trials() {
+            let path = folder.join("lease");
+            if path.exists()
+                && lease::read(&path).is_none_or(|owner| !owner.is_alive())
+                && lease::take_away(&path, &self.lock()).is_ok_and(|taken| taken)
+            {
+                swept.leases += 1;
+            }
+        }
+        swept.cgroups = assay_sandbox::sweep_cgroups();
+        swept
+    }
+
+    /// Adds a line to the history.
+    pub fn remember(&self, line: &Value) -> Result<(), StoreError> {
+        append_line(&self.root.join("history.jsonl"), line)
+    }
+
+    /// The lines of the history, oldest first. A line that was cut off by a crash is passed over.
+    pub fn history(&self) -> Result<Vec<Value>, StoreError> {
+        let path = self.root.join("history.jsonl");
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(StoreError::Io { action: "read", path, source }),
+        }
+    }
+
+    /// Names of things in the store's own words: how often each outcome stands in it. For `assay doctor`.
+    pub fn outcomes(&self) -> BTreeMap<&'static str, usize> {
+        let mut counts = BTreeMap::new();
+        for (id, _) in self.trials() {
+            let word = match self.record(&id) {
+                Ok(Some(record)) => record.outcome.word(),
+                Ok(None) => "unfinished",
+                Err(_) => "unreadable",
+            };
+            *counts.entry(word).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Writes a file so that it is there whole or not at all, also after a power cut.
+pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let draft = draft(path, bytes)?;
+    draft.persist(path).map_err(|error| failed("rename", path)(error.error))?;
+    sync_folder(path)
+}
+
+/// The same for a file that is not there yet; says whether it was not.
+pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    match draft(path, bytes)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(path).map(|()| true),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed("rename", path)(error.error)),
+    }
+}
+
+/// A whole file beside the place it is meant for.
+fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreError> {
+    let mut draft =
+        tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed("create a file beside", path))?;
+    draft.write_all(bytes).map_err(failed("write", path))?;
+    draft.as_file().sync_all().map_err(failed("write", path))?;
+    Ok(draft)
+}
+
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = fs::File::open(folder_of(path)).map_err(failed("open the folder of", path))?;
+    folder.sync_all().map_err(failed("write the folder of", path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
+    let path = path.to_owned();
+    move |source| StoreError::Io { action, path, source }
+}
+
+/// Adds one line of JSON to a file, in one write, so that two processes do not mix theirs.
+pub(crate) fn append_line(path: &Path, line: &Value) -> Result<(), StoreError> {
+    let io = |source| StoreError::Io { action: "write", path: path.to_owned(), source };
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(io)
+}
+
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let bytes =
+        fs::read(path).map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })?;
+    parse(&bytes, path)
+}
+
+fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })
+}
+
+pub(crate) fn pretty<T: Serialize>(value: &T, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,131 @@
+use super::*;
+use crate::testing::House;
+
+/// The name under which the experiment would run, and the run it extends.
+fn begin(house: &House) -> (String, Option<String>) {
+    let folder = house.store.begin_run(&house.plan()).unwrap();
+    assert_eq!(house.store.run(&folder.run).unwrap(), folder);
+    (folder.run, folder.extends)
+}
+
+fn named(run: &str, extends: Option<&str>) -> (String, Option<String>) {
+    (run.to_owned(), extends.map(str::to_owned))
+}
+
+#[test]
+fn equal_plans_are_one_run_and_others_get_the_next_number() {
+    let house = House::new();
+    assert_eq!(begin(&house), named("test", None));
+    assert_eq!(begin(&house), named("test", None));
+    // How it is executed is no part of the plan.
+    house.experiment("timeout = 300", "timeout = 300.0 # seconds");
+    house.experiment("margin = 0.10", "concurrency = 9\nmargin = 0.1");
+    assert_eq!(begin(&house), named("test", None));
+    house.experiment("margin = 0.1", "margin = 0.2");
+    assert_eq!(begin(&house), named("test-2", None));
+    house.edit("skills/one/SKILL.md", "minor", "major");
+    assert_eq!(begin(&house), named("test-3", None));
+    house.edit("skills/one/SKILL.md", "major", "minor");
+    assert_eq!(begin(&house), named("test-2", None));
+    assert_eq!(house.store.run_names(), ["test", "test-2", "test-3"]);
+    // The experiment lies beside its plan as it was.
+    let source = fs::read_to_string(house.store.run_folder("test").join("experiment.toml")).unwrap();
+    assert!(source.contains("margin = 0.10"));
+}
+
+#[test]
+fn a_run_that_holds_all_of_an_earlier_one_says_so() {
+    let house = House::new();
+    begin(&house);
+    house.experiment("repetitions = 2", "repetitions = 3");
+    assert_eq!(begin(&house), named("test-2", Some("test")));
+    // Also when it is looked up again.
+    assert_eq!(begin(&house), named("test-2", Some("test")));
+    // Fewer trials extend nothing, other trials neither.
+    house.experiment("repetitions = 3", "repetitions = 1");
+    assert_eq!(begin(&house), named("test-3", None));
+    house.experiment("repetitions = 1", "repetitions = 9");
+    house.experiment("seed = 1", "seed = 2");
+    assert_eq!(begin(&house), named("test-4", None));
+    // A task more is an extension as well.
+    house.task("b");
+    assert_eq!(begin(&house), named("test-5", Some("test-4")));
+}
+
+#[test]
+fn two_at_once_never_share_a_name_for_different_plans() {
+    let house = House::new();
+    let plans: Vec<Plan> = (1..=4)
+        .map(|repetitions| {
+            house.experiment("repetitions = ", &format!("repetitions = {repetitions} # "));
+            house.plan()
+        })
+        .collect();
+    let mut folders: Vec<RunFolder> = std::thread::scope(|scope| {
+        let store = &house.store;
+        let begin = |plan| scope.spawn(move || store.begin_run(plan).unwrap());
+        let begun: Vec<_> = plans.iter().chain(&plans).map(begin).collect();
+        begun.into_iter().map(|begun| begun.join().unwrap()).collect()
+    });
+    for folder in &folders {
+        assert_eq!(house.store.run(&folder.run).unwrap().plan, folder.plan, "{}", folder.run);
+    }
+    folders.sort_by(|one, other| one.run.cmp(&other.run));
+    folders.dedup_by(|one, other| one.run == other.run);
+    assert_eq!(folders.len(), 4);
+}
+
+#[test]
+fn a_run_that_is_not_there_or_not_readable_is_told() {
+    let house = House::new();
+    let check = |name: &str, expected: &str| {
+        let error = house.store.run(name).unwrap_err().to_string();
+        assert!(error.contains(expected), "{name}: {error}");
+    };
+    check("test", "it holds none yet");
+    begin(&house);
+    check("tset", "there is no run \"tset\"");
+    check("tset", "it holds test");
+    for hostile in ["../runs/test", "", ".", "/etc", "test/../test"] {
+        check(hostile, "there is no run");
+    }
+    let path = house.store.run_folder("test").join("plan.json");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replace("assay.plan/1", "assay.plan/2")).unwrap();
+    check("test", "it is \"assay.plan/2\", and this version reads \"assay.plan/1\"");
+    // Keys that a later version adds are passed over.
+    fs::write(&path, text.replacen('{', "{ \"added\": [1],", 1)).unwrap();
+    assert_eq!(house.store.run("test").unwrap().run, "test");
+    fs::write(&path, &text[..text.len() / 2]).unwrap();
+    check("test", "plan.json is not what this version of assay writes");
+}
+
+#[test]
+fn a_summary_counts_cells_trials_and_records() {
+    let house = House::new();
+    house.experiment("\"curated\"]", "\"curated\", \"full\"]");
+    begin(&house);
+    let trial = house.store.run("test").unwrap().cells[0].trial.clone();
+    let folder = house.store.trial_folder(&trial);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("record.json"), "{}").unwrap();
+    let summary = house.store.summaries().unwrap().remove(0);
+    // Curated and full share their trials.
+    assert_eq!((summary.cells, summary.trials, summary.finished), (6, 4, 1));
+    assert!(summary.planned_at.is_some());
+}
+
+#[test]
+fn checks_and_events_are_kept_with_the_run() {
+    let house = House::new();
+    begin(&house);
+    assert_eq!(house.store.failed_checks("test").unwrap(), []);
+    let failed = [Exclusion { task: "a".into(), condition: None, reason: "no solution".into() }];
+    house.store.save_failed_checks("test", &failed).unwrap();
+    assert_eq!(house.store.failed_checks("test").unwrap(), failed);
+    for number in 0..3 {
+        house.store.event("test", &json!({ "number": number })).unwrap();
+    }
+    let events = fs::read_to_string(house.store.run_folder("test").join("events.jsonl")).unwrap();
+    assert_eq!(events, "{\"number\":0}\n{\"number\":1}\n{\"number\":2}\n");
+}

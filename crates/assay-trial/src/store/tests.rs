@@ -1,0 +1,190 @@
+use serde_json::json;
+
+use super::*;
+use crate::testing::House;
+
+fn id(number: usize) -> TrialId {
+    TrialId::of(&json!(number))
+}
+
+#[test]
+fn a_folder_of_another_format_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let header = r#"{"schema":"assay.store/9","label":"x"}"#;
+    fs::write(folder.path().join("store.json"), header).unwrap();
+    let error = Store::open(folder.path()).unwrap_err().to_string();
+    assert!(error.contains("\"assay.store/9\", and this version reads \"assay.store/1\""), "{error}");
+}
+
+#[test]
+fn a_trial_is_found_by_the_beginning_of_its_id() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    for number in 0..600 {
+        fs::create_dir_all(store.trial_folder(&id(number))).unwrap();
+    }
+    // What else lies about is no trial.
+    fs::create_dir_all(store.root().join("trials/zz/nothing")).unwrap();
+    assert_eq!(store.trials().len(), 600);
+    let one = id(7);
+    assert_eq!(store.find_trial(one.as_str()).unwrap(), one);
+    assert_eq!(store.find_trial(one.short()).unwrap(), one);
+    let check = |prefix: &str, expected: &str| {
+        let error = store.find_trial(prefix).unwrap_err().to_string();
+        assert!(error.contains(expected), "{prefix}: {error}");
+    };
+    // 600 ids on 256 shelves: some two share their first two digits.
+    let shelf = fs::read_dir(store.root().join("trials"))
+        .unwrap()
+        .flatten()
+        .find(|shelf| fs::read_dir(shelf.path()).unwrap().count() > 1)
+        .unwrap();
+    check(shelf.file_name().to_str().unwrap(), "trials begin with");
+    check("", "no trial of this store has an id that begins with \"\"");
+    check("a", "no trial");
+    check("../..", "no trial");
+    check("zz", "no trial");
+    check(&one.as_str().to_uppercase(), "no trial");
+    check(&format!("{one}0"), "no trial");
+}
+
+#[test]
+fn attempts_are_counted_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let Claim::Mine(lease) = store.claim(&id(1)).unwrap() else { panic!("nobody else is there") };
+    let specification = json!({ "what": "was hashed" });
+    for expected in 1..=3 {
+        let (number, path) = store.begin(&id(1), &specification, &lease).unwrap();
+        assert_eq!((number, path.is_dir()), (expected, true));
+        fs::write(path.join("log.txt"), number.to_string()).unwrap();
+    }
+    let kept = store.trial_folder(&id(1)).join("attempts/2/log.txt");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "2");
+    let written: Value = read_json(&store.trial_folder(&id(1)).join("trial.json")).unwrap();
+    assert_eq!(written, specification);
+}
+
+#[test]
+fn a_new_file_replaces_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    assert!(write_new(&path, b"one").unwrap());
+    assert!(!write_new(&path, b"two").unwrap());
+    assert_eq!(fs::read(&path).unwrap(), b"one");
+    write_atomically(&path, b"three").unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"three");
+    // No draft is left beside it.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    assert!(matches!(write_atomically(&path.join("below"), b"x"), Err(StoreError::Io { .. })));
+}
+
+#[test]
+fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let me = store.owner().clone();
+    let dead = Owner { start: me.start + 1, ..me.clone() };
+    let scratch = |name: &str, sign: Option<&Owner>| {
+        let path = store.root().join("scratch").join(name);
+        fs::create_dir_all(path.join("trials/x")).unwrap();
+        if let Some(owner) = sign {
+            fs::write(path.join("owner.json"), serde_json::to_vec(owner).unwrap()).unwrap();
+        }
+        path
+    };
+    // A process that has made its folder and not yet signed it is alive all the same.
+    let own = scratch(&me.label(), None);
+    let gone = [scratch("1-1", Some(&dead)), scratch(&dead.label(), None), scratch("junk", None)];
+    let lease = |number: usize, owner: &Owner| {
+        let path = store.trial_folder(&id(number)).join("lease");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, serde_json::to_vec(owner).unwrap()).unwrap();
+        path
+    };
+    let (held, left) = (lease(1, &me), lease(2, &dead));
+    let swept = store.sweep();
+    assert_eq!((swept.scratch, swept.leases), (3, 1));
+    assert!(own.exists() && held.exists());
+    assert!(!left.exists() && gone.iter().all(|path| !path.exists()));
+    assert_eq!(store.sweep().scratch, 0);
+}
+
+#[test]
+fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
+    let house = House::new();
+    let store = &house.store;
+    let plan = house.plan();
+    let trial = plan.trials.values().next().unwrap();
+    let Claim::Mine(lease) = store.claim(&trial.id).unwrap() else { panic!("nobody else is there") };
+    assert_eq!(store.record(&trial.id).unwrap(), None);
+    let text = json!({
+        "schema": "assay.record/1", "trial": trial.id, "task": "a",
+        "agent": { "name": "loop", "version": "1", "model": "openai:one" },
+        "sandbox": "bubblewrap", "condition": "none", "repetition": 2,
+        "outcome": "infrastructure", "cause": "model_provider", "reason": "429",
+        "reward": 0.1, "rewards": { "reward": 0.1 }, "ctrf": { "tests": [] },
+        "ended": { "kind": "broken", "part": "model_provider", "message": "429" },
+        "turns": 3, "usage": { "input": 1, "output": 2, "cache_read": 3, "cache_write": 4 }, "cost_usd": 0.1,
+        "seconds": { "prepare": 0.1, "agent": 0.2, "throttled": 0.0, "verify": 0.3, "total": 0.7 },
+        "exposure": [{
+            "skill": "one", "offered": true, "advertised": 1, "touched": 3, "opened": null,
+            "executed": { "step": 4, "file": "x.py", "evidence": "command-text" },
+            "body_lines": 9, "body_lines_delivered": 2,
+        }],
+        "contaminated": ["x"], "tampered": ["y"], "outside": ["z"],
+        "used": { "cpu_seconds": 0.5, "peak_memory_bytes": null },
+        "measures_a_model": true, "attempt": 1,
+        "started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:00:01Z",
+    });
+    let record: Record = serde_json::from_value(text.clone()).unwrap();
+    store.finish(&record, &lease).unwrap();
+    assert_eq!(store.record(&trial.id).unwrap().unwrap(), record);
+    let path = store.trial_folder(&trial.id).join("record.json");
+    assert_eq!(read_json::<Value>(&path).unwrap(), text);
+    // Keys that a later version adds are passed over; those that stand where there is something to say may be missing.
+    let mut other = text.clone();
+    other["added"] = json!({ "by": "a later version" });
+    other["exposure"][0]["added"] = json!(1);
+    for key in ["cause", "reason", "rewards", "ctrf", "ended", "contaminated", "tampered", "outside", "used"]
+    {
+        other.as_object_mut().unwrap().remove(key);
+    }
+    fs::write(&path, other.to_string()).unwrap();
+    let read = store.record(&trial.id).unwrap().unwrap();
+    assert_eq!((read.turns, read.cause, read.tampered.len()), (3, None, 0));
+}
+
+#[test]
+fn a_record_that_is_none_is_an_error_and_no_result() {
+    let house = House::new();
+    let path = house.store.trial_folder(&id(1)).join("record.json");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/1\"}", "\u{0}", "{\"outcome\":\"won\"}"]
+    {
+        fs::write(&path, text).unwrap();
+        let error = house.store.record(&id(1)).unwrap_err();
+        assert!(matches!(error, StoreError::Format { .. }), "{text:?}: {error}");
+        assert_eq!(house.store.outcomes()["unreadable"], 1);
+    }
+    fs::remove_file(&path).unwrap();
+    assert_eq!(house.store.outcomes()["unfinished"], 1);
+}
+
+#[test]
+fn lines_of_several_threads_do_not_mix() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    std::thread::scope(|scope| {
+        for thread in 0..8 {
+            let store = &store;
+            scope.spawn(move || {
+                for number in 0..50 {
+                    store.remember(&json!([thread, number, "x".repeat(500)])).unwrap();
+                }
+            });
+        }
+    });
+    let text = fs::read_to_string(store.root().join("history.jsonl")).unwrap();
+    assert_eq!(text.lines().filter(|line| serde_json::from_str::<Value>(line).is_ok()).count(), 400);
+}

@@ -1,0 +1,147 @@
+//! The grader's phase: fresh folders, a clean environment, and a reward that is read without trust.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_sandbox::{CollectError, read_beneath};
+use serde_json::Value;
+
+/// Most bytes of a reward file.
+const REWARD_CAP: u64 = 64 << 10;
+
+/// Most bytes of a CTRF report.
+const CTRF_CAP: u64 = 4 << 20;
+
+/// What a verifier said.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Reward {
+    /// The reward; the mean over keys where there are several.
+    pub(crate) value: f64,
+    /// Every key.
+    pub(crate) keys: BTreeMap<String, f64>,
+}
+
+impl Reward {
+    /// The full reward, in every key.
+    pub(crate) fn is_full(&self) -> bool {
+        self.keys.values().all(|value| *value >= 1.0)
+    }
+}
+
+/// Reads `reward.json` or else `reward.txt` from a folder that untrusted code has written to.
+///
+/// # Errors
+/// Why there is no reward, for people.
+pub(crate) fn reward(folder: &Path) -> Result<Reward, String> {
+    let told = |error: &CollectError| format!("the reward is not to be trusted: {error}");
+    if let Some(bytes) =
+        read_beneath(folder, Path::new("reward.json"), REWARD_CAP).map_err(|error| told(&error))?
+    {
+        return reward_json(&bytes);
+    }
+    match read_beneath(folder, Path::new("reward.txt"), REWARD_CAP).map_err(|error| told(&error))? {
+        Some(bytes) => reward_text(&bytes),
+        None => Err("it wrote no reward: neither reward.json nor reward.txt".to_owned()),
+    }
+}
+
+/// The tests of a CTRF report, where there is one that can be read.
+pub(crate) fn ctrf(folder: &Path) -> Option<Value> {
+    let bytes = read_beneath(folder, Path::new("ctrf.json"), CTRF_CAP).ok()??;
+    let report: Value = serde_json::from_slice(&bytes).ok()?;
+    let results = report.get("results")?;
+    results.get("tests").is_some_and(Value::is_array).then(|| results.clone())
+}
+
+fn reward_text(bytes: &[u8]) -> Result<Reward, String> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim();
+    if text.is_empty() {
+        return Err("reward.txt is empty".to_owned());
+    }
+    let shown: String = text.chars().take(40).collect();
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() => {
+            Ok(Reward { value, keys: BTreeMap::from([("reward".to_owned(), value)]) })
+        }
+        _ => Err(format!("reward.txt holds {shown:?}, which is no finite number")),
+    }
+}
+
+/// The reward of one file, `reward.json` or `reward.txt`, where it holds one.
+pub(crate) fn reward_in(folder: &Path, name: &str) -> Option<Reward> {
+    let bytes = read_beneath(folder, Path::new(name), REWARD_CAP).ok()??;
+    if name == "reward.json" { reward_json(&bytes).ok() } else { reward_text(&bytes).ok() }
+}
+
+fn reward_json(bytes: &[u8]) -> Result<Reward, String> {
+    let value: Value =
+        serde_json::from_slice(bytes).map_err(|error| format!("reward.json is not JSON: {error}"))?;
+    reward_of(&value)
+}
+
+/// The reward in an object of numbers.
+///
+/// # Errors
+/// Why there is none, for people.
+pub(crate) fn reward_of(value: &Value) -> Result<Reward, String> {
+    let map = value.as_object().ok_or("reward.json is not an object of numbers")?;
+    let keys = map
+        .iter()
+        .map(|(key, value)| match value.as_f64() {
+            Some(value) if value.is_finite() => Ok((key.clone(), value)),
+            _ => Err(format!("reward.json: {key:?} is no finite number")),
+        })
+        .collect::<Result<BTreeMap<_, _>, _>>()?;
+    if keys.is_empty() {
+        return Err("reward.json holds no reward".to_owned());
+    }
+    let value = keys.get("reward").copied().unwrap_or_else(|| keys.values().sum::<f64>() / keys.len() as f64);
+    let keys =
+        if keys.contains_key("reward") { BTreeMap::from([("reward".to_owned(), value)]) } else { keys };
+    Ok(Reward { value, keys })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reward_is_a_finite_number_or_an_object_of_them() {
+        let check = |name: &str, content: &[u8], expected: Result<(f64, bool), &str>| {
+            let folder = tempfile::tempdir().unwrap();
+            std::fs::write(folder.path().join(name), content).unwrap();
+            match (reward(folder.path()), expected) {
+                (Ok(found), Ok((value, full))) => assert_eq!((found.value, found.is_full()), (value, full)),
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+                (found, _) => panic!("{name}: {found:?}"),
+            }
+        };
+        check("reward.txt", b"1\n", Ok((1.0, true)));
+        check("reward.txt", b" 0.5 ", Ok((0.5, false)));
+        check("reward.txt", b"", Err("is empty"));
+        check("reward.txt", b"nan", Err("no finite number"));
+        check("reward.txt", b"inf", Err("no finite number"));
+        check("reward.txt", b"passed", Err("no finite number"));
+        check("reward.txt", b"\xff\xfe", Err("no finite number"));
+        check("reward.txt", &vec![b'1'; 100_000], Err("larger than"));
+        check("reward.json", br#"{"reward": 1}"#, Ok((1.0, true)));
+        // Other keys beside `reward` are details.
+        check("reward.json", br#"{"reward": 1, "style": 0.2}"#, Ok((1.0, true)));
+        // Without it, every key counts.
+        check("reward.json", br#"{"right": 1, "fast": 0}"#, Ok((0.5, false)));
+        check("reward.json", b"{}", Err("holds no reward"));
+        check("reward.json", b"[1]", Err("not an object"));
+        check("reward.json", br#"{"reward": "1"}"#, Err("no finite number"));
+        check("reward.json", b"{\"reward\": NaN}", Err("not JSON"));
+        check("other.txt", b"1", Err("it wrote no reward"));
+    }
+
+    #[test]
+    fn a_linked_reward_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("elsewhere"), "1").unwrap();
+        std::os::unix::fs::symlink("elsewhere", folder.path().join("reward.txt")).unwrap();
+        assert!(reward(folder.path()).unwrap_err().contains("not to be trusted"));
+    }
+}

@@ -1,0 +1,201 @@
+//! What the trials of one process have in common on disk: laid-out environments, skills, solutions.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use assay_sandbox::{Caps, Manifest, Root, copy_tree};
+use assay_skill::Package;
+use assay_task::Task;
+
+use crate::plan::AbsentSkill;
+use crate::{Store, StoreError};
+
+/// Largest file that is read in the search for skills.
+const SEARCHED: u64 = 1 << 20;
+
+/// Keeps what is made once and used by many trials.
+pub struct Workshop {
+    scratch: PathBuf,
+    bases: Once<Base>,
+    copies: Once<PathBuf>,
+    stray: Once<Vec<PathBuf>>,
+}
+
+/// A task's environment, laid out in a folder that stands for `/`.
+pub struct Base {
+    /// The folder that stands for `/`.
+    pub root: PathBuf,
+    /// The writable folders, as absolute paths inside, with what each holds at first.
+    pub writable: Vec<(PathBuf, Manifest)>,
+}
+
+/// Values by key, each made once; a failure is kept too, so that it is told the same way each time.
+struct Once<T> {
+    slots: Mutex<BTreeMap<String, Arc<Slot<T>>>>,
+}
+
+type Kept<T> = Result<Arc<T>, String>;
+type Slot<T> = Mutex<Option<Kept<T>>>;
+
+impl<T> Default for Once<T> {
+    fn default() -> Self {
+        Self { slots: Mutex::default() }
+    }
+}
+
+impl<T> Once<T> {
+    fn get(&self, key: String, make: impl FnOnce() -> Result<T, String>) -> Result<Arc<T>, String> {
+        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert_with(|| make().map(Arc::new)).clone()
+    }
+}
+
+impl Workshop {
+    /// One in a folder of its own in the store's scratch folder of this process.
+    pub fn new(store: &Store) -> Result<Self, StoreError> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(1);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let scratch = store.scratch()?.join(format!("workshop-{number}"));
+        Ok(Self { scratch, bases: Once::default(), copies: Once::default(), stray: Once::default() })
+    }
+
+    /// A new folder for one attempt.
+    pub(crate) fn attempt(&self, name: &str) -> std::io::Result<PathBuf> {
+        let path = self.scratch.join("trials").join(name);
+        fs::create_dir_all(&path)?;
+        Ok(path)
+    }
+
+    /// A task's environment, laid out.
+    pub(crate) fn base(&self, task: &Task) -> Result<Arc<Base>, String> {
+        self.bases.get(format!("{} {}", task.name, task.environment_digest), || {
+            let root = self.scratch.join("bases").join(&task.name);
+            fs::create_dir_all(&root)
+                .map_err(|error| format!("cannot create {}: {error}", root.display()))?;
+            task.lay_out(&root).map_err(|error| chain(&error))?;
+            let writable = task
+                .writable
+                .iter()
+                .map(|path| {
+                    let folder = inside(&root, path);
+                    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", path.display()))?;
+                    let manifest =
+                        Manifest::scan(&folder, &Caps::default()).map_err(|error| chain(&error))?;
+                    Ok((path.clone(), manifest))
+                })
+                .collect::<Result<Vec<_>, String>>()?;
+            Ok(Base { root, writable })
+        })
+    }
+
+    /// A copy of a skill's folder that nobody edits while trials run.
+    pub(crate) fn skill(&self, package: &Package) -> Result<Arc<PathBuf>, String> {
+        self.copies.get(format!("skill {} {}", package.digest, package.directory), || {
+            let to = self.scratch.join("skills").join(package.digest.hex()).join(&package.directory);
+            self.copy(&package.root, &to)
+        })
+    }
+
+    /// A copy of a task's solution.
+    pub(crate) fn solution(&self, task: &Task) -> Result<Arc<PathBuf>, String> {
+        self.copies.get(format!("solution {}", task.name), || {
+            self.copy(&task.root.join("solution"), &self.scratch.join("solutions").join(&task.name))
+        })
+    }
+
+    #[expect(clippy::unused_self, reason = "copies belong to the workshop's scratch folder")]
+    fn copy(&self, from: &Path, to: &Path) -> Result<PathBuf, String> {
+        fs::create_dir_all(to).map_err(|error| format!("cannot create {}: {error}", to.display()))?;
+        let report = copy_tree(from, to, &Caps::default()).map_err(|error| chain(&error))?;
+        match report.left_out.first() {
+            None => Ok(to.to_owned()),
+            Some(left) => {
+                Err(format!("{} cannot be copied: {}", from.join(&left.path).display(), left.reason))
+            }
+        }
+    }
+
+    /// Skills of the experiment that stand in a task's sandbox although they were not provided: whole files, or enough of their
+    /// lines, in the writable folders; files called SKILL.md anywhere else in the root.
+    pub(crate) fn contamination(
+        &self,
+        task: &Task,
+        root: &Root,
+        absent: &[AbsentSkill],
+    ) -> Result<Vec<String>, String> {
+        if absent.is_empty() {
+            return Ok(Vec::new());
+        }
+        let base = self.base(task)?;
+        let mut found = Vec::new();
+        for (path, manifest) in &base.writable {
+            let folder = inside(&base.root, path);
+            for (relative, entry) in &manifest.entries {
+                if entry.digest.is_some() && entry.size <= SEARCHED {
+                    search(&folder.join(relative), &path.join(relative), absent, &mut found);
+                }
+            }
+        }
+        let outside = match root {
+            Root::Host => PathBuf::from("/usr"),
+            Root::Dir(folder) => folder.clone(),
+        };
+        let stray = self.stray.get(outside.display().to_string(), || Ok(skill_files(&outside)))?;
+        for path in stray.iter() {
+            search(path, path, absent, &mut found);
+        }
+        Ok(found)
+    }
+}
+
+fn search(file: &Path, shown: &Path, absent: &[AbsentSkill], found: &mut Vec<String>) {
+    let Ok(bytes) = fs::read(file) else { return };
+    let text = String::from_utf8_lossy(&bytes);
+    for skill in absent {
+        if text == skill.document || assay_trace::carries(&text, &skill.body) {
+            found.push(format!("{} in {}", skill.name, shown.display()));
+        }
+    }
+}
+
+/// Files called SKILL.md below a folder, following no link.
+fn skill_files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(next) = waiting.pop() {
+        for entry in fs::read_dir(next).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                waiting.push(entry.path());
+            } else if kind.is_file() && entry.file_name().eq_ignore_ascii_case("SKILL.md") {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Where an absolute path lies below a folder that stands for `/`.
+pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
+    root.join(path.strip_prefix("/").unwrap_or(path))
+}
+
+/// An error with its causes, in one line.
+pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::plan::Trial;
+use crate::testing::{House, SKILL};
+
+/// The house's baseline trial: the one to which the skill was not given.
+fn baseline(house: &House) -> std::sync::Arc<Trial> {
+    let plan = house.plan();
+    plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap().clone()
+}
+
+#[test]
+fn a_base_is_the_environment_laid_out_once() {
+    let house = House::new();
+    let workshop = Workshop::new(&house.store).unwrap();
+    let task = house.load_task("a");
+    let base = workshop.base(&task).unwrap();
+    assert_eq!(fs::read_to_string(base.root.join("app/data/in.txt")).unwrap(), "1\n");
+    let [(path, manifest)] = &base.writable[..] else { panic!("one writable folder") };
+    assert_eq!(path, Path::new("/app"));
+    let held: Vec<_> = manifest.entries.keys().map(|path| path.to_str().unwrap()).collect();
+    assert_eq!(held, ["data", "data/in.txt"]);
+    assert!(Arc::ptr_eq(&base, &workshop.base(&task).unwrap()));
+}
+
+#[test]
+fn a_failure_is_told_the_same_way_each_time() {
+    let house = House::new();
+    let workshop = Workshop::new(&house.store).unwrap();
+    let task = house.load_task("a");
+    fs::remove_dir_all(house.path("tasks/a/environment/data")).unwrap();
+    let first = workshop.base(&task).err().expect("what COPY names is gone");
+    house.write("tasks/a/environment/data/in.txt", "1\n");
+    assert_eq!(workshop.base(&task).err(), Some(first));
+}
+
+#[test]
+fn copies_are_not_the_folders_that_people_edit() {
+    let house = House::new();
+    let workshop = Workshop::new(&house.store).unwrap();
+    let skill = house.load_skill("one");
+    let copy = workshop.skill(&skill).unwrap();
+    house.edit("skills/one/SKILL.md", "minor", "major");
+    let again = workshop.skill(&skill).unwrap();
+    assert_eq!((fs::read_to_string(again.join("SKILL.md")).unwrap(), &copy), (SKILL.to_owned(), &again));
+    assert!(copy.starts_with(house.store.scratch().unwrap()) && copy.ends_with("one"));
+    // The edited one is another skill.
+    let edited = workshop.skill(&house.load_skill("one")).unwrap();
+    assert!(edited != copy && fs::read_to_string(edited.join("SKILL.md")).unwrap().contains("major"));
+    let solution = workshop.solution(&house.load_task("a")).unwrap();
+    assert!(solution.join("solve.sh").is_file());
+}
+
+#[test]
+fn what_cannot_be_copied_is_told() {
+    let house = House::new();
+    let workshop = Workshop::new(&house.store).unwrap();
+    symlink("/etc/hostname", house.path("skills/one/host")).unwrap();
+    let told = workshop.skill(&house.load_skill("one"));
+    match told {
+        // A link is either kept as one, and leads nowhere inside, or is told.
+        Ok(copy) => assert!(copy.join("host").symlink_metadata().unwrap().is_symlink()),
+        Err(message) => assert!(message.contains("host cannot be copied"), "{message}"),
+    }
+}
+
+#[test]
+fn a_skill_that_stands_in_the_environment_is_found() {
+    let check = |edit: &dyn Fn(&House), expected: &[&str]| {
+        let house = House::new();
+        edit(&house);
+        let trial = baseline(&house);
+        let workshop = Workshop::new(&house.store).unwrap();
+        let root = Root::Dir(house.path("rootfs"));
+        fs::create_dir_all(house.path("rootfs")).unwrap();
+        let found = workshop.contamination(&trial.task, &root, &trial.absent).unwrap();
+        let shown: Vec<String> = found
+            .iter()
+            .map(|found| found.replace(&house.path("rootfs").display().to_string(), "ROOT"))
+            .collect();
+        assert_eq!(shown, expected);
+        // Nothing is looked for where nothing is absent.
+        assert!(workshop.contamination(&trial.task, &root, &[]).unwrap().is_empty());
+    };
+    let body = SKILL.split_once("# One").unwrap().1;
+    let data = "tasks/a/environment/data";
+    check(&|_| {}, &[]);
+    check(&|house| house.write(&format!("{data}/notes.md"), SKILL), &["one in /app/data/notes.md"]);
+    // Its lines among others are it as well; two of three are not.
+    let among = format!("Notes\n\n{body}\nmore notes\n");
+    check(&|house| house.write(&format!("{data}/notes.md"), &among), &["one in /app/data/notes.md"]);
+    let part: String = body.lines().take(3).map(|line| format!("{line}\n")).collect();
+    check(&|house| house.write(&format!("{data}/notes.md"), &part), &[]);
+    // A root filesystem is searched for skill files only.
+    check(
+        &|house| house.write("rootfs/root/.skills/x/SKILL.md", SKILL),
+        &["one in ROOT/root/.skills/x/SKILL.md"],
+    );
+    check(&|house| house.write("rootfs/opt/notes.md", SKILL), &[]);
+    // Another skill's file is none of ours.
+    check(&|house| house.write("rootfs/opt/SKILL.md", "# Other\n"), &[]);
+}

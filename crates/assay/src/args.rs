@@ -1,0 +1,316 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueEnum};
+
+use crate::commands::simulate::SimulateArgs;
+
+/// Measures agent skills: whether one helps, and how sure that is
+#[derive(Debug, Parser)]
+#[command(name = "assay", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Args {
+    /// Where trials and runs are kept [default: .assay]
+    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_STORE", hide_env_values = true)]
+    pub(crate) store: Option<PathBuf>,
+    /// How the result is laid out
+    #[arg(long, global = true, value_name = "F", default_value = "terminal")]
+    pub(crate) format: Format,
+    /// Whether to colour
+    #[arg(long, global = true, value_name = "WHEN", env = "ASSAY_COLOR", hide_env_values = true)]
+    pub(crate) color: Option<Color>,
+    /// Say nothing on standard error but errors
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+    /// Say more on standard error
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub(crate) verbose: u8,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// How a result is laid out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Tables and sentences
+    Terminal,
+    /// Tables as GitHub renders them; reports only
+    Markdown,
+    /// One page with plots that needs nothing beside it; reports only
+    Html,
+    /// One JSON document
+    Json,
+}
+
+impl Format {
+    /// The name of the renderer.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Terminal => "terminal",
+            Self::Markdown => "markdown",
+            Self::Html => "html",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// When to colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Color {
+    /// On a terminal that has not said NO_COLOR
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Write an experiment, or the skeleton of a task for a skill
+    Init(InitArgs),
+    /// Tell what an experiment will cost, and what it can and cannot find
+    Plan(PlanArgs),
+    /// Run an experiment: agents with and without skills, and how sure the difference is
+    Run(RunArgs),
+    /// List the runs of the store
+    Runs,
+    /// Show a run's trials, or one trial: prompt, steps, exposure, changes, grader
+    Show(ShowArgs),
+    /// Report on a run from its records
+    Report(ReportArgs),
+    /// Compare the arms that two runs share
+    Compare(CompareArgs),
+    /// List what runs came to, one after another
+    History,
+    /// Read trials that were executed elsewhere into the store, as a run
+    Import(ImportArgs),
+    /// Work with tasks
+    Task(TaskArgs),
+    /// Work with single trials
+    Trial(TrialArgs),
+    /// Take away what dead processes left, and what no run needs
+    Gc(GcArgs),
+    /// Tell what works on this machine, and what to do about the rest
+    Doctor,
+    /// Simulate suites with a known truth, and count how often the verdicts on them are right
+    Simulate(SimulateArgs),
+    /// Measure assay itself
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct InitArgs {
+    #[command(subcommand)]
+    pub(crate) what: InitWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum InitWhat {
+    /// Write experiment.toml into a folder
+    Experiment {
+        /// The folder; it is made where there is none
+        #[arg(default_value = ".")]
+        dir: PathBuf,
+    },
+    /// Write the skeleton of a task that a skill should help with
+    Task {
+        /// The skill: its folder or its SKILL.md
+        skill: PathBuf,
+        /// The task's folder [default: tasks/<skill>]
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PlanArgs {
+    /// The experiment: a file, or a folder with an experiment.toml
+    pub(crate) experiment: PathBuf,
+    /// A true lift that is to be found, as a fraction: what it takes
+    #[arg(long, value_name = "LIFT", allow_negative_numbers = true)]
+    pub(crate) lift: Option<f64>,
+    /// A margin within which no effect is to be shown, as a fraction: what it takes
+    #[arg(long, value_name = "D")]
+    pub(crate) no_effect_within: Option<f64>,
+    /// A p value that a gate asks for, after Holm's correction: whether it can be met
+    #[arg(long = "p", value_name = "P")]
+    pub(crate) p: Option<f64>,
+}
+
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own on the command line")]
+pub(crate) struct RunArgs {
+    /// The experiment: a file, or a folder with an experiment.toml
+    pub(crate) experiment: PathBuf,
+    /// Only these cells: task=…, condition=…, agent=…, repetition=…; names may hold *
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',')]
+    pub(crate) only: Vec<String>,
+    /// Say what would be run, and run nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Trials at once, instead of the experiment's number
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Execute at most so many trials; the next run goes on
+    #[arg(long, value_name = "N")]
+    pub(crate) max_trials: Option<usize>,
+    /// Spend at most so much; no trial is begun that would be likely to pass it
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Run a paid model without a cap
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+    /// Leave trials that broke in an earlier run as they are
+    #[arg(long)]
+    pub(crate) no_retry: bool,
+    /// Do not play solution and nothing first; tasks that cannot be graded here then go unnoticed
+    #[arg(long)]
+    pub(crate) no_checks: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// A run's name, or the beginning of a trial's id
+    pub(crate) what: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReportArgs {
+    /// The run's name
+    pub(crate) run: String,
+    /// Write it to a file; one that ends in .html, .md or .json says its format itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Show the verifiers' tests that a condition turned from failed to passed or back
+    #[arg(long)]
+    pub(crate) tests: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    pub(crate) what: ImportWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ImportWhat {
+    /// Read job folders of Harbor, old and new
+    Harbor(ImportHarborArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ImportHarborArgs {
+    /// Jobs, folders of jobs, or trials
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// The run's name [default: harbor-<the first folder>]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The condition of trials whose job/trial/agent, or one of the three, fits; names may hold *; the first that fits wins
+    #[arg(long, value_name = "PATTERN=CONDITION")]
+    pub(crate) condition: Vec<String>,
+    /// The condition the others are compared with [default: none, where there is one]
+    #[arg(long, value_name = "CONDITION")]
+    pub(crate) baseline: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompareArgs {
+    /// The run compared with
+    pub(crate) first: String,
+    /// The run compared
+    pub(crate) second: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TaskArgs {
+    #[command(subcommand)]
+    pub(crate) what: TaskWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TaskWhat {
+    /// Tell whether tasks can be trusted: their text, leaks between skill and task, solution passes and nothing fails
+    Check(TaskCheckArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TaskCheckArgs {
+    /// Tasks, or folders that hold tasks
+    #[arg(required = true, value_name = "DIR")]
+    pub(crate) dirs: Vec<PathBuf>,
+    /// Look at the text only, and execute nothing
+    #[arg(long = "static")]
+    pub(crate) r#static: bool,
+    /// The experiment that says which skills belong to the tasks, and which sandbox they run in [default: bubblewrap
+    /// with this machine's own /usr in place of every image]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) experiment: Option<PathBuf>,
+    /// Trials at once [default: 2]
+    #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrialArgs {
+    #[command(subcommand)]
+    pub(crate) what: TrialWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrialWhat {
+    /// Execute one cell of an experiment anew, to look at it; no run counts it
+    Run(TrialRunArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrialRunArgs {
+    /// The task's folder
+    pub(crate) task: PathBuf,
+    /// The condition
+    #[arg(long, default_value = "none")]
+    pub(crate) condition: String,
+    /// The experiment that says agents, skills and sandbox [default: the next experiment.toml above the task]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) experiment: Option<PathBuf>,
+    /// Which agent, by name, instead of the experiment's first: loop, oracle, nop
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Which repetition
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repetition: u32,
+    /// Leave the sandbox's folders for looking at
+    #[arg(long)]
+    pub(crate) keep: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GcArgs {
+    /// Remove trials that no run refers to, too
+    #[arg(long)]
+    pub(crate) unreferenced: bool,
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    #[command(subcommand)]
+    pub(crate) what: BenchWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BenchWhat {
+    /// The cost of a trial that does nothing, of planning, of resuming, of starting
+    Harness {
+        /// Trials to execute at each concurrency
+        #[arg(long, value_name = "N", default_value_t = 200)]
+        trials: u32,
+        /// Trials at once; may be given several times
+        #[arg(long, value_name = "N", default_values_t = [1, 4, 16])]
+        concurrency: Vec<usize>,
+    },
+}

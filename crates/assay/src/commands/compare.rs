@@ -1,0 +1,74 @@
+//! `assay compare`: the same arms in two runs.
+
+use assay_analysis::RunComparison;
+use assay_report::clean;
+use assay_trial::Store;
+
+use crate::args::CompareArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let store = Store::open(&settings.store)?;
+    let (first, second) = (store.run(&args.first)?, store.run(&args.second)?);
+    let found = assay_analysis::compare(&store, &first, &second)?;
+    if found.comparisons.is_empty() {
+        let reasons: Vec<String> = found
+            .left_out
+            .iter()
+            .map(|arm| format!("{}, {}: {}", arm.agent, arm.condition, arm.reason))
+            .collect();
+        return Err(Failure::bad_input(format!(
+            "{} and {} have nothing to compare: {}",
+            found.first,
+            found.second,
+            reasons.join("; ")
+        ))
+        .hint(format!("an arm needs {} tasks with results in both runs", assay_analysis::LEAST_TASKS)));
+    }
+    if ui.json() {
+        ui.document(&found)?;
+    } else {
+        ui.out(&lay_out(&found))?;
+    }
+    Ok(Status::Done)
+}
+
+fn lay_out(found: &RunComparison) -> String {
+    let mut text = format!("{} against {}\n", clean(&found.second), clean(&found.first));
+    if found.extended_after_look {
+        text.push_str("! One of the runs holds all of an earlier one: if that was looked at, the verdicts are too sure.\n");
+    }
+    if found.shared_trials > 0 {
+        text.push_str(&format!(
+            "! {} trials are the same in both runs: on them nothing can differ.\n",
+            found.shared_trials
+        ));
+    }
+    for skill in found.skills.iter().filter(|skill| skill.changed) {
+        let short = |digest: &Option<String>| {
+            digest
+                .as_deref()
+                .map_or_else(|| "–".to_owned(), |digest| digest.chars().skip(7).take(12).collect())
+        };
+        text.push_str(&format!(
+            "  skill {}: {} → {}\n",
+            clean(&skill.name),
+            short(&skill.first),
+            short(&skill.second)
+        ));
+    }
+    for comparison in &found.comparisons {
+        text.push_str(&format!("{}\n", assay_report::verdict_line(comparison, found.margin)));
+    }
+    for arm in &found.left_out {
+        text.push_str(&format!(
+            "  left out: {}, {}: {}\n",
+            clean(&arm.agent),
+            clean(&arm.condition),
+            clean(&arm.reason)
+        ));
+    }
+    text
+}

@@ -1,0 +1,155 @@
+//! `assay doctor`: what works on this machine, and what to do about the rest.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use assay_sandbox::Mechanism;
+use assay_trial::Store;
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+/// One thing that was looked at.
+struct Finding {
+    what: &'static str,
+    works: bool,
+    text: String,
+    advice: Option<String>,
+}
+
+pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let mut findings = sandbox();
+    findings.push(docker());
+    findings.extend(keys());
+    findings.push(store(settings));
+    let usable = findings.iter().any(|finding| finding.what == "bubblewrap" && finding.works);
+    if ui.json() {
+        let rows: Vec<_> = findings
+            .iter()
+            .map(|finding| {
+                json!({ "what": finding.what, "works": finding.works, "found": finding.text, "advice": finding.advice })
+            })
+            .collect();
+        ui.document(&json!({ "schema": "assay.doctor/1", "can_run": usable, "findings": rows }))?;
+    } else {
+        for finding in &findings {
+            let mark = if finding.works { "ok  " } else { "--  " };
+            ui.out(&format!("{mark}{:20}{}\n", finding.what, finding.text))?;
+            if let Some(advice) = &finding.advice {
+                ui.out(&format!("    {:20}→ {advice}\n", ""))?;
+            }
+        }
+    }
+    Ok(if usable { Status::Done } else { Status::Infrastructure })
+}
+
+fn sandbox() -> Vec<Finding> {
+    match machine::probe() {
+        Ok(probe) => {
+            let mut findings = vec![Finding {
+                what: "bubblewrap",
+                works: true,
+                text: format!("{} {}", probe.program.display(), probe.version),
+                advice: None,
+            }];
+            let limits = [
+                ("limit: processors", probe.enforcement.cpus),
+                ("limit: memory", probe.enforcement.memory),
+                ("limit: processes", probe.enforcement.pids),
+                ("limit: disk", probe.enforcement.storage),
+            ];
+            findings.extend(limits.map(|(what, mechanism)| limit(what, mechanism)));
+            findings.extend(probe.warnings.into_iter().map(|warning| Finding {
+                what: "sandbox",
+                works: false,
+                text: warning,
+                advice: None,
+            }));
+            findings
+        }
+        Err(error) => vec![Finding {
+            what: "bubblewrap",
+            works: false,
+            text: error.to_string(),
+            advice: Some("Debian and Ubuntu: apt-get install bubblewrap".to_owned()),
+        }],
+    }
+}
+
+fn limit(what: &'static str, mechanism: Mechanism) -> Finding {
+    let (works, text) = match mechanism {
+        Mechanism::CgroupV2 => (true, "control groups, version 2"),
+        Mechanism::CgroupV1 => (true, "control groups, version 1"),
+        Mechanism::Rlimit => (true, "a resource limit of each process"),
+        Mechanism::Watchdog => (true, "assay's own watching, a few times a second"),
+        Mechanism::Nothing => (false, "nothing here can hold it"),
+    };
+    let advice = (!works).then(|| {
+        "run assay under `systemd-run --user --scope -p Delegate=yes`, or as a user who may write control groups".to_owned()
+    });
+    Finding { what, works, text: text.to_owned(), advice }
+}
+
+fn docker() -> Finding {
+    let path = Path::new("/var/run/docker.sock");
+    let (works, text) = match UnixStream::connect(path) {
+        Ok(_) => (true, format!("{} answers", path.display())),
+        Err(error) => (false, format!("{}: {error}", path.display())),
+    };
+    Finding {
+        what: "docker",
+        works,
+        text,
+        advice: Some(
+            "this version of assay does not use Docker: tasks that need it are left out and said".to_owned(),
+        ),
+    }
+}
+
+fn keys() -> Vec<Finding> {
+    [
+        ("key: openai", "OPENAI_API_KEY"),
+        ("key: anthropic", "ANTHROPIC_API_KEY"),
+        ("key: gemini", "GEMINI_API_KEY"),
+    ]
+    .into_iter()
+    .map(|(what, name)| {
+        let works = machine::env(name).is_some();
+        let text = if works { format!("{name} is set") } else { format!("{name} is not set") };
+        let advice = (!works).then(|| "only needed for that provider's models".to_owned());
+        Finding { what, works, text, advice }
+    })
+    .collect()
+}
+
+fn store(settings: &Settings) -> Finding {
+    if !settings.store.exists() {
+        let text = format!("{}: not there yet; the first run makes it", settings.store.display());
+        return Finding { what: "store", works: true, text, advice: None };
+    }
+    match Store::open(&settings.store) {
+        Ok(store) => {
+            let counts: Vec<String> = store
+                .outcomes()
+                .into_iter()
+                .map(|(word, n)| format!("{} {n}", word.replace('_', " ")))
+                .collect();
+            let counts = if counts.is_empty() { "empty".to_owned() } else { counts.join(", ") };
+            Finding {
+                what: "store",
+                works: true,
+                text: format!("{}: {counts}", settings.store.display()),
+                advice: None,
+            }
+        }
+        Err(error) => Finding {
+            what: "store",
+            works: false,
+            text: error.to_string(),
+            advice: Some("choose another with --store DIR".to_owned()),
+        },
+    }
+}

@@ -1,0 +1,111 @@
+//! `assay gc`: takes away what dead processes left, and what no run needs.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+
+use assay_sandbox::remove_tree;
+use assay_trial::{Claim, Store, Swept, TrialId};
+use serde_json::json;
+
+use crate::args::GcArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let store = Store::open(&settings.store)?;
+    let swept = if args.dry_run { None } else { Some(sweep(&store)?) };
+    let needed = needed(&store)?;
+    let mut removed = Vec::new();
+    for (id, folder) in store.trials() {
+        let orphan = args.unreferenced && !needed.contains(&id);
+        let paths = if orphan { vec![folder] } else { broken_off(&store, &id) };
+        for path in paths {
+            if !args.dry_run {
+                // Nobody may be at work on it.
+                let Claim::Mine(lease) = store.claim(&id)? else { continue };
+                remove_tree(&path).map_err(|error| Failure::infrastructure(error.to_string()))?;
+                drop(lease);
+                if orphan {
+                    // Claiming has made the folder anew.
+                    let _ = fs::remove_dir(&path);
+                }
+            }
+            removed.push(path);
+        }
+    }
+    if ui.json() {
+        ui.document(
+            &json!({ "schema": "assay.gc/1", "dry_run": args.dry_run, "swept": swept, "removed": removed }),
+        )?;
+    } else {
+        if let Some(swept) = swept {
+            ui.out(&format!(
+                "of dead processes: {} leases, {} scratch folders, {} control groups\n",
+                swept.leases, swept.scratch, swept.cgroups
+            ))?;
+        }
+        let verb = if args.dry_run { "would remove" } else { "removed" };
+        for path in &removed {
+            ui.out(&format!("{verb} {}\n", path.display()))?;
+        }
+        if removed.is_empty() {
+            ui.out("nothing else to remove\n")?;
+        }
+    }
+    Ok(Status::Done)
+}
+
+/// Sweeps the store, and the one in it whose trials were only looked at.
+fn sweep(store: &Store) -> Result<Swept, Failure> {
+    let mut swept = store.sweep();
+    let looked_at = store.root().join("debug");
+    if looked_at.is_dir() {
+        let more = Store::open(&looked_at)?.sweep();
+        swept.leases += more.leases;
+        swept.scratch += more.scratch;
+        swept.cgroups += more.cgroups;
+    }
+    Ok(swept)
+}
+
+/// The trials that some run refers to, or that check one of its tasks: oracle and nop are not in a plan, and stay.
+fn needed(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
+    let mut needed = BTreeSet::new();
+    for name in store.run_names() {
+        needed.extend(store.run(&name)?.cells.into_iter().map(|cell| cell.trial));
+    }
+    for (id, _) in store.trials() {
+        if let Ok(Some(record)) = store.record(&id)
+            && matches!(record.agent.name.as_str(), "oracle" | "nop")
+        {
+            needed.insert(id);
+        }
+    }
+    Ok(needed)
+}
+
+/// Attempts that were broken off: neither the recorded one nor one before it.
+fn broken_off(store: &Store, id: &TrialId) -> Vec<PathBuf> {
+    let recorded = match store.record(id) {
+        Ok(record) => record.map_or(0, |record| record.attempt),
+        Err(_) => return Vec::new(),
+    };
+    let attempts = store.trial_folder(id).join("attempts");
+    let mut found: Vec<PathBuf> = fs::read_dir(attempts)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .and_then(|name| name.parse::<u32>().ok())
+                .is_some_and(|number| number > recorded)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    found.sort();
+    found
+}

@@ -1,0 +1,106 @@
+//! `assay init`: something to begin with.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_skill::Package;
+
+use crate::args::{InitArgs, InitWhat};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+const EXPERIMENT: &str = include_str!("../templates/experiment.toml");
+const TASK: &str = include_str!("../templates/task.toml");
+const INSTRUCTION: &str = include_str!("../templates/instruction.md");
+const DOCKERFILE: &str = include_str!("../templates/Dockerfile");
+const TEST: &str = include_str!("../templates/test.sh");
+const SOLUTION: &str = include_str!("../templates/solve.sh");
+
+pub(crate) fn run(args: InitArgs, ui: &Ui) -> Result<Status, Failure> {
+    match args.what {
+        InitWhat::Experiment { dir } => experiment(&dir, ui)?,
+        InitWhat::Task { skill, out } => task(&skill, out, ui)?,
+    }
+    Ok(Status::Done)
+}
+
+fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
+    let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
+    let name = run_name(&absolute.file_name().unwrap_or_default().to_string_lossy());
+    write(&dir.join("experiment.toml"), &EXPERIMENT.replace("{name}", &name), false, ui)?;
+    ui.note("next: lay skills under skills/ and tasks under tasks/, then `assay run experiment.toml`");
+    Ok(())
+}
+
+fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
+    let folder =
+        if skill.is_dir() { skill.to_owned() } else { skill.parent().unwrap_or(Path::new(".")).to_owned() };
+    let folder = folder
+        .canonicalize()
+        .map_err(|error| Failure::bad_input(format!("cannot open the skill {}: {error}", skill.display())))?;
+    let loaded = Package::load(&folder);
+    for diagnostic in &loaded.diagnostics {
+        ui.note(&diagnostic.to_string());
+    }
+    let package = loaded.package.ok_or_else(|| {
+        Failure::bad_input(format!("{} holds no SKILL.md that can be read", folder.display()))
+    })?;
+    let out = out.unwrap_or_else(|| Path::new("tasks").join(&package.directory));
+    let description = package.description.split_whitespace().collect::<Vec<_>>().join(" ");
+    let fill = |text: &str| {
+        text.replace("{skill}", &toml_text(&package.name))
+            .replace("{description}", &description.replace("-->", "→"))
+            .replace("{name}", &run_name(&package.directory))
+    };
+    for (path, text, executable) in [
+        ("task.toml", TASK, false),
+        ("instruction.md", INSTRUCTION, false),
+        ("environment/Dockerfile", DOCKERFILE, false),
+        ("tests/test.sh", TEST, true),
+        ("solution/solve.sh", SOLUTION, true),
+    ] {
+        write(&out.join(path), &fill(text), executable, ui)?;
+    }
+    ui.note(&format!(
+        "next: fill in instruction, tests and solution, then `assay trial run {} --agent oracle`, which has to pass",
+        out.display()
+    ));
+    Ok(())
+}
+
+/// The inside of a TOML string.
+fn toml_text(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect::<String>().replace('\\', "\\\\").replace('"', "\\\"")
+}
+
+fn run_name(name: &str) -> String {
+    let name: String = name
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' })
+        .take(80)
+        .collect();
+    if name.starts_with(|c: char| c.is_ascii_alphanumeric()) { name } else { "experiment".to_owned() }
+}
+
+/// Writes a file that is not there yet.
+fn write(path: &Path, text: &str, executable: bool, ui: &Ui) -> Result<(), Failure> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let failed = |error: &std::io::Error| {
+        if error.kind() == std::io::ErrorKind::AlreadyExists {
+            Failure::bad_input(format!("{} is there already", path.display()))
+                .hint("move it away, or choose another folder")
+        } else {
+            Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
+        }
+    };
+    fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(|error| failed(&error))?;
+    let mode = if executable { 0o755 } else { 0o644 };
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(mode)
+        .open(path)
+        .map_err(|error| failed(&error))?;
+    std::io::Write::write_all(&mut file, text.as_bytes()).map_err(|error| failed(&error))?;
+    ui.out(&format!("{}\n", path.display()))
+}

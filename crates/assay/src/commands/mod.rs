@@ -1,0 +1,17 @@
+//! One file a command: parse, call, print.
+
+pub(crate) mod bench;
+pub(crate) mod compare;
+pub(crate) mod doctor;
+pub(crate) mod gc;
+pub(crate) mod history;
+pub(crate) mod import;
+pub(crate) mod init;
+pub(crate) mod plan;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod runs;
+pub(crate) mod show;
+pub(crate) mod simulate;
+pub(crate) mod task;
+pub(crate) mod trial;

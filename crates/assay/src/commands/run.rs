@@ -1,0 +1,320 @@
+//! `assay run`: an experiment, from its file to its report.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use assay_analysis::Report;
+use assay_skill::Severity;
+use assay_trial::{Experiment, Machine, Plan, RunOptions, RunOutcome, Selection, Store};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::args::RunArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::progress::Progress;
+use crate::ui::Ui;
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    run: &'a str,
+    planned: usize,
+    executed: usize,
+    reused: usize,
+    infrastructure: usize,
+    unfinished: usize,
+    checks_executed: usize,
+    interrupted: bool,
+    report: &'a Report,
+}
+
+pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let only = selection(&args.only)?;
+    let experiment = Experiment::load(&args.experiment)?;
+    let store = Store::open(&settings.store)?;
+    let cancel = machine::interrupted()?;
+    store.sweep();
+    let sandboxes = machine::sandboxes();
+    let plan = Plan::make(experiment, &store, &Machine { env: &machine::env, sandboxes: &sandboxes })?;
+    tell(&plan, ui);
+    if args.dry_run {
+        return dry_run(&plan, &only, &store, ui);
+    }
+    if plan.cells.is_empty() {
+        return Err(nothing_to_run(&plan));
+    }
+    if plan.cells.iter().any(|cell| cell.sandbox == "none") {
+        ui.note("warning: sandbox `none` isolates nothing: agents run with your rights on your files");
+    }
+    check_caps(&plan, args, &only)?;
+    let folder = store.begin_run(&plan)?;
+    let options = RunOptions {
+        concurrency: args.jobs.map_or(plan.experiment.concurrency, usize::from),
+        max_trials: args.max_trials,
+        max_usd: args.max_usd,
+        only,
+        retry_broken: !args.no_retry,
+        checks: !args.no_checks,
+    };
+    let mut progress = Progress::new(ui);
+    let result =
+        assay_trial::run(&plan, &folder.run, &store, &options, &cancel, &mut |event| progress.tell(&event));
+    progress.end();
+    store.clear_scratch();
+    let outcome = result?;
+    let report = assay_analysis::report(&store, &folder)?;
+    store.remember(&history(&plan, &folder.run, &outcome, &report))?;
+    print(&folder.run, &outcome, &report, ui)?;
+    Ok(status(&outcome))
+}
+
+fn status(outcome: &RunOutcome) -> Status {
+    if outcome.interrupted {
+        Status::Interrupted
+    } else if outcome.infrastructure > 0 || outcome.planned == 0 {
+        Status::Infrastructure
+    } else {
+        Status::Done
+    }
+}
+
+fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<(), Failure> {
+    if ui.json() {
+        return ui.document(&Document {
+            schema: "assay.run/1",
+            run,
+            planned: outcome.planned,
+            executed: outcome.executed,
+            reused: outcome.reused,
+            infrastructure: outcome.infrastructure,
+            unfinished: outcome.unfinished,
+            checks_executed: outcome.checks_executed,
+            interrupted: outcome.interrupted,
+            report,
+        });
+    }
+    super::report::print(report, ui)?;
+    let mut line = format!(
+        "\n{} trials planned: {} executed, {} reused, {} lost to infrastructure",
+        outcome.planned, outcome.executed, outcome.reused, outcome.infrastructure
+    );
+    if outcome.unfinished > 0 {
+        line.push_str(&format!(", {} to go: run it again", outcome.unfinished));
+    }
+    ui.out(&(line + "\n"))
+}
+
+/// A model that costs money is not run without a word on how much, and a cap in USD needs prices.
+fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failure> {
+    if args.max_usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
+        return Err(Failure::bad_input("`--max-usd` is a sum of money"));
+    }
+    let selected: Vec<_> =
+        plan.cells.iter().filter(|cell| only.holds(cell, &plan.roster[cell.agent].label.name)).collect();
+    let paid: Vec<_> = plan
+        .roster
+        .iter()
+        .enumerate()
+        .filter(|(number, entry)| is_paid(&entry.spec) && selected.iter().any(|cell| cell.agent == *number))
+        .map(|(_, entry)| entry)
+        .collect();
+    if args.max_usd.is_some()
+        && let Some(entry) = paid.iter().find(|entry| entry.price.is_none())
+    {
+        let model = entry.label.model.as_deref().unwrap_or_default();
+        return Err(Failure::bad_input(format!("`--max-usd` needs the price of {model}")).hint(
+            "add `price = { input = …, output = … }`, in USD for a million tokens, to its [[agents]] table",
+        ));
+    }
+    if let Some(entry) = paid.first()
+        && args.max_usd.is_none()
+        && args.max_trials.is_none()
+        && !args.no_cap
+    {
+        let model = entry.label.model.as_deref().unwrap_or_default();
+        return Err(Failure::bad_input(format!(
+            "{model} costs money, and nothing caps this run of {} trials",
+            selected.len()
+        ))
+        .hint("--max-usd USD, --max-trials N, or --no-cap"));
+    }
+    Ok(())
+}
+
+/// Whether a provider bills for an agent's model: every remote one is taken to.
+fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
+    let Some((provider, _)) = spec.model.as_deref().and_then(|model| model.split_once(':')) else {
+        return false;
+    };
+    let variable = match provider {
+        "openai" => "OPENAI_BASE_URL",
+        "anthropic" => "ANTHROPIC_BASE_URL",
+        "gemini" => "GOOGLE_GEMINI_BASE_URL",
+        _ => return false,
+    };
+    let address = spec.base_url.clone().or_else(|| machine::env(variable)).unwrap_or_default();
+    !is_local(&address)
+}
+
+/// Whether an address names this machine.
+fn is_local(address: &str) -> bool {
+    let rest = address.split("://").nth(1).unwrap_or_default();
+    let host = match rest.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => rest.split([':', '/']).next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// What the plan has to say before anything runs.
+fn tell(plan: &Plan, ui: &Ui) {
+    for diagnostic in &plan.diagnostics {
+        if diagnostic.severity == Severity::Info {
+            ui.detail(&diagnostic.to_string());
+        } else {
+            ui.note(&diagnostic.to_string());
+        }
+    }
+    for excluded in &plan.excluded {
+        let condition = excluded.condition.as_deref().map_or(String::new(), |name| format!(", {name}"));
+        ui.note(&format!("{}{condition} is left out: {}", excluded.task, excluded.reason));
+    }
+}
+
+fn nothing_to_run(plan: &Plan) -> Failure {
+    let mut reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
+    reasons.sort_unstable();
+    reasons.dedup();
+    let all = format!("none of the {} tasks can be run here: {}", plan.tasks.len(), reasons.join("; "));
+    Failure::infrastructure(all).hint("`assay doctor` tells what works on this machine")
+}
+
+/// `key=value` pairs, or a usage error.
+fn selection(only: &[String]) -> Result<Selection, Failure> {
+    let mut selection = Selection::default();
+    for pair in only {
+        let wrong = |message: String| {
+            Failure::bad_input(message).hint("--only task=…,condition=…,agent=…,repetition=…")
+        };
+        let (key, value) =
+            pair.split_once('=').ok_or_else(|| wrong(format!("`--only {pair}` lacks a `=`")))?;
+        match key.trim() {
+            "task" => selection.tasks.push(value.to_owned()),
+            "condition" => selection.conditions.push(value.to_owned()),
+            "agent" => selection.agents.push(value.to_owned()),
+            "repetition" => {
+                let number = value.parse().map_err(|_| wrong(format!("`{value}` is no repetition")))?;
+                selection.repetitions.push(number);
+            }
+            other => return Err(wrong(format!("`--only` knows no `{other}`"))),
+        }
+    }
+    Ok(selection)
+}
+
+fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Status, Failure> {
+    let mut arms: BTreeMap<(usize, &str), [usize; 2]> = BTreeMap::new();
+    let mut trials = BTreeMap::new();
+    for cell in &plan.cells {
+        if !only.holds(cell, &plan.roster[cell.agent].label.name) {
+            continue;
+        }
+        let there = *trials.entry(&cell.trial).or_insert_with(|| {
+            store.record(&cell.trial).is_ok_and(|record| record.is_some_and(|record| record.outcome.counts()))
+        });
+        let counts = arms.entry((cell.agent, &cell.condition)).or_default();
+        counts[0] += 1;
+        counts[1] += usize::from(there);
+    }
+    let reused = trials.values().filter(|there| **there).count();
+    if ui.json() {
+        let arms: Vec<Value> = arms
+            .iter()
+            .map(|((agent, condition), [cells, there])| {
+                let label = &plan.roster[*agent].label;
+                json!({ "agent": label.name, "model": label.model, "condition": condition, "cells": cells, "in_store": there })
+            })
+            .collect();
+        ui.document(&json!({
+            "schema": "assay.dry-run/1",
+            "run": plan.experiment.name,
+            "planned": trials.len(),
+            "reused": reused,
+            "checks": plan.checks.iter().map(|check| 1 + usize::from(check.oracle.is_some())).sum::<usize>(),
+            "arms": arms,
+            "excluded": plan.excluded,
+        }))?;
+    } else {
+        let mut text =
+            format!("{}: {} trials, {reused} of them in the store\n", plan.experiment.name, trials.len());
+        for ((agent, condition), [cells, there]) in &arms {
+            let label = &plan.roster[*agent].label;
+            let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
+            text.push_str(&format!(
+                "  {}{model}, {condition}: {cells} cells, {there} in the store\n",
+                label.name
+            ));
+        }
+        ui.out(&text)?;
+    }
+    Ok(Status::Done)
+}
+
+/// A line for the store's history.
+fn history(plan: &Plan, run: &str, outcome: &RunOutcome, report: &Report) -> Value {
+    let verdicts: Vec<Value> = report
+        .comparisons
+        .iter()
+        .map(|comparison| {
+            json!({
+                "agent": comparison.agent, "model": comparison.model, "sandbox": comparison.sandbox,
+                "baseline": comparison.baseline, "condition": comparison.condition, "tasks": comparison.tasks,
+                "lift": comparison.lift, "verdict": comparison.verdict,
+            })
+        })
+        .collect();
+    json!({
+        "schema": "assay.history/1",
+        "at": jiff::Timestamp::now().to_string(),
+        "run": run,
+        "revision": revision(&plan.experiment.directory),
+        "executed": outcome.executed,
+        "reused": outcome.reused,
+        "infrastructure": outcome.infrastructure,
+        "skills": plan.library.packages.iter().map(|skill| json!([skill.name, skill.digest])).collect::<Vec<_>>(),
+        "verdicts": verdicts,
+    })
+}
+
+/// The git revision of a folder, where it has one.
+fn revision(folder: &Path) -> Option<String> {
+    let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "HEAD"]).output().ok()?;
+    let text = String::from_utf8(output.stdout).ok()?;
+    output.status.success().then(|| text.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for (address, expected) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://127.8.0.1", true),
+            ("http://localhost/v1", true),
+            ("http://[::1]:8080", true),
+            ("https://localhost.example.net/v1", false),
+            ("https://127.example.net", false),
+            ("http://10.0.0.1:8000", false),
+            ("https://api.example.net", false),
+            ("", false),
+        ] {
+            assert_eq!(is_local(address), expected, "{address}");
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! `assay show`: a run's trials, or one trial with all that is left of it.
+
+use std::fs;
+use std::path::Path;
+
+use assay_report::{clean, seconds};
+use assay_trace::{Source, Trajectory};
+use assay_trial::{Record, Store, StoreError, TrialId};
+use serde_json::{Value, json};
+
+use crate::args::ShowArgs;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// Most characters of one message or output on a terminal; the files hold all of it.
+const SHOWN: usize = 4_000;
+
+pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let store = Store::open(&settings.store)?;
+    match store.run(&args.what) {
+        Ok(_) => show_run(&store, &args.what, ui)?,
+        Err(StoreError::NotFound(no_run)) => match store.find_trial(&args.what) {
+            Ok(id) => show_trial(&store, &id, ui)?,
+            Err(StoreError::NotFound(no_trial)) => {
+                return Err(Failure::bad_input(format!("{no_run}; and {no_trial}"))
+                    .hint("`assay runs` lists the runs"));
+            }
+            Err(error) => return Err(error.into()),
+        },
+        Err(error) => return Err(error.into()),
+    }
+    Ok(Status::Done)
+}
+
+fn show_run(store: &Store, name: &str, ui: &Ui) -> Result<(), Failure> {
+    let run = store.run(name)?;
+    let mut rows = Vec::new();
+    for cell in &run.cells {
+        let record = store.record(&cell.trial)?;
+        rows.push((cell, record));
+    }
+    if ui.json() {
+        let cells: Vec<Value> =
+            rows.iter().map(|(cell, record)| json!({ "cell": cell, "record": record })).collect();
+        return ui.document(&json!({ "schema": "assay.cells/1", "run": run.run, "cells": cells }));
+    }
+    let width = run.tasks.iter().map(|task| task.name.chars().count()).max().unwrap_or_default();
+    let condition = run.conditions.iter().map(|name| name.chars().count()).max().unwrap_or_default();
+    let mut text = String::new();
+    for (cell, record) in rows {
+        let outcome = record.as_ref().map_or("unfinished", |record| record.outcome.word());
+        let reason = record
+            .and_then(|record| record.reason)
+            .map_or(String::new(), |reason| format!("  {}", clean(&reason)));
+        text.push_str(&format!(
+            "{}  {:width$}  {:condition$}  {:>3}  {outcome}{reason}\n",
+            cell.trial.short(),
+            clean(&cell.task),
+            cell.condition,
+            cell.repetition,
+        ));
+    }
+    ui.out(&text)
+}
+
+fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
+    let folder = store.trial_folder(id);
+    let record = store.record(id)?;
+    let attempt = record.as_ref().map_or(1, |record| record.attempt);
+    let attempt = folder.join("attempts").join(attempt.to_string());
+    let trajectory: Option<Trajectory> =
+        fs::read(attempt.join("trajectory.json")).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+    let diff = fs::read(attempt.join("workspace.diff"))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .ok();
+    let grader = fs::read(attempt.join("verifier/test-stdout.txt"))
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        .ok();
+    if ui.json() {
+        return ui.document(&json!({
+            "schema": "assay.trial/1",
+            "trial": id,
+            "folder": folder,
+            "record": record,
+            "trajectory": trajectory,
+            "workspace_diff": diff,
+            "verifier_output": grader,
+        }));
+    }
+    let mut text = heading(id, record.as_ref(), &attempt);
+    if let Some(trajectory) = &trajectory {
+        for step in &trajectory.steps {
+            text.push_str(&steps(step));
+        }
+    }
+    if let Some(diff) = diff {
+        text.push_str(&format!("\n── changes ──\n{}\n", shown(&diff)));
+    }
+    if let Some(grader) = grader {
+        text.push_str(&format!("\n── grader ──\n{}\n", shown(&grader)));
+    }
+    ui.out(&text)
+}
+
+/// What a record says, in a few lines.
+pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> String {
+    let Some(record) = record else {
+        return format!("trial {id}\n  unfinished\n");
+    };
+    let model =
+        record.agent.model.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+    let mut text = format!(
+        "trial {id}\n  {} · {}{model} · {} · {} · repetition {}\n  {}",
+        clean(&record.task),
+        clean(&record.agent.name),
+        record.condition,
+        record.sandbox,
+        record.repetition,
+        record.outcome.word(),
+    );
+    if let Some(cause) = record.cause {
+        text.push_str(&format!(" ({})", cause.word().replace('_', " ")));
+    }
+    if let Some(reason) = &record.reason {
+        text.push_str(&format!(": {}", clean(reason)));
+    }
+    if let Some(reward) = record.reward {
+        text.push_str(&format!(", reward {reward}"));
+    }
+    text.push_str(&format!(", {} turns, {}\n", record.turns, seconds(record.seconds.total)));
+    if let Some(ended) = &record.ended {
+        let ended = serde_json::to_value(ended).unwrap_or_default();
+        let kind = ended.get("kind").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
+        text.push_str(&format!("  the agent ended: {kind}\n"));
+    }
+    for skill in &record.exposure {
+        let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("step {step}"));
+        let executed = skill
+            .executed
+            .as_ref()
+            .map_or_else(|| "never".to_owned(), |run| format!("step {} ({})", run.step, clean(&run.file)));
+        text.push_str(&format!(
+            "  skill {}: advertised {}, touched {}, opened {} ({} of {} lines), executed {executed}\n",
+            clean(&skill.skill),
+            at(skill.advertised),
+            at(skill.touched),
+            at(skill.opened),
+            skill.body_lines_delivered,
+            skill.body_lines,
+        ));
+    }
+    for (what, list) in [
+        ("tampered", &record.tampered),
+        ("contaminated", &record.contaminated),
+        ("outside the work folder", &record.outside),
+    ] {
+        for item in list {
+            text.push_str(&format!("  {what}: {}\n", clean(item)));
+        }
+    }
+    text.push_str(&format!("  {}\n", attempt.display()));
+    text
+}
+
+fn steps(step: &assay_trace::Step) -> String {
+    let who = match step.source {
+        Source::System => "system",
+        Source::User => "user",
+        Source::Agent => "agent",
+    };
+    let mut text = format!("\n── {} {who} ──\n", step.step_id);
+    if !step.message.is_empty() {
+        text.push_str(&shown(&step.message));
+        text.push('\n');
+    }
+    for call in &step.tool_calls {
+        let command = call.arguments.get("command").and_then(Value::as_str);
+        let command = command.map_or_else(|| call.arguments.to_string(), str::to_owned);
+        text.push_str(&format!("$ {}\n", shown(&command)));
+    }
+    for result in step.observation.iter().flat_map(|observation| &observation.results) {
+        text.push_str(&shown(result.content.as_deref().unwrap_or_default()));
+        text.push('\n');
+    }
+    text
+}
+
+/// Untrusted text for a terminal: lines stay lines, everything else that steers is shown, and what is long is cut.
+fn shown(text: &str) -> String {
+    let cut: String = text.trim_end().chars().take(SHOWN).collect();
+    let more = text.trim_end().chars().count().saturating_sub(SHOWN);
+    let mut lines: Vec<String> = cut.split('\n').map(|line| clean(&line.replace('\t', "    "))).collect();
+    if more > 0 {
+        lines.push(format!("[… {more} characters more …]"));
+    }
+    lines.join("\n")
+}

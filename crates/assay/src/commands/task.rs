@@ -1,0 +1,227 @@
+//! `assay task check`: what can be said of tasks before anybody runs an experiment on them.
+
+mod execute;
+
+use std::path::PathBuf;
+
+use assay_report::clean;
+use assay_skill::{Library, Package};
+use assay_task::Task;
+use assay_task::check::{self, Context, Finding, Level, Verdict};
+use assay_trial::Experiment;
+use serde::Serialize;
+
+use self::execute::{Executed, Executor};
+use crate::args::{TaskArgs, TaskCheckArgs, TaskWhat};
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Document {
+    schema: &'static str,
+    tasks: Vec<Checked>,
+    /// Folders that hold nothing like a task, where others beside them do.
+    passed_over: Vec<PathBuf>,
+    summary: Summary,
+}
+
+/// One task, or what looks like one.
+#[derive(Serialize)]
+struct Checked {
+    task: String,
+    path: PathBuf,
+    verdict: Verdict,
+    findings: Vec<Finding>,
+    executed: Executed,
+}
+
+#[derive(Default, Serialize)]
+struct Summary {
+    tasks: usize,
+    ok: usize,
+    warn: usize,
+    fail: usize,
+    unchecked: usize,
+}
+
+pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let TaskWhat::Check(args) = &args.what;
+    let experiment = args.experiment.as_deref().map(Experiment::load).transpose()?;
+    let library = experiment.as_ref().map(library).unwrap_or_default();
+    let found = check::find(&args.dirs);
+    let mut tasks: Vec<Checked> = found.refused.iter().map(refused).collect();
+    let mut executor = None;
+    let mut interrupted = false;
+    let any = !found.tasks.is_empty();
+    for path in found.tasks {
+        let task = match Task::load(&path) {
+            Ok(task) => task,
+            Err(error) => {
+                tasks.push(unusable(path, &error));
+                continue;
+            }
+        };
+        let context = context(&task, experiment.as_ref(), &library);
+        let mut findings = check::check(&task, &context);
+        let executed = if args.r#static {
+            Executed::default()
+        } else {
+            let executor = match &mut executor {
+                Some(executor) => executor,
+                none => none.insert(Executor::new(args, experiment.as_ref(), settings)?),
+            };
+            ui.detail(&format!("{}: its solution twice, and nothing once", task.name));
+            let executed = executor.execute(&task, ui)?;
+            interrupted |= executor.interrupted();
+            executed.judge(&task, &mut findings);
+            executed
+        };
+        let verdict = check::verdict(&findings, executed.is_unchecked());
+        tasks.push(Checked { task: task.name, path, verdict, findings, executed });
+        if interrupted {
+            break;
+        }
+    }
+    if let Some(executor) = executor {
+        executor.end(ui);
+    }
+    tasks.sort_by(|a, b| a.path.cmp(&b.path));
+    let summary = summary(&tasks);
+    let status = match &summary {
+        _ if interrupted => Status::Interrupted,
+        _ if !any => Status::BadInput,
+        summary if summary.fail > 0 => Status::DidNotHold,
+        summary if summary.unchecked > 0 => Status::Infrastructure,
+        _ => Status::Done,
+    };
+    let document = Document { schema: "assay.task-check/1", tasks, passed_over: found.passed_over, summary };
+    if ui.json() {
+        ui.document(&document)?;
+    } else {
+        ui.out(&lay_out(&document, args.r#static, settings.verbose))?;
+    }
+    Ok(status)
+}
+
+/// The experiment's skills.
+fn library(experiment: &Experiment) -> Library {
+    let roots: Vec<PathBuf> = experiment
+        .library
+        .iter()
+        .flat_map(|pattern| assay_task::folders(pattern, &experiment.directory))
+        .collect();
+    Library::load(&roots)
+}
+
+fn context<'a>(task: &Task, experiment: Option<&Experiment>, library: &'a Library) -> Context<'a> {
+    let pairing = experiment.and_then(|experiment| experiment.pairings.get(&task.name));
+    let curated = pairing.and_then(|pairing| pairing.curated.clone()).unwrap_or_default();
+    let skills = curated.iter().filter_map(|name| library.get(name).ok()).collect::<Vec<&Package>>();
+    Context {
+        skills,
+        library: library.packages.iter().collect(),
+        verifier_network: experiment.is_some_and(|experiment| experiment.verifier_network),
+        cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
+        memory_bytes: memory(),
+    }
+}
+
+/// The machine's memory, in bytes.
+fn memory() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+fn refused(refusal: &check::Refusal) -> Checked {
+    let finding =
+        Finding::new(Level::Fail, refusal.code, &refusal.path, refusal.reason.clone(), &refusal.hint);
+    failed(refusal.path.clone(), finding)
+}
+
+fn unusable(path: PathBuf, error: &assay_task::TaskError) -> Checked {
+    let mut message = error.to_string();
+    if let Some(cause) = std::error::Error::source(error) {
+        message = format!("{message}: {cause}");
+    }
+    let file = error.path().map_or_else(|| path.clone(), std::path::Path::to_path_buf);
+    let mut finding = Finding::new(Level::Fail, "task-unusable", file, message, error.hint());
+    if let assay_task::TaskError::Line { line, .. } = error {
+        finding.line = Some(*line);
+    }
+    failed(path, finding)
+}
+
+fn failed(path: PathBuf, finding: Finding) -> Checked {
+    let task = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+    Checked { task, path, verdict: Verdict::Fail, findings: vec![finding], executed: Executed::default() }
+}
+
+fn summary(tasks: &[Checked]) -> Summary {
+    let count = |verdict| tasks.iter().filter(|task| task.verdict == verdict).count();
+    Summary {
+        tasks: tasks.len(),
+        ok: count(Verdict::Ok),
+        warn: count(Verdict::Warn),
+        fail: count(Verdict::Fail),
+        unchecked: count(Verdict::Unchecked),
+    }
+}
+
+fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
+    let mut text = String::new();
+    for task in &document.tasks {
+        text.push_str(&format!("{:9} {}\n", task.verdict.word(), clean(&task.path.display().to_string())));
+        let shown = |finding: &&Finding| verbose || finding.severity != Level::Info;
+        for finding in task.findings.iter().filter(shown) {
+            let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
+            let inside =
+                finding.file.strip_prefix(&task.path).ok().filter(|file| !file.as_os_str().is_empty());
+            let file = inside.unwrap_or(&finding.file);
+            text.push_str(&format!(
+                "  {} {}: {}{line}: {}\n",
+                finding.severity.word(),
+                finding.code,
+                clean(&file.display().to_string()),
+                clean(&finding.message)
+            ));
+            for (name, span) in [("skill", &finding.skill_span), ("task", &finding.task_span)] {
+                if let Some(span) = span {
+                    let place = format!("{}:{}", span.file.display(), span.line);
+                    text.push_str(&format!("       {name} {}: {}\n", clean(&place), clean(&span.text)));
+                }
+            }
+            if let Some(hint) = finding.hint.as_ref().filter(|_| finding.severity != Level::Info) {
+                text.push_str(&format!("       hint: {}\n", clean(hint)));
+            }
+        }
+        let notes = task.findings.iter().filter(|finding| !shown(finding)).count();
+        if notes > 0 {
+            text.push_str(&format!("  {notes} note{}: -v shows them\n", if notes == 1 { "" } else { "s" }));
+        }
+        if !only_static {
+            text.push_str(&task.executed.line());
+        }
+    }
+    for folder in &document.passed_over {
+        text.push_str(&format!("passed over: {} holds no task\n", clean(&folder.display().to_string())));
+    }
+    let sum = &document.summary;
+    text.push_str(&format!(
+        "{} task{}: {} ok, {} warn, {} fail, {} unchecked\n",
+        sum.tasks,
+        if sum.tasks == 1 { "" } else { "s" },
+        sum.ok,
+        sum.warn,
+        sum.fail,
+        sum.unchecked
+    ));
+    text
+}
+
+/// What `args` say of the sandbox, for the executor.
+fn jobs(args: &TaskCheckArgs) -> usize {
+    args.jobs.map_or(2, usize::from)
+}

@@ -1,0 +1,300 @@
+//! The solution twice and nothing once, in the sandbox that runs will use.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_report::clean;
+use assay_task::Task;
+use assay_task::check::{Finding, Level};
+use assay_trial::{
+    AgentSpec, Cause, Experiment, Machine, Outcome, Plan, PlanError, Record, RunOptions, Sandboxes,
+    Selection, Store,
+};
+use serde::Serialize;
+
+use crate::args::TaskCheckArgs;
+use crate::config::Settings;
+use crate::failure::Failure;
+use crate::machine;
+use crate::ui::Ui;
+
+/// An experiment for tasks that nobody wrote one for: no network, and the host in place of every image.
+const EXPERIMENT: &str = r#"
+schema = "assay.experiment/1"
+name = "check"
+suite = ["."]
+conditions = ["none"]
+sandbox = "KIND"
+retry = { infrastructure = 1 }
+[[agents]]
+name = "nop"
+"#;
+
+/// The sandboxes that are tried in turn where no experiment says which.
+const KINDS: [&str; 2] = ["bubblewrap", "docker"];
+
+/// What one trial came to.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Played {
+    outcome: Outcome,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cause: Option<Cause>,
+    reward: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    seconds: f64,
+}
+
+/// What the three trials came to; `null` where one was not executed.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Executed {
+    oracle: Option<Played>,
+    nop: Option<Played>,
+    oracle_again: Option<Played>,
+    /// In which kind of sandbox.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sandbox: Option<String>,
+    /// What could not be checked, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unchecked: Vec<String>,
+}
+
+impl Executed {
+    pub(super) fn is_unchecked(&self) -> bool {
+        !self.unchecked.is_empty()
+    }
+
+    /// One line for people.
+    pub(super) fn line(&self) -> String {
+        let word = |played: &Option<Played>| {
+            played.as_ref().map_or("not executed", |played| played.outcome.word()).replace('_', " ")
+        };
+        let mut text = String::new();
+        if let Some(sandbox) = &self.sandbox {
+            text.push_str(&format!(
+                "  executed in {sandbox}: solution {}, again {}, nothing {}\n",
+                word(&self.oracle),
+                word(&self.oracle_again),
+                word(&self.nop)
+            ));
+        }
+        for reason in &self.unchecked {
+            text.push_str(&format!("  unchecked: {}\n", clean(reason)));
+        }
+        text
+    }
+
+    /// Adds what the trials say against the task.
+    pub(super) fn judge(&self, task: &Task, findings: &mut Vec<Finding>) {
+        let solve = task.root.join("solution/solve.sh");
+        let tests = match task.layout {
+            assay_task::Layout::Harbor => task.root.join("tests/test.sh"),
+            assay_task::Layout::TaskMd => task.root.join("verify.sh"),
+        };
+        let mut fail = |code: &str, file: &Path, message: String, hint: &str| {
+            findings.push(Finding::new(Level::Fail, code, file, message, hint));
+        };
+        let because =
+            |played: &Played| played.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        if let Some(oracle) = self.oracle.as_ref().filter(|played| played.outcome != Outcome::Passed)
+            && (oracle.outcome.counts() || oracle.cause == Some(Cause::Verifier))
+        {
+            let word = oracle.outcome.word().replace('_', " ");
+            let message = format!("its own solution does not pass ({word}{})", because(oracle));
+            fail("oracle-fails", &solve, message, "mend the solution, or the tests");
+        }
+        if let Some(nop) = &self.nop {
+            if nop.outcome == Outcome::Passed {
+                let hint = "test for what only work can bring about";
+                fail("nop-passes", &tests, "doing nothing passes its tests".to_owned(), hint);
+            } else if nop.cause == Some(Cause::Verifier) {
+                let message = format!("its verifier breaks where nothing was done{}", because(nop));
+                fail("nop-breaks", &tests, message, "write reward 0 also where files are missing");
+            }
+        }
+        if let (Some(once), Some(twice)) = (&self.oracle, &self.oracle_again)
+            && once.outcome.counts()
+            && twice.outcome.counts()
+            && (once.outcome, once.reward) != (twice.outcome, twice.reward)
+        {
+            let reward =
+                |played: &Played| played.reward.map_or("no reward".to_owned(), |reward| reward.to_string());
+            let message =
+                format!("its own solution came to {} once and to {} again", reward(once), reward(twice));
+            fail("oracle-unsteady", &solve, message, "take time, chance and order out of solution and tests");
+        }
+    }
+}
+
+/// Executes tasks' checks, in a store of their own.
+pub(super) struct Executor<'a> {
+    experiment: Option<&'a Experiment>,
+    store: Store,
+    /// What is removed at the end unless something failed.
+    folder: PathBuf,
+    sandboxes: Sandboxes,
+    cancel: Arc<AtomicBool>,
+    jobs: usize,
+    keep: bool,
+}
+
+impl<'a> Executor<'a> {
+    pub(super) fn new(
+        args: &TaskCheckArgs,
+        experiment: Option<&'a Experiment>,
+        settings: &Settings,
+    ) -> Result<Self, Failure> {
+        // A store of its own: what an earlier check recorded says nothing about the machine as it is now.
+        let folder = settings.store.join("debug").join(format!("check-{}", std::process::id()));
+        let store = Store::open(&folder)?;
+        let cancel = machine::interrupted()?;
+        Ok(Self {
+            experiment,
+            store,
+            folder,
+            sandboxes: machine::sandboxes(),
+            cancel,
+            jobs: super::jobs(args),
+            keep: false,
+        })
+    }
+
+    pub(super) fn interrupted(&self) -> bool {
+        self.cancel.load(Ordering::Relaxed)
+    }
+
+    /// Plays a task's solution twice and nothing once.
+    pub(super) fn execute(&mut self, task: &Task, ui: &Ui) -> Result<Executed, Failure> {
+        let mut executed = Executed::default();
+        let plan = match self.plan(task) {
+            Ok(plan) => plan,
+            Err(reason) => {
+                executed.unchecked.push(reason);
+                return Ok(executed);
+            }
+        };
+        executed.sandbox = plan.cells.first().map(|cell| cell.sandbox.clone());
+        let run = self.store.begin_run(&plan)?.run;
+        let options = RunOptions {
+            concurrency: self.jobs,
+            max_trials: None,
+            max_usd: None,
+            only: Selection::default(),
+            retry_broken: true,
+            checks: false,
+        };
+        let told = assay_trial::run(&plan, &run, &self.store, &options, &self.cancel, &mut |event| {
+            if let assay_trial::Event::Note(note) = event {
+                ui.note(&note);
+            }
+        });
+        self.store.clear_scratch();
+        told?;
+        let mut played = |agent: &str, repetition: u32, what: &str| -> Option<Played> {
+            let cell = plan
+                .cells
+                .iter()
+                .find(|cell| plan.roster[cell.agent].label.name == agent && cell.repetition == repetition)?;
+            let record = self.store.record(&cell.trial).ok().flatten();
+            let Some(record) = record else {
+                executed.unchecked.push(format!("{what} was not tried to the end"));
+                return None;
+            };
+            if !record.outcome.counts() && record.cause != Some(Cause::Verifier) {
+                let reason = record.reason.clone().unwrap_or_default();
+                executed.unchecked.push(format!("{what} broke: {reason}"));
+            }
+            self.keep |= (agent == "nop") == (record.outcome == Outcome::Passed);
+            Some(summary(&record))
+        };
+        let oracle = played("oracle", 1, "the solution");
+        let again = played("oracle", 2, "the solution, again,");
+        let nop = played("nop", 1, "doing nothing");
+        (executed.oracle, executed.oracle_again, executed.nop) = (oracle, again, nop);
+        if task.solution_digest.is_none() {
+            executed.unchecked.push("it has no solution to play".to_owned());
+        }
+        Ok(executed)
+    }
+
+    /// The trials, or why there can be none here.
+    fn plan(&self, task: &Task) -> Result<Plan, String> {
+        let Some(experiment) = self.experiment else {
+            let mut first = None;
+            for kind in KINDS {
+                let path = task.root.join("experiment.toml");
+                let experiment = Experiment::parse(&path, &EXPERIMENT.replace("KIND", kind))
+                    .map_err(|error| error.to_string())?;
+                match self.plan_with(task, experiment) {
+                    Ok(plan) => return Ok(plan),
+                    Err(reason) => first = first.or(Some(reason)),
+                }
+            }
+            return Err(first.unwrap_or_default());
+        };
+        self.plan_with(task, experiment.clone())
+    }
+
+    fn plan_with(&self, task: &Task, mut experiment: Experiment) -> Result<Plan, String> {
+        let root = task.root.canonicalize().map_err(|error| format!("{}: {error}", task.root.display()))?;
+        experiment.suite = vec![literal(&root.to_string_lossy())];
+        experiment.conditions = vec!["none".to_owned()];
+        experiment.repetitions = 2;
+        experiment.pairings.retain(|name, _| *name == task.name);
+        let mut oracle = AgentSpec::named("oracle");
+        // The solution gets the time that the task gives an agent.
+        oracle.timeout = experiment.agents.iter().map(|agent| agent.timeout).fold(oracle.timeout, f64::max);
+        experiment.agents = vec![AgentSpec::named("nop")];
+        if task.solution_digest.is_some() {
+            experiment.agents.push(oracle);
+        }
+        let machine = Machine { env: &machine::env, sandboxes: &self.sandboxes };
+        let mut plan = Plan::make(experiment, &self.store, &machine).map_err(|error| match error {
+            PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
+            error => error.to_string(),
+        })?;
+        if plan.cells.is_empty() {
+            let reason = plan.excluded.first().map(|excluded| excluded.reason.clone());
+            return Err(reason.unwrap_or_else(|| "nothing can be run".to_owned()));
+        }
+        plan.cells.retain(|cell| plan.roster[cell.agent].label.name == "oracle" || cell.repetition == 1);
+        Ok(plan)
+    }
+
+    /// Removes the store, unless something in it is worth a look.
+    pub(super) fn end(self, ui: &Ui) {
+        self.store.clear_scratch();
+        if self.keep {
+            let store = self.folder.display();
+            ui.note(&format!("`assay --store {store} runs` leads to what solution and tests wrote"));
+        } else {
+            // What cannot be removed now lies in the store, where `assay gc` finds it.
+            let _ = assay_sandbox::remove_tree(&self.folder);
+        }
+    }
+}
+
+fn summary(record: &Record) -> Played {
+    let seconds = &record.seconds;
+    Played {
+        outcome: record.outcome,
+        cause: record.cause,
+        reward: record.reward,
+        reason: record.reason.clone(),
+        seconds: seconds.total,
+    }
+}
+
+/// A pattern that leads to one path only.
+fn literal(path: &str) -> String {
+    let mut pattern = String::new();
+    for sign in path.chars() {
+        if matches!(sign, '*' | '?' | '[' | ']' | '{' | '}') {
+            pattern.extend(['[', sign, ']']);
+        } else {
+            pattern.push(sign);
+        }
+    }
+    pattern
+}

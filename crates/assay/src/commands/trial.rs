@@ -1,0 +1,107 @@
+//! `assay trial run`: one cell of an experiment, executed anew, to look at.
+
+use std::path::{Path, PathBuf};
+
+use assay_trial::{
+    AgentSpec, Claim, Executed, Experiment, Machine, Outcome, Plan, Runner, Store, Trial, Workshop,
+};
+use serde_json::json;
+
+use super::show::heading;
+use crate::args::{TrialArgs, TrialRunArgs, TrialWhat};
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let TrialWhat::Run(args) = args.what;
+    // A store of its own: what is looked at here never counts in a run.
+    let store = Store::open(&settings.store.join("debug"))?;
+    let cancel = machine::interrupted()?;
+    store.sweep();
+    let sandboxes = machine::sandboxes();
+    let plan =
+        Plan::make(experiment(&args)?, &store, &Machine { env: &machine::env, sandboxes: &sandboxes })?;
+    let trial = cell(&plan, &args)?;
+    let workshop = Workshop::new(&store)?;
+    let runner = Runner { store: &store, workshop: &workshop, cancel: &cancel, keep: args.keep };
+    let Claim::Mine(lease) = store.claim(&trial.id)? else {
+        return Err(Failure::infrastructure("another process looks at the same trial right now"));
+    };
+    let executed = runner.execute(trial, &lease)?;
+    drop(lease);
+    let Executed::Recorded { record, folder, kept } = executed else {
+        store.clear_scratch();
+        return Ok(Status::Interrupted);
+    };
+    if kept.is_none() {
+        store.clear_scratch();
+    }
+    if ui.json() {
+        ui.document(
+            &json!({ "schema": "assay.trial-run/1", "record": record, "folder": folder, "kept": kept }),
+        )?;
+    } else {
+        ui.out(&heading(&trial.id, Some(&record), &folder))?;
+        if let Some(kept) = &kept {
+            ui.out(&format!("  the sandbox's folders: {}\n", kept.display()))?;
+        }
+        ui.note(&format!(
+            "`assay --store {} show {}` shows every step",
+            settings.store.join("debug").display(),
+            trial.id.short()
+        ));
+    }
+    if kept.is_some() {
+        ui.note("the kept folders go with the next sweep: `assay trial run` and `assay gc` sweep");
+    }
+    Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
+}
+
+/// The experiment around a task, cut down to the one cell.
+fn experiment(args: &TrialRunArgs) -> Result<Experiment, Failure> {
+    let task = args.task.canonicalize().map_err(|error| {
+        Failure::bad_input(format!("cannot open the task {}: {error}", args.task.display()))
+    })?;
+    let path = match &args.experiment {
+        Some(path) => path.clone(),
+        None => above(&task).ok_or_else(|| {
+            Failure::bad_input(format!("there is no experiment.toml above {}", task.display()))
+                .hint("name one with --experiment FILE")
+        })?,
+    };
+    let mut experiment = Experiment::load(&path)?;
+    let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    if assay_trial::condition::find(&args.condition).is_none() {
+        let known = assay_trial::condition::NAMES.join(", ");
+        return Err(Failure::bad_input(format!(
+            "there is no condition {:?}; there are {known}",
+            args.condition
+        )));
+    }
+    experiment.suite = vec![task.display().to_string()];
+    experiment.conditions = vec![args.condition.clone()];
+    experiment.repetitions = args.repetition.max(1);
+    experiment.pairings.retain(|task, _| *task == name);
+    if let Some(wanted) = &args.agent {
+        let known = experiment.agents.iter().find(|agent| agent.name == *wanted).cloned();
+        experiment.agents = vec![known.unwrap_or_else(|| AgentSpec::named(wanted))];
+    } else {
+        experiment.agents.truncate(1);
+    }
+    Ok(experiment)
+}
+
+fn above(task: &Path) -> Option<PathBuf> {
+    task.ancestors().map(|folder| folder.join("experiment.toml")).find(|path| path.is_file())
+}
+
+fn cell<'a>(plan: &'a Plan, args: &TrialRunArgs) -> Result<&'a Trial, Failure> {
+    let found = plan.cells.iter().find(|cell| cell.repetition == args.repetition.max(1));
+    let trial = found.and_then(|cell| plan.trials.get(&cell.trial));
+    trial.map(|trial| &**trial).ok_or_else(|| {
+        let reason = plan.excluded.first().map_or("it has no such cell", |excluded| &excluded.reason);
+        Failure::bad_input(format!("the cell cannot be run: {reason}"))
+    })
+}

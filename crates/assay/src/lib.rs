@@ -1,0 +1,69 @@
+//! The command line: arguments to library calls, findings to standard output, failures to exit codes.
+
+mod args;
+mod commands;
+mod config;
+mod failure;
+mod machine;
+mod progress;
+#[cfg(test)]
+mod reference;
+mod ui;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command, Format};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// Runs the command line. The first process of every sandbox is this program too, under another first argument.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    // What the caller left open would go from process to process, to the commands in a sandbox in the end.
+    close_fds::set_fds_cloexec(3, &[]);
+    if arguments.get(1).is_some_and(|argument| argument == machine::INIT) {
+        return ExitCode::from(u8::try_from(assay_sandbox::init_main()).unwrap_or(1));
+    }
+    let args = match Args::try_parse_from(arguments) {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version go to standard output and are no failure.
+            let status = if error.use_stderr() { Status::BadInput } else { Status::Done };
+            let _ = error.print();
+            return status.into();
+        }
+    };
+    let settings = match config::settle(&args) {
+        Ok(settings) => settings,
+        Err(failure) => return Ui::plain().fail(&failure).into(),
+    };
+    let ui = Ui::new(&settings);
+    if matches!(args.format, Format::Markdown | Format::Html) && !matches!(args.command, Command::Report(_)) {
+        let message = format!("only reports have the format {}", args.format.name());
+        return ui.fail(&Failure::bad_input(message).hint("`assay report RUN` lays a run out so")).into();
+    }
+    let result = match args.command {
+        Command::Init(args) => commands::init::run(args, &ui),
+        Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
+        Command::Run(args) => commands::run::run(&args, &settings, &ui),
+        Command::Runs => commands::runs::run(&settings, &ui),
+        Command::Show(args) => commands::show::run(&args, &settings, &ui),
+        Command::Report(args) => commands::report::run(&args, &settings, &ui),
+        Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
+        Command::History => commands::history::run(&settings, &ui),
+        Command::Task(args) => commands::task::run(&args, &settings, &ui),
+        Command::Import(args) => commands::import::run(&args, &settings, &ui),
+        Command::Trial(args) => commands::trial::run(args, &settings, &ui),
+        Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
+        Command::Doctor => commands::doctor::run(&settings, &ui),
+        Command::Simulate(args) => commands::simulate::run(&args, &ui),
+        Command::Bench(args) => commands::bench::run(&args, &ui),
+    };
+    match result {
+        Ok(status) => status.into(),
+        Err(Failure::BrokenPipe) => Status::Done.into(),
+        Err(failure) => ui.fail(&failure).into(),
+    }
+}

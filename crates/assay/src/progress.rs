@@ -1,0 +1,127 @@
+//! A bar on a terminal, a plain line now and then elsewhere.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
+
+use assay_trial::{Event, Outcome, Record};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::ui::Ui;
+
+/// Between two plain lines.
+const EVERY: Duration = Duration::from_secs(10);
+
+/// Most reasons for lost trials that are told on the way; `assay show` tells each trial's.
+const LOSSES: usize = 10;
+
+/// Tells how a run goes.
+pub(crate) struct Progress<'a> {
+    ui: &'a Ui,
+    bar: Option<ProgressBar>,
+    phase: &'static str,
+    total: usize,
+    done: usize,
+    counts: BTreeMap<&'static str, usize>,
+    losses: BTreeSet<String>,
+    began: Instant,
+    said: Instant,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn new(ui: &'a Ui) -> Self {
+        let now = Instant::now();
+        Self {
+            ui,
+            bar: None,
+            phase: "",
+            total: 0,
+            done: 0,
+            counts: BTreeMap::new(),
+            losses: BTreeSet::new(),
+            began: now,
+            said: now,
+        }
+    }
+
+    pub(crate) fn tell(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begin { phase, total, reused } => self.begin(phase, *total, *reused),
+            Event::End { record, .. } => {
+                self.done += 1;
+                *self.counts.entry(record.outcome.word()).or_default() += 1;
+                self.loss(record);
+                self.step();
+            }
+            Event::Retry { record } => {
+                let reason = record.reason.as_deref().unwrap_or("it broke");
+                self.line(&format!("{}: {reason}; trying again", record.task));
+            }
+            Event::Note(note) => self.line(note),
+        }
+    }
+
+    /// Takes the bar away.
+    pub(crate) fn end(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+
+    fn begin(&mut self, phase: &'static str, total: usize, reused: usize) {
+        self.end();
+        self.phase = phase;
+        self.total = total - reused;
+        self.done = 0;
+        self.counts.clear();
+        self.began = Instant::now();
+        self.said = self.began;
+        if total > 0 {
+            let what = if phase == "checks" { "checks (solutions and doing nothing)" } else { "trials" };
+            self.line(&format!("{what}: {total}, of which {reused} are in the store"));
+        }
+        if self.total > 0 && self.ui.draws() {
+            let bar = ProgressBar::with_draw_target(Some(self.total as u64), ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{prefix} [{bar:30}] {pos}/{len}, {eta} left  {msg}");
+            if let Ok(style) = style {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_prefix(phase);
+            bar.enable_steady_tick(Duration::from_millis(500));
+            self.bar = Some(bar);
+        }
+    }
+
+    fn step(&mut self) {
+        let counts: Vec<String> =
+            self.counts.iter().map(|(word, n)| format!("{} {n}", word.replace('_', " "))).collect();
+        let counts = counts.join(", ");
+        if let Some(bar) = &self.bar {
+            bar.set_position(self.done as u64);
+            bar.set_message(counts);
+        } else if self.ui.speaks() && self.said.elapsed() >= EVERY {
+            self.said = Instant::now();
+            let left = self.began.elapsed().as_secs_f64() / self.done as f64
+                * (self.total - self.done.min(self.total)) as f64;
+            let left = assay_report::seconds(left);
+            self.ui.note(&format!("{}: {} of {}, {left} left ({counts})", self.phase, self.done, self.total));
+        }
+    }
+
+    /// Says why a trial was lost, once for each reason.
+    fn loss(&mut self, record: &Record) {
+        let Some(reason) = record.reason.as_deref().filter(|_| record.outcome == Outcome::Infrastructure)
+        else {
+            return;
+        };
+        if self.losses.len() < LOSSES && self.losses.insert(reason.to_owned()) {
+            self.line(&format!("{}: lost: {reason}", record.task));
+        }
+    }
+
+    fn line(&self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.ui.note(text)),
+            None => self.ui.note(text),
+        }
+    }
+}

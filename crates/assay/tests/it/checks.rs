@@ -1,0 +1,133 @@
+//! What is found out about a task before any arm runs, and what makes its arms say nothing.
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Lab, needs_bubblewrap, observed};
+use crate::suite;
+
+/// The reason for which a task was left out.
+#[track_caller]
+fn reason(document: &Value, task: &str) -> String {
+    let excluded = document["report"]["excluded"].as_array().unwrap();
+    let found: Vec<&Value> = excluded.iter().filter(|excluded| excluded["task"] == task).collect();
+    assert_eq!(found.len(), 1, "{task}: {excluded:#?}");
+    found[0]["reason"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn tasks_that_cannot_be_graded_are_left_out() {
+    needs_bubblewrap!();
+    let lab = Lab::new()
+        .task("sound", |task| task)
+        .task("unsolved", |task| task.solve_sh("echo wrong > /app/answer.txt\n"))
+        .task("solution-fails", |task| task.solve_sh("echo right > /app/answer.txt; exit 1\n"))
+        .task("given-away", |task| task.test_sh("reward 1\n"))
+        .task("no-solution", |task| task)
+        .task("breaks-on-nothing", |task| task.test_sh("cat /app/answer.txt && reward 1\n"))
+        .task("needs-image", |task| {
+            task.dockerfile("FROM debian:12-slim\nRUN apt-get install -y jq\nWORKDIR /app\n")
+        })
+        .task("sound-again", |task| {
+            task.instruction("End the report sound: write the agreed word into answer.txt.\n")
+        })
+        .task("two-steps", |task| task.toml("version = \"1.0\"\n[[steps]]\nname = \"one\"\n"))
+        .script(&[json!({ "turn": 0, "run": "echo right > answer.txt" })]);
+    std::fs::remove_dir_all(lab.path("tasks/no-solution/solution")).unwrap();
+    let lab = lab.experiment(|e| e.repetitions(2));
+    let (document, code) = lab.run(&[]);
+    assert_eq!(code, 0);
+    // Whether the solution script itself ended well is not asked; what it left is.
+    assert_eq!((&document["planned"], &document["executed"]), (&json!(4), &json!(4)));
+    assert_eq!(document["report"]["arms"][0]["tasks"], 2);
+    for (task, expected) in [
+        ("unsolved", "its own solution does not pass here (failed)"),
+        ("given-away", "doing nothing passes its tests"),
+        ("no-solution", "it has no solution/solve.sh"),
+        ("breaks-on-nothing", "its verifier breaks where nothing was done: it wrote no reward"),
+        ("needs-image", "its Dockerfile needs a builder (line 2: RUN"),
+        ("sound-again", "it is the task `sound` under another name"),
+        ("two-steps", "it has several steps"),
+    ] {
+        let found = reason(&document, task);
+        assert!(found.starts_with(expected), "{task}: {found}");
+    }
+    assert!(
+        lab.records().iter().all(|record| record["task"] == "sound" || record["task"] == "solution-fails")
+    );
+
+    // The checks are kept like trials, but for the one that broke, and are made anew where the task was mended.
+    let (again, _) = lab.run(&[]);
+    assert_eq!((&again["checks_executed"], &again["executed"]), (&json!(1), &json!(0)));
+    lab.write("tasks/unsolved/solution/solve.sh", "#!/bin/bash\necho right > /app/answer.txt\n");
+    let (mended, _) = lab.run(&[]);
+    assert_eq!(
+        (&mended["checks_executed"], &mended["planned"], &mended["executed"]),
+        (&json!(2), &json!(6), &json!(2))
+    );
+}
+
+#[test]
+fn a_suite_of_which_nothing_can_be_run_is_no_result() {
+    needs_bubblewrap!();
+    let lab = Lab::new().task("t1", |task| task.solve_sh("true\n")).script(&[]).experiment(|e| e);
+    let (document, code) = lab.run(&[]);
+    assert_eq!((code, &document["planned"]), (3, &json!(0)));
+    let lab = Lab::new()
+        .task("t1", |task| task.dockerfile("FROM debian:12-slim\nRUN true\n"))
+        .script(&[])
+        .experiment(|e| e);
+    let ran = lab.assay(&["run", "experiment.toml"]).ended(3);
+    assert!(ran.stderr.contains("t1 is left out: its Dockerfile needs a builder"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("hint: `assay doctor`"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_skill_in_the_baselines_sandbox_is_found() {
+    needs_bubblewrap!();
+    let lab = suite::lab(2).experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 2));
+    let skill = std::fs::read_to_string(lab.path("skills/reports/SKILL.md")).unwrap();
+    lab.write("tasks/t1/environment/notes.md", format!("Notes of last year.\n\n{skill}"));
+    lab.write(
+        "tasks/t1/environment/Dockerfile",
+        "FROM debian:12-slim\nWORKDIR /app\nCOPY notes.md /app/notes.md\n",
+    );
+    let (document, _) = lab.run(&["--no-checks"]);
+    let contaminated = |arm: usize| document["report"]["arms"][arm]["contaminated"].clone();
+    assert_eq!((contaminated(0), contaminated(1)), (json!(1), json!(0)));
+    let notes = document["report"]["notes"].to_string();
+    assert!(notes.contains("of `none` had a skill of the experiment in"), "{notes}");
+    for record in lab.records() {
+        let expected = record["task"] == "t1" && record["condition"] == "none";
+        assert_eq!(record["contaminated"] == json!(["reports in /app/notes.md"]), expected, "{record:#}");
+    }
+}
+
+/// Skills that a Dockerfile copies for the format's own runner are the condition's business.
+#[test]
+fn baked_in_skills_are_left_out() {
+    needs_bubblewrap!();
+    let files = "cd /; find app root skills -type f | sort; cat /root/.claude/skills/*/SKILL.md";
+    let lab = suite::lab(1)
+        .script(&[json!({ "turn": 0, "run": files })])
+        .experiment(|e| e.conditions(&["none", "curated"]));
+    let skill = std::fs::read_to_string(lab.path("skills/reports/SKILL.md")).unwrap();
+    lab.write("tasks/t1/environment/skills/reports/SKILL.md", skill);
+    lab.write("tasks/t1/environment/data.csv", "a,b\n");
+    let dockerfile =
+        "FROM debian:12-slim\nWORKDIR /app\nCOPY data.csv /app/\nCOPY skills /root/.claude/skills\n";
+    lab.write("tasks/t1/environment/Dockerfile", dockerfile);
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["report"]["arms"][0]["contaminated"]), (0, &json!(0)));
+    for record in lab.records() {
+        let found = &observed(&record)[0];
+        let files: Vec<&str> =
+            found.lines().filter(|line| line.contains('/') && !line.contains(' ')).collect();
+        let expected: &[&str] = if record["condition"] == "none" {
+            &["app/data.csv"]
+        } else {
+            &["app/data.csv", "skills/reports/SKILL.md"]
+        };
+        assert_eq!(files, expected, "{found}");
+        assert!(!found.contains("agreed word"), "{found}");
+    }
+}

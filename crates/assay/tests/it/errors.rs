@@ -1,0 +1,164 @@
+//! What goes wrong most often, and what is said then: what, where, and what to do.
+
+use crate::fixture::Lab;
+use crate::suite;
+
+/// A small laboratory in which all is well.
+fn lab() -> Lab {
+    suite::lab(1).experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 1))
+}
+
+/// What a command says that ends with status 2, without the folder's name.
+#[track_caller]
+fn complaint(lab: &Lab, args: &[&str]) -> String {
+    let ran = lab.assay(args).ended(2);
+    assert_eq!(ran.stdout, "");
+    let folder = lab.folder().canonicalize().unwrap();
+    ran.stderr.replace(folder.to_str().unwrap(), "[LAB]").replace(lab.folder().to_str().unwrap(), "[LAB]")
+}
+
+/// What is said of the laboratory's experiment with one text of it replaced.
+#[track_caller]
+fn mistyped(from: &str, to: &str) -> String {
+    let lab = lab();
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    assert!(text.contains(from), "{text}");
+    lab.write("experiment.toml", text.replacen(from, to, 1));
+    complaint(&lab, &["run", "experiment.toml"])
+}
+
+#[test]
+fn a_file_that_is_not_there() {
+    insta::assert_snapshot!(complaint(&Lab::new(), &["run", "experiment.toml"]), @r"
+    error: cannot read experiment.toml
+      cause: No such file or directory (os error 2)
+      hint: `assay init experiment` writes one to begin with
+    ");
+}
+
+#[test]
+fn a_key_that_does_not_exist() {
+    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @"error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `repetitions`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `concurrency`, `retry`, `agents`, `tasks`");
+}
+
+#[test]
+fn a_value_out_of_bounds() {
+    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitions = 0"), @"error: experiment.toml:6:15: `repetitions` must be between 1 and 10000");
+}
+
+#[test]
+fn no_toml() {
+    insta::assert_snapshot!(mistyped("suite = [", "suite = "), @"error: experiment.toml:3:18: unexpected key or value, expected newline, `#`");
+}
+
+#[test]
+fn an_unknown_condition() {
+    insta::assert_snapshot!(mistyped("\"curated\"]", "\"currated\"]"), @r#"error: experiment.toml:5:14: there is no condition "currated"; there are none, curated, placebo, negative, full, plus-related, plus-unrelated, self-generated"#);
+}
+
+#[test]
+fn an_unknown_agent() {
+    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: there is no agent "lop"; there are loop, oracle, nop"#);
+}
+
+#[test]
+fn an_unknown_model() {
+    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "opanai:gpt"), @r#"error: experiment.toml: agent "loop": "opanai:gpt" names no provider: write openai:NAME, anthropic:NAME, gemini:NAME or scripted:FILE"#);
+}
+
+#[test]
+fn a_key_that_is_not_set() {
+    insta::assert_snapshot!(mistyped("scripted:turns.jsonl", "openai:gpt"), @r#"error: experiment.toml: agent "loop": OPENAI_API_KEY is not set: set it, name another variable with api_key_env, or set base_url to a server that wants no key"#);
+}
+
+#[test]
+fn a_script_that_is_not_there() {
+    insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: it cannot be read: No such file or directory (os error 2)"#);
+}
+
+#[test]
+fn a_mistake_in_a_script() {
+    let lab = lab();
+    lab.write("turns.jsonl", "{\"say\": \"Done.\"}\n{\"trun\": 0, \"say\": \"Done.\"}\n");
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`; mend the rule, or begin the line with # to leave it out"#);
+}
+
+#[test]
+fn a_folder_that_is_not_a_task() {
+    let lab = lab().file("tasks/notes/todo.txt", "Write more tasks.\n");
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r"
+    error: 1 of the suite's folders cannot be used as tasks
+      ./tasks/notes is not a task: it has no task.toml (write task.toml and instruction.md (`assay init` makes a skeleton), or take the folder out of the suite)
+      hint: mend them, or leave them out of `suite`
+    ");
+}
+
+#[test]
+fn a_task_without_a_verifier() {
+    let lab = lab();
+    std::fs::remove_dir_all(lab.path("tasks/t1/tests")).unwrap();
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r"
+    error: 1 of the suite's folders cannot be used as tasks
+      ./tasks/t1/tests/test.sh: not there (write the script that checks the outcome and writes the reward)
+      hint: mend them, or leave them out of `suite`
+    ");
+}
+
+#[test]
+fn a_task_that_is_paired_and_is_not_there() {
+    insta::assert_snapshot!(mistyped("[tasks.\"t1\"]", "[tasks.\"t2\"]"), @r#"error: experiment.toml: `[tasks."t2"]` pairs a task that is not in the suite"#);
+}
+
+#[test]
+fn a_suite_without_tasks() {
+    insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r"
+    error: 1 of the suite's folders cannot be used as tasks
+      suite pattern `task/*`: leads to no folder (relative to .) (name a folder with task.toml in it, or one whose folders have it)
+      hint: mend them, or leave them out of `suite`
+    ");
+}
+
+#[test]
+fn an_unknown_run() {
+    insta::assert_snapshot!(complaint(&lab(), &["report", "lab"]), @r#"
+    error: there is no run "lab" in [LAB]/.assay; it holds none yet
+      hint: `assay runs` lists what there is
+    "#);
+}
+
+#[test]
+fn an_unknown_run_or_trial() {
+    insta::assert_snapshot!(complaint(&lab(), &["show", "ab12"]), @r#"
+    error: there is no run "ab12" in [LAB]/.assay; it holds none yet; and no trial of this store has an id that begins with "ab12"
+      hint: `assay runs` lists the runs
+    "#);
+}
+
+#[test]
+fn an_unknown_command() {
+    insta::assert_snapshot!(complaint(&lab(), &["rum"]), @r"
+    error: unrecognized subcommand 'rum'
+
+      tip: some similar subcommands exist: 'runs', 'run'
+
+    Usage: assay [OPTIONS] <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
+fn a_store_that_is_none() {
+    let lab = lab().file("readme.txt", "I am a file.\n");
+    let ran = lab.assay(&["--store", "readme.txt", "runs"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (3, ""));
+    assert!(ran.stderr.starts_with("error: cannot create readme.txt\n"), "{}", ran.stderr);
+}
+
+/// Names of hostile files are shown and not obeyed.
+#[test]
+fn nothing_steers_the_terminal() {
+    let lab = lab().file("tasks/\u{1b}[31mred\u{202e}/todo.txt", "");
+    let said = complaint(&lab, &["run", "experiment.toml"]);
+    assert!(said.contains("[31mred") && !said.contains(['\u{1b}', '\u{202e}']), "{said:?}");
+}

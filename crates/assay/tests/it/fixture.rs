@@ -1,0 +1,371 @@
+//! A laboratory: a temporary folder with tasks, skills, a script and an experiment, and `assay` to run on them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The longest that a command may take before its test fails. The machine may be busy with other things.
+const PATIENCE: Duration = Duration::from_mins(3);
+
+/// Ends the test where bubblewrap is known to be missing.
+macro_rules! needs_bubblewrap {
+    () => {
+        if std::env::var_os("ASSAY_TEST_NO_BWRAP").is_some_and(|value| value == "1") {
+            println!("skipped: ASSAY_TEST_NO_BWRAP=1");
+            return;
+        }
+    };
+}
+pub(crate) use needs_bubblewrap;
+
+/// A folder of its own for each test. Store and home lie in it too.
+pub(crate) struct Lab {
+    folder: TempDir,
+    env: Vec<(&'static str, String)>,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::Builder::new().prefix("assay-lab-").tempdir().unwrap();
+        fs::create_dir(folder.path().join("home")).unwrap();
+        Self { folder, env: Vec::new() }
+    }
+
+    /// A variable in the environment of every `assay` of this laboratory.
+    pub(crate) fn env(mut self, name: &'static str, value: &str) -> Self {
+        self.env.push((name, value.to_owned()));
+        self
+    }
+
+    /// A file, relative to the folder.
+    pub(crate) fn file(self, path: &str, text: impl AsRef<[u8]>) -> Self {
+        self.write(path, text);
+        self
+    }
+
+    pub(crate) fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+        if path.extension().is_some_and(|extension| extension == "sh") {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    }
+
+    /// A task that passes where `answer.txt` says `right`, unless `shape` makes it another.
+    pub(crate) fn task(self, name: &str, shape: impl FnOnce(TaskFolder<'_>) -> TaskFolder<'_>) -> Self {
+        let task = TaskFolder { lab: &self, folder: format!("tasks/{name}") }
+            .toml("version = \"1.0\"\n")
+            .instruction(&format!("End the report {name}: write the agreed word into answer.txt.\n"))
+            .dockerfile("FROM debian:12-slim\nWORKDIR /app\n")
+            .test_sh("[ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n")
+            .solve_sh("echo right > /app/answer.txt\n");
+        shape(task);
+        self
+    }
+
+    /// A skill in the library.
+    pub(crate) fn skill(self, name: &str, description: &str, body: &str) -> Self {
+        let text = format!("---\nname: {name}\ndescription: {description}\n---\n\n{body}\n");
+        self.file(&format!("skills/{name}/SKILL.md"), text)
+    }
+
+    /// What the model `scripted:turns.jsonl` plays; "Done." where no rule applies.
+    pub(crate) fn script(self, rules: &[Value]) -> Self {
+        let done = json!({ "say": "Done." });
+        let lines: Vec<String> = rules.iter().chain([&done]).map(Value::to_string).collect();
+        self.file("turns.jsonl", lines.join("\n"))
+    }
+
+    /// The experiment. Comes last: it takes in what lies there.
+    pub(crate) fn experiment(self, shape: impl FnOnce(Design) -> Design) -> Self {
+        let design = shape(Design::new(self.path("skills").exists()));
+        self.file("experiment.toml", design.text())
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn path(&self, path: &str) -> PathBuf {
+        self.folder().join(path)
+    }
+
+    /// `assay` with arguments, in the folder, with a clean environment.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
+        command.args(args).current_dir(self.folder()).env_clear().stdin(Stdio::null());
+        command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.path("home"));
+        command.envs(self.env.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs `assay` to its end.
+    pub(crate) fn assay(&self, args: &[&str]) -> Ran {
+        self.start(args).wait()
+    }
+
+    /// Starts `assay`.
+    pub(crate) fn start(&self, args: &[&str]) -> Running {
+        Running::start(&mut self.command(args))
+    }
+
+    /// `assay run --format json` with more arguments: its document and its status.
+    pub(crate) fn run(&self, args: &[&str]) -> (Value, i32) {
+        let ran = self.assay(&[&["run", "experiment.toml", "--format", "json"], args].concat());
+        (ran.json(), ran.code)
+    }
+
+    /// The folders of the store's trials.
+    pub(crate) fn trials(&self) -> Vec<PathBuf> {
+        let list = |path: &Path| -> Vec<PathBuf> {
+            fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+        };
+        let mut trials: Vec<PathBuf> =
+            list(&self.path(".assay/trials")).iter().flat_map(|shelf| list(shelf)).collect();
+        trials.sort();
+        trials
+    }
+
+    /// The records of the agent `loop`, each with its trial's folder as `folder`, by task, condition and repetition.
+    pub(crate) fn records(&self) -> Vec<Value> {
+        let mut records: Vec<Value> = self
+            .trials()
+            .into_iter()
+            .filter_map(|folder| {
+                let mut record = read_json(&folder.join("record.json"))?;
+                record["folder"] = json!(folder);
+                Some(record)
+            })
+            .filter(|record| record["agent"]["name"] == "loop")
+            .collect();
+        records.sort_by_key(|record| {
+            [&record["task"], &record["condition"], &record["repetition"]].map(Value::to_string)
+        });
+        records
+    }
+
+    /// The one record of a task.
+    pub(crate) fn record(&self, task: &str) -> Value {
+        let mut found: Vec<Value> =
+            self.records().into_iter().filter(|record| record["task"] == task).collect();
+        assert_eq!(found.len(), 1, "records of {task}: {found:#?}");
+        found.remove(0)
+    }
+}
+
+/// A file of the last attempt of a recorded trial.
+pub(crate) fn attempt(record: &Value, file: &str) -> PathBuf {
+    let folder = Path::new(record["folder"].as_str().unwrap());
+    folder.join("attempts").join(record["attempt"].to_string()).join(file)
+}
+
+/// What the agent's commands gave, in order.
+pub(crate) fn observed(record: &Value) -> Vec<String> {
+    let trajectory = read_json(&attempt(record, "trajectory.json")).unwrap();
+    let steps = trajectory["steps"].as_array().unwrap();
+    let results = steps.iter().filter_map(|step| step["observation"]["results"].as_array()).flatten();
+    results.map(|result| result["content"].as_str().unwrap().to_owned()).collect()
+}
+
+pub(crate) fn read_json(path: &Path) -> Option<Value> {
+    Some(serde_json::from_slice(&fs::read(path).ok()?).unwrap())
+}
+
+/// Waits until `done`; false after `wait`.
+pub(crate) fn within(wait: Duration, mut done: impl FnMut() -> bool) -> bool {
+    let end = Instant::now() + wait;
+    while !done() {
+        if Instant::now() >= end {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    true
+}
+
+/// The parts of a task.
+pub(crate) struct TaskFolder<'a> {
+    lab: &'a Lab,
+    folder: String,
+}
+
+impl TaskFolder<'_> {
+    pub(crate) fn instruction(self, text: &str) -> Self {
+        self.file("instruction.md", text)
+    }
+
+    /// The verifier. `reward N` writes a reward.
+    pub(crate) fn test_sh(self, script: &str) -> Self {
+        let head = "#!/bin/bash\nreward() { echo \"$1\" > /logs/verifier/reward.txt; }\n";
+        self.file("tests/test.sh", &format!("{head}{script}"))
+    }
+
+    pub(crate) fn solve_sh(self, script: &str) -> Self {
+        self.file("solution/solve.sh", &format!("#!/bin/bash\n{script}"))
+    }
+
+    pub(crate) fn dockerfile(self, text: &str) -> Self {
+        self.file("environment/Dockerfile", text)
+    }
+
+    pub(crate) fn toml(self, text: &str) -> Self {
+        self.file("task.toml", text)
+    }
+
+    pub(crate) fn file(self, path: &str, text: &str) -> Self {
+        self.lab.write(&format!("{}/{path}", self.folder), text);
+        self
+    }
+}
+
+/// An experiment in the making: `loop` with a script in bubblewrap, conditions `none`, one repetition.
+pub(crate) struct Design {
+    conditions: Vec<&'static str>,
+    repetitions: u32,
+    concurrency: u32,
+    model: String,
+    has_library: bool,
+    top: String,
+    agent: String,
+    pairs: String,
+}
+
+impl Design {
+    fn new(has_library: bool) -> Self {
+        Self {
+            conditions: vec!["none"],
+            repetitions: 1,
+            concurrency: 2,
+            model: "scripted:turns.jsonl".to_owned(),
+            has_library,
+            top: String::new(),
+            agent: "timeout = 60\n".to_owned(),
+            pairs: String::new(),
+        }
+    }
+
+    pub(crate) fn conditions(self, conditions: &[&'static str]) -> Self {
+        Self { conditions: conditions.to_vec(), ..self }
+    }
+
+    pub(crate) fn repetitions(self, repetitions: u32) -> Self {
+        Self { repetitions, ..self }
+    }
+
+    pub(crate) fn concurrency(self, concurrency: u32) -> Self {
+        Self { concurrency, ..self }
+    }
+
+    /// `provider:model`, served at an address.
+    pub(crate) fn served(self, model: &str, base_url: &str) -> Self {
+        let agent = format!("{}base_url = \"{base_url}\"\n", self.agent);
+        Self { model: model.to_owned(), agent, ..self }
+    }
+
+    /// Lines of the table `[[agents]]`; they replace those that are there.
+    pub(crate) fn agent(self, lines: &str) -> Self {
+        Self { agent: format!("{lines}\n"), ..self }
+    }
+
+    /// A line above all tables.
+    pub(crate) fn top(self, line: &str) -> Self {
+        Self { top: format!("{}{line}\n", self.top), ..self }
+    }
+
+    /// The skills of a task.
+    pub(crate) fn pair(self, task: &str, skills: &[&str]) -> Self {
+        Self { pairs: format!("{}[tasks.\"{task}\"]\ncurated = {skills:?}\n", self.pairs), ..self }
+    }
+
+    fn text(&self) -> String {
+        let Self { conditions, repetitions, concurrency, model, top, agent, pairs, .. } = self;
+        let library = if self.has_library { "library = [\"skills/*\"]\n" } else { "" };
+        format!(
+            "schema = \"assay.experiment/1\"\nname = \"lab\"\nsuite = [\"tasks/*\"]\n{library}\
+             conditions = {conditions:?}\nrepetitions = {repetitions}\nconcurrency = {concurrency}\n\
+             sandbox = \"bubblewrap\"\n{top}[[agents]]\nname = \"loop\"\nmodel = \"{model}\"\n{agent}{pairs}"
+        )
+    }
+}
+
+/// A command under way. Its streams go to files, so that nothing waits for a reader.
+pub(crate) struct Running {
+    child: Child,
+    streams: TempDir,
+}
+
+impl Running {
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let streams = tempfile::tempdir().unwrap();
+        let file = |name: &str| fs::File::create(streams.path().join(name)).unwrap();
+        let child = command.stdout(file("out")).stderr(file("err")).spawn().unwrap();
+        Self { child, streams }
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
+    }
+
+    pub(crate) fn stderr(&self) -> String {
+        self.stream("err")
+    }
+
+    pub(crate) fn wait(mut self) -> Ran {
+        if !within(PATIENCE, || self.has_ended()) {
+            self.child.kill().unwrap();
+            panic!("no end within {PATIENCE:?}; it said:\n{}{}", self.stream("out"), self.stream("err"));
+        }
+        let code = self.child.wait().unwrap().code().unwrap_or(-1);
+        Ran { code, stdout: self.stream("out"), stderr: self.stream("err") }
+    }
+
+    fn stream(&self, name: &str) -> String {
+        String::from_utf8(fs::read(self.streams.path().join(name)).unwrap()).unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// How a command ended, and what it said.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// -1 where a signal ended it.
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// It ended well.
+    #[track_caller]
+    pub(crate) fn ok(self) -> Self {
+        self.ended(0)
+    }
+
+    #[track_caller]
+    pub(crate) fn ended(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self:#?}");
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:#?}"))
+    }
+}

@@ -1,0 +1,178 @@
+//! Real requests to a server that speaks OpenAI's chat completions.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Lab, attempt, needs_bubblewrap, observed};
+use crate::server::{Answer, Asked, Server};
+use crate::suite;
+
+/// One task, and an agent at this server.
+fn lab(server: &Server, agent: &str) -> Lab {
+    suite::lab(1).experiment(|e| {
+        let design = e.agent(agent).served("openai:test-1", &server.url());
+        suite::paired(design.conditions(&["curated"]), 1)
+    })
+}
+
+/// Reads the skill, follows it, and says so.
+fn solve(_: usize, asked: &Asked) -> Answer {
+    match asked.turn() {
+        0 => Answer::bash("cat /skills/reports/SKILL.md"),
+        1 => Answer::bash("echo right > answer.txt && cat answer.txt"),
+        _ => Answer::done("The report ends with the agreed word."),
+    }
+}
+
+#[test]
+fn a_dialogue_is_held() {
+    needs_bubblewrap!();
+    let server = Server::start(solve);
+    let price = "timeout = 60\nprice = { input = 2.0, output = 50.0 }";
+    let lab = lab(&server, price).env("OPENAI_API_KEY", "sk-loopback-0123456789");
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["report"]["measures_a_model"]), (0, &json!(true)), "{document:#}");
+    let record = lab.record("t1");
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    assert_eq!(record["agent"]["model"], "openai:test-1");
+    assert_eq!(record["turns"], 3);
+    assert_eq!((&record["usage"]["input"], &record["usage"]["output"]), (&json!(3_000), &json!(30)));
+    // 3,000 tokens at 2 USD and 30 at 50 USD a million.
+    let cost = record["cost_usd"].as_f64().unwrap();
+    assert!((cost - 0.0075).abs() < 1e-12, "{cost}");
+    assert_eq!(document["report"]["arms"][0]["cost_usd"], record["cost_usd"]);
+    assert_eq!(observed(&record)[1], "right\n[exit status 0]");
+    assert_eq!(
+        record["exposure"][0]["opened"], 3,
+        "the system's step, the user's, and the first of the model's"
+    );
+
+    let asked = server.asked();
+    assert_eq!(asked.len(), 3);
+    assert!(asked.iter().all(|asked| asked.path == "/v1/chat/completions"));
+    assert_eq!(asked[0].authorization.as_deref(), Some("Bearer sk-loopback-0123456789"));
+    let first = &asked[0].body;
+    assert_eq!(first["model"], "test-1");
+    assert_eq!(first["tools"][0]["function"]["name"], "bash");
+    assert!(first["messages"][0]["content"].as_str().unwrap().contains("(file: /skills/reports/SKILL.md)"));
+    assert_eq!(asked[2].body["messages"].as_array().unwrap().len(), 6);
+}
+
+/// A model that answers at random is not replayed: repetitions are not copies of each other.
+#[test]
+fn repetitions_differ() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match asked.turn() {
+        0 => Answer::bash(&format!("echo the server said {number}")),
+        _ => Answer::done("Done."),
+    });
+    let lab = suite::lab(1).experiment(|e| e.repetitions(3).served("openai:test-1", &server.url()));
+    let (document, _) = lab.run(&["--no-checks"]);
+    assert_eq!(document["executed"], 3);
+    let seen: BTreeSet<String> = lab.records().iter().map(|record| observed(record)[0].clone()).collect();
+    assert_eq!(seen.len(), 3, "{seen:?}");
+    assert_eq!(server.asked().len(), 6);
+}
+
+#[test]
+fn a_limited_rate_is_waited_out() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match number {
+        0 => Answer::of(429, json!({ "error": { "message": "slow down" } })).with("retry-after", "1"),
+        _ => solve(number, asked),
+    });
+    let lab = lab(&server, "timeout = 60");
+    assert_eq!(lab.run(&["--no-checks"]).1, 0);
+    let record = lab.record("t1");
+    assert_eq!(record["outcome"], "passed");
+    let waited = record["seconds"]["throttled"].as_f64().unwrap();
+    assert!((1.0..10.0).contains(&waited), "{waited}");
+    let trajectory = fs::read_to_string(attempt(&record, "trajectory.json")).unwrap();
+    assert!(trajectory.contains("slow down"), "{trajectory}");
+}
+
+/// What the one record says of a run that ended with status 3.
+#[track_caller]
+fn lost(lab: &Lab) -> Value {
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{document:#}");
+    let arm = &document["report"]["arms"][0];
+    assert_eq!(arm["infrastructure_causes"], json!({ "model_provider": 1 }));
+    assert_eq!((&arm["trials"], &arm["pass_rate"]), (&json!(0), &Value::Null), "a lost trial is no failure");
+    let record = lab.record("t1");
+    assert_eq!((&record["outcome"], &record["cause"]), (&json!("infrastructure"), &json!("model_provider")));
+    record
+}
+
+#[test]
+fn a_provider_that_fails_costs_a_trial_until_the_next_run() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| {
+        let broken = number == 0;
+        if broken {
+            Answer::of(500, json!({ "error": "down" })).with("x-should-retry", "false")
+        } else {
+            solve(number, asked)
+        }
+    });
+    let lab = lab(&server, "timeout = 60");
+    let record = lost(&lab);
+    assert!(record["reason"].as_str().unwrap().contains("500"), "{record:#}");
+
+    let (kept, code) = lab.run(&["--no-checks", "--no-retry"]);
+    assert_eq!((code, &kept["executed"]), (3, &json!(0)));
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["executed"], &document["reused"]), (0, &json!(1), &json!(0)));
+    let record = lab.record("t1");
+    assert_eq!((&record["outcome"], &record["attempt"]), (&json!("passed"), &json!(2)));
+}
+
+#[test]
+fn a_provider_that_always_fails_is_not_the_agents_fault() {
+    needs_bubblewrap!();
+    for status in [500, 429] {
+        let answer =
+            move |_: usize, _: &Asked| Answer::of(status, json!({ "error": { "message": "later" } }));
+        let server = Server::start(answer);
+        let lab = lab(&server, "timeout = 2.5");
+        let record = lost(&lab);
+        assert_eq!(record["ended"]["kind"], "broken", "{record:#}");
+        assert!(record["reason"].as_str().unwrap().contains(&status.to_string()), "{record:#}");
+        assert!(server.asked().len() > 1, "{status} was not tried again");
+    }
+}
+
+/// The agent is in the middle of its work when the limit comes, and its time ends while it waits.
+#[test]
+fn time_spent_waiting_is_not_the_agents() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match number {
+        0 => solve(number, asked),
+        _ => Answer::of(429, json!({ "error": { "message": "later" } })).with("retry-after", "1"),
+    });
+    let record = lost(&lab(&server, "timeout = 4"));
+    assert_eq!(record["turns"], 1);
+}
+
+#[test]
+fn broken_runs_are_tried_again_where_the_plan_says_so() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match number {
+        0 | 1 => Answer::of(500, json!({})).with("x-should-retry", "false"),
+        _ => solve(number, asked),
+    });
+    let lab = suite::lab(1).experiment(|e| {
+        let design = e.served("openai:test-1", &server.url()).top("retry = { infrastructure = 2 }");
+        suite::paired(design.conditions(&["curated"]), 1)
+    });
+    let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ok();
+    assert_eq!(ran.stderr.matches("; trying again").count(), 2, "{}", ran.stderr);
+    let record = lab.record("t1");
+    assert_eq!((&record["outcome"], &record["attempt"]), (&json!("passed"), &json!(3)));
+    for earlier in ["1", "2"] {
+        let kept = attempt(&record, "").with_file_name(earlier).join("trajectory.json");
+        assert!(kept.exists(), "{}", kept.display());
+    }
+}

@@ -1,0 +1,41 @@
+//! The command line, as users meet it.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+
+mod cheating;
+mod checks;
+mod commands;
+mod disk;
+mod errors;
+mod exposure;
+mod fixture;
+mod help;
+mod hosted;
+mod interrupted;
+mod output;
+mod processes;
+mod reach;
+mod runs;
+mod server;
+mod suite;
+mod task_check;
+mod verifier;
+
+/// A file that nobody declares is a test that nobody runs.
+#[test]
+fn every_file_is_declared() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it");
+    let declared: Vec<&str> = include_str!("main.rs")
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'))
+        .chain(["main"])
+        .collect();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("snapshots") {
+            continue;
+        }
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        assert!(declared.contains(&name), "{} is not declared in main.rs", path.display());
+    }
+}
