@@ -1,7 +1,8 @@
 //! Findings as tables.
 
 use assay_analysis::{
-    Arm, Comparison, Frontier, Pooled, Repetitions, Stratum, TaskRow, TopTask, TopTasks, Variance,
+    Arm, Comparison, Frontier, Pooled, Repetitions, Stratum, TaskRow, TestArm, TestRow, TopTask, TopTasks,
+    Variance,
 };
 
 use crate::doc::{Cell, Column, Grid};
@@ -198,6 +199,40 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
         grid.rows.push(row);
     }
     (!grid.rows.is_empty()).then_some(grid)
+}
+
+/// Most tests in a table; the JSON holds all.
+const TESTS: usize = 40;
+
+/// The tests that a condition turned from failed to passed or back, those that moved most first, and how many there are.
+pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize) {
+    let head = Head { labels };
+    let mut turned: Vec<(&TestRow, &TestArm)> = tests
+        .iter()
+        .flat_map(|row| row.arms.iter().map(move |arm| (row, arm)))
+        .filter(|(_, arm)| arm.change.is_some())
+        .collect();
+    let moved = |arm: &TestArm| arm.lift.unwrap_or_default().abs();
+    // Stable, so that equal moves stay in order of task and name.
+    turned.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
+    let share = |arm: &TestArm| format!("{}/{}", arm.passed, arm.passed + arm.failed);
+    let words = ["task", "test", "turned"];
+    let mut grid = head.grid("", &words, &["baseline passed", "here passed"]);
+    grid.grouped = false;
+    for (row, arm) in turned.iter().take(TESTS) {
+        let baseline = row.arms.iter().find(|other| other.lift.is_none());
+        let to_passed = arm.change == Some("failed_to_passed");
+        let mut cells = head.cells(&row.agent, row.model.as_deref(), &row.sandbox, &arm.condition);
+        cells.extend([
+            Cell::Name(clean(&row.task)),
+            Cell::Name(clean(&row.test)),
+            if to_passed { "failed → passed" } else { "passed → failed" }.into(),
+            or_none(baseline, share),
+            share(arm).into(),
+        ]);
+        grid.rows.push(cells);
+    }
+    ((!grid.rows.is_empty()).then_some(grid), turned.len())
 }
 
 fn narrower(share: f64) -> String {

@@ -3,7 +3,7 @@
 //! A renderer lays findings out and computes none. It is one file here and one line in [`find`]. Names that come from skills,
 //! tasks and models are hostile: each renderer escapes them for its medium.
 
-mod changed_tests;
+mod details;
 mod doc;
 mod grids;
 mod html;
@@ -19,7 +19,7 @@ mod text;
 
 use assay_analysis::{Comparison, Report};
 
-pub use changed_tests::changed_tests;
+pub use details::{changed_tests, details};
 pub use redact::redact;
 pub use text::{clean, seconds};
 

@@ -16,6 +16,7 @@ pub(crate) fn document(report: &Report) -> Document {
         arms(report, &labels),
         controls(report),
         tasks(report, &labels),
+        tests(report, &labels),
         cost(report, &labels),
         variance(report, &labels),
         strata(report, &labels),
@@ -31,6 +32,13 @@ pub(crate) fn document(report: &Report) -> Document {
         notes: report.notes.iter().map(|note| clean(note)).collect(),
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
     }
+}
+
+/// The parts that a terminal shows only when asked.
+pub(crate) fn details(report: &Report) -> Vec<Section> {
+    let labels = Labels::of(report);
+    let sections = [cost(report, &labels), variance(report, &labels), strata(report, &labels)];
+    sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
 }
 
 fn facts(report: &Report) -> String {
@@ -124,6 +132,29 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
         blocks.insert(0, Block::Text("Exploratory: no verdict rests on one task.".to_owned()));
     }
     Section { title: "Task by task", blocks }
+}
+
+/// The tests of the verifiers that a condition turned.
+pub(crate) fn tests(report: &Report, labels: &Labels) -> Section {
+    let told = report.tests.len();
+    let (grid, turned) = grids::tests(&report.tests, labels);
+    let text = match (told, turned) {
+        (0, _) => None,
+        (told, 0) => Some(format!("No condition turned any of the {told} tests that verifiers told of.")),
+        (told, turned) => {
+            let shown = grid.as_ref().map_or(0, |grid| grid.rows.len());
+            let rest = match turned - shown {
+                0 => String::new(),
+                _ => format!(" The {shown} that moved most stand here; the JSON has all."),
+            };
+            Some(format!(
+                "Exploratory. Of the {told} tests that verifiers told of, these passed in fewer than half of the baseline’s \
+                 trials and pass here in at least half, or the other way round: {turned}.{rest}"
+            ))
+        }
+    };
+    let blocks = text.map(Block::Text).into_iter().chain(grid.map(Block::Grid)).collect();
+    Section { title: "Tests that a condition turned", blocks }
 }
 
 fn cost(report: &Report, labels: &Labels) -> Section {

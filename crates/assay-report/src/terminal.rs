@@ -8,10 +8,10 @@ use crate::text::{clean, count, p_value, percent, percents, points, points_betwe
 use crate::{Renderer, Style, sentences};
 
 /// Sentences are broken here, so that eyes find the next line.
-const SENTENCE: usize = 100;
+pub(crate) const SENTENCE: usize = 100;
 
 /// No table is wider; cells are broken where one would be.
-const WIDTH: u16 = 160;
+pub(crate) const WIDTH: u16 = 160;
 
 /// Names are cut here in tables; whole they stand in the JSON.
 const NAME: usize = 40;
@@ -146,7 +146,7 @@ impl Page {
 }
 
 /// Words in lines of at most `width` characters; a word that is longer is broken.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut room = width;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -176,7 +176,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A name as long as a table has room for.
-fn short(name: &str) -> String {
+pub(crate) fn short(name: &str) -> String {
     let name = clean(name);
     if name.chars().count() <= NAME {
         return name;

@@ -186,6 +186,9 @@ pub(crate) struct ReportArgs {
     /// Show the verifiers' tests that a condition turned from failed to passed or back
     #[arg(long)]
     pub(crate) tests: bool,
+    /// Show cost against pass rate, variance, and the parts of the suite too, as the other formats do
+    #[arg(long)]
+    pub(crate) details: bool,
 }
 
 #[derive(Debug, clap::Args)]

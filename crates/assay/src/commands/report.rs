@@ -18,8 +18,10 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => {
             let mut text = laid_out(&report, settings.format, ui.style())?;
-            if args.tests && settings.format == Format::Terminal {
-                text.push_str(&redact(&assay_report::changed_tests(&report), &machine::secrets()));
+            if settings.format == Format::Terminal {
+                let details = if args.details { assay_report::details(&report) } else { String::new() };
+                let tests = if args.tests { assay_report::changed_tests(&report) } else { String::new() };
+                text.push_str(&redact(&(details + &tests), &machine::secrets()));
             }
             ui.out(&text)?;
         }

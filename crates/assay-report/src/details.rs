@@ -1,0 +1,123 @@
+//! The parts of a report that a terminal shows only when asked.
+
+use assay_analysis::Report;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::doc::{Block, Cell, Grid, Section};
+use crate::labels::Labels;
+use crate::sections;
+use crate::terminal::{SENTENCE, WIDTH, short, wrapped};
+
+/// Cost against pass rate, variance, the parts of the suite, and all agents together, for a terminal.
+pub fn details(report: &Report) -> String {
+    sections::details(report).iter().map(text).collect()
+}
+
+/// The verifiers' tests that a condition turned from failed to passed or back, for a terminal.
+pub fn changed_tests(report: &Report) -> String {
+    let section = sections::tests(report, &Labels::of(report));
+    if section.blocks.is_empty() {
+        return "\nNo verifier of this run told its tests (a CTRF report).\n".to_owned();
+    }
+    text(&section)
+}
+
+fn text(section: &Section) -> String {
+    let mut text = format!("\n{}\n", section.title);
+    for block in &section.blocks {
+        match block {
+            Block::Who(words) | Block::Text(words) => sentences(&mut text, words),
+            Block::List(lines) => lines.iter().for_each(|line| sentences(&mut text, line)),
+            Block::Verdict(verdict) => sentences(&mut text, &verdict.sentence),
+            Block::Grid(grid) => table(&mut text, grid),
+            // Every plot has its table.
+            Block::Plot(_) => {}
+        }
+    }
+    text
+}
+
+fn sentences(text: &mut String, words: &str) {
+    for line in wrapped(words, SENTENCE) {
+        text.push_str(&format!(" {line}\n"));
+    }
+}
+
+fn table(text: &mut String, grid: &Grid) {
+    if !grid.caption.is_empty() {
+        sentences(text, &format!("{}:", grid.caption));
+    }
+    let cell = |cell: &Cell| match cell {
+        Cell::Name(name) => short(name),
+        Cell::Text(words) => words.clone(),
+    };
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(grid.columns.iter().map(|column| cell(&column.title)));
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    for (number, column) in grid.columns.iter().enumerate() {
+        if let Some(own) = table.column_mut(number).filter(|_| column.numbers) {
+            own.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    for row in &grid.rows {
+        table.add_row(row.iter().map(cell));
+    }
+    for line in table.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_analysis::{TestArm, TestRow};
+
+    use super::*;
+    use crate::terminal::tests::whole;
+
+    fn arm(condition: &str, passed: usize, lift: Option<f64>, change: Option<&'static str>) -> TestArm {
+        TestArm { condition: condition.into(), passed, failed: 4 - passed, lift, change }
+    }
+
+    fn row(test: &str, arms: Vec<TestArm>) -> TestRow {
+        let (task, agent) = ("ledger".into(), "loop".into());
+        TestRow { task, agent, model: None, sandbox: "none".into(), test: test.into(), arms }
+    }
+
+    fn turned(tests: Vec<TestRow>) -> String {
+        changed_tests(&Report { tests, ..whole() })
+    }
+
+    #[test]
+    fn the_turned_ones_stand_in_order_and_names_are_harmless() {
+        let base = || arm("none", 1, None, None);
+        let found = turned(vec![
+            row("kept", vec![base(), arm("curated", 1, Some(0.0), None)]),
+            row("some", vec![base(), arm("curated", 3, Some(0.5), Some("failed_to_passed"))]),
+            row("all\u{1b}[31m", vec![base(), arm("curated", 4, Some(0.75), Some("failed_to_passed"))]),
+            row(
+                "lost",
+                vec![arm("none", 4, None, None), arm("placebo", 0, Some(-1.0), Some("passed_to_failed"))],
+            ),
+        ]);
+        let order: Vec<usize> =
+            [" lost ", " all", " some "].iter().map(|test| found.find(test).unwrap()).collect();
+        assert!(order.is_sorted(), "{found}");
+        assert!(!found.contains("kept") && !found.contains('\u{1b}'), "{found}");
+        assert!(
+            found.contains("passed → failed") && found.contains("4/4") && found.contains("0/4"),
+            "{found}"
+        );
+        assert!(turned(vec![row("kept", vec![base()])]).contains("any of the 1 tests"));
+        assert!(turned(Vec::new()).contains("No verifier of this run told its tests"));
+        let many = (0..50)
+            .map(|n| row(&n.to_string(), vec![base(), arm("c", 4, Some(0.75), Some("failed_to_passed"))]));
+        let found = turned(many.collect());
+        assert!(found.contains("other way round: 50. The 40 that moved most"), "{found}");
+    }
+
+    #[test]
+    fn what_a_terminal_shows_when_asked() {
+        insta::assert_snapshot!(details(&whole()));
+    }
+}
