@@ -4,6 +4,7 @@
 //! is executed. Executing one gives a [`Record`] in the [`Store`]. Reports are made elsewhere, from records alone.
 
 pub mod condition;
+mod desk;
 mod executor;
 mod experiment;
 mod identity;

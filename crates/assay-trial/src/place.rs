@@ -19,12 +19,21 @@ pub struct Sandboxes {
 
 /// Where a trial runs.
 pub struct Place {
-    /// Starts its sandboxes.
-    pub sandbox: Arc<dyn Sandbox>,
-    /// What stands below.
-    pub root: Root,
+    /// What a desk stands on here.
+    pub(crate) ground: Ground,
     /// What the base is, for a trial's identity.
     pub(crate) base: Value,
+}
+
+/// What a desk stands on.
+pub(crate) enum Ground {
+    /// Folders of this machine, mounted over a root.
+    Folders {
+        /// Starts the namespaces.
+        sandbox: Arc<dyn Sandbox>,
+        /// What stands below.
+        root: Root,
+    },
 }
 
 /// Folders whose content belongs to the root filesystem, so that a task which writes there needs an image of its own.
@@ -39,7 +48,8 @@ impl Place {
     pub fn choose(task: &Task, experiment: &Experiment, sandboxes: &Sandboxes) -> Result<Self, String> {
         match experiment.sandbox.kind {
             SandboxKind::None => {
-                Ok(Self { sandbox: Arc::new(NoSandbox), root: Root::Host, base: json!("host") })
+                let ground = Ground::Folders { sandbox: Arc::new(NoSandbox), root: Root::Host };
+                Ok(Self { ground, base: json!("host") })
             }
             SandboxKind::Docker => Err("it is to run in Docker, which this version does not do".to_owned()),
             SandboxKind::Bubblewrap => Self::bubblewrap(task, experiment, sandboxes, Some("host")),
@@ -88,12 +98,14 @@ impl Place {
                 (Root::Dir(folder), base)
             }
         };
-        Ok(Self { sandbox, root, base })
+        Ok(Self { ground: Ground::Folders { sandbox, root }, base })
     }
 
     /// The sandbox's kind.
     pub fn kind(&self) -> &'static str {
-        self.sandbox.kind()
+        match &self.ground {
+            Ground::Folders { sandbox, .. } => sandbox.kind(),
+        }
     }
 
     /// What the base is, for a trial's identity.

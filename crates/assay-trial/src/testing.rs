@@ -16,6 +16,7 @@ use assay_task::Task;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use crate::place::Ground;
 use crate::{Experiment, Machine, Place, Plan, PlanError, Sandboxes, Store};
 
 /// A skill's text, with enough telling lines to be told by.
@@ -134,7 +135,7 @@ impl<F: Fn(&str, usize) -> Act + Send + Sync + 'static> Fake<F> {
         let sandbox = Arc::new(Self { act, asked: AtomicUsize::new(0) });
         // A root that holds nothing: looking through the host's for stray skills takes a while.
         let root = Root::Dir("/nonexistent".into());
-        Arc::new(Place { sandbox, root, base: json!("fake") })
+        Arc::new(Place { ground: Ground::Folders { sandbox, root }, base: json!("fake") })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, needs_bubblewrap};
+use crate::fixture::{Lab, attempt, needs_bubblewrap};
 use crate::processes::in_sandboxes_of;
 
 /// A verifier that runs Python in the work folder, as many do, and compares with what stands in `/tests`.
@@ -96,7 +96,11 @@ fn nothing_but_the_work_passes() {
     for (name, _, outcome) in CHEATS {
         let record = lab.record(name);
         assert_eq!(record["outcome"], outcome, "{name}: {record:#}");
-        assert_eq!(record["tampered"].is_array(), outcome == "tampered", "{name}: {record:#}");
+        let is_tampered = outcome == "tampered";
+        assert_eq!(record["tampered"].is_array(), is_tampered, "{name}: {record:#}");
+        // Nothing that was planted for the grader has run: it was not started.
+        assert_eq!(record["reward"].is_null(), is_tampered, "{name}: {record:#}");
+        assert_eq!(attempt(&record, "verifier/test-stdout.txt").exists(), !is_tampered, "{name}");
     }
     let arm = &document["report"]["arms"][0];
     let tampered = CHEATS.iter().filter(|(.., outcome)| *outcome == "tampered").count();

@@ -1,0 +1,210 @@
+//! A desk of folders on this machine, mounted into one namespace for the agent and another for the grader.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_sandbox::{
+    Caps, Manifest, Mount, Network, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff,
+};
+
+use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
+use crate::Cause;
+use crate::tamper::tampering;
+use crate::workshop::{Base, chain, inside};
+
+/// Where programs are looked for, in every phase.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// The agent's home, where no writable folder of the task is one.
+const HOME: &str = "/root";
+
+/// Folders of this machine.
+pub(super) struct Folders<'a> {
+    attempt: Attempt<'a>,
+    sandbox: &'a Arc<dyn Sandbox>,
+    root: &'a Root,
+    base: Arc<Base>,
+    /// The task's writable folders.
+    writable: Vec<Mount>,
+    /// The agent's own, which the grader does not see.
+    private: Vec<Mount>,
+    /// What stands for `/logs`.
+    logs: PathBuf,
+    session: Option<Box<dyn Session>>,
+}
+
+impl<'a> Folders<'a> {
+    /// Copies the task's writable folders, so that this attempt has its own.
+    pub(super) fn new(
+        attempt: Attempt<'a>,
+        sandbox: &'a Arc<dyn Sandbox>,
+        root: &'a Root,
+    ) -> Result<Self, Broken> {
+        let base =
+            attempt.workshop.base(&attempt.trial.task).map_err(|error| Broken::new(Cause::Image, error))?;
+        let mut writable = Vec::new();
+        for (path, _) in &base.writable {
+            let own = inside(&attempt.scratch.join("fs"), path);
+            make(&own)?;
+            let report = copy_tree(&inside(&base.root, path), &own, &Caps::default())
+                .map_err(|error| Broken::harness(chain(&error)))?;
+            if let Some(left) = report.left_out.first() {
+                let message = format!("{}: {}", path.join(&left.path).display(), left.reason);
+                return Err(Broken::new(Cause::Image, message));
+            }
+            writable.push(Mount { source: own, target: path.clone(), writable: true });
+        }
+        let mut private = Vec::new();
+        if !writable
+            .iter()
+            .any(|mount| Path::new(HOME).starts_with(&mount.target) || mount.target.starts_with(HOME))
+        {
+            let home = attempt.scratch.join("home");
+            make(&home)?;
+            private.push(Mount { source: home, target: HOME.into(), writable: true });
+        }
+        let logs = attempt.scratch.join("logs");
+        for name in ["agent", "artifacts", "verifier"] {
+            make(&logs.join(name))?;
+        }
+        Ok(Self { attempt, sandbox, root, base, writable, private, logs, session: None })
+    }
+
+    fn mount_logs(&self, name: &str, writable: bool) -> Mount {
+        Mount { source: self.logs.join(name), target: Path::new("/logs").join(name), writable }
+    }
+
+    fn spec(&self, mounts: Vec<Mount>, network: Network, phase: &str) -> Spec {
+        let trial = self.attempt.trial;
+        let mut env: Vec<(String, String)> =
+            [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec();
+        let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
+        for (name, value) in dockerfile.chain(trial.env.iter()) {
+            env.retain(|(known, _)| known != name);
+            env.push((name.clone(), value.clone()));
+        }
+        Spec {
+            root: self.root.clone(),
+            mounts,
+            tmpfs: Vec::new(),
+            workdir: self.attempt.workdir(),
+            env,
+            network,
+            limits: trial.limits,
+            label: format!("{}-{phase}", trial.id.short()),
+        }
+    }
+
+    fn seat(&mut self, spec: &Spec) -> Result<&mut dyn Session, Broken> {
+        let session = self.sandbox.start(spec)?;
+        Ok(&mut **self.session.insert(session))
+    }
+
+    fn dismiss(&mut self) -> Result<Usage, Broken> {
+        match self.session.take() {
+            Some(session) => Ok(session.stop()?),
+            None => Ok(Usage::default()),
+        }
+    }
+}
+
+impl Desk for Folders<'_> {
+    fn contamination(&mut self) -> Result<Vec<String>, Broken> {
+        let trial = self.attempt.trial;
+        self.attempt.workshop.contamination(&trial.task, self.root, &trial.absent).map_err(Broken::harness)
+    }
+
+    fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken> {
+        let trial = self.attempt.trial;
+        let workshop = self.attempt.workshop;
+        let mut mounts = self.writable.clone();
+        mounts.extend(self.private.clone());
+        for name in ["agent", "artifacts"] {
+            mounts.push(self.mount_logs(name, true));
+        }
+        for skill in &trial.provision.skills {
+            let source = workshop.skill(skill).map_err(Broken::harness)?;
+            mounts.push(Mount {
+                source: source.to_path_buf(),
+                target: trial.mount_of(skill),
+                writable: false,
+            });
+        }
+        if trial.provision.writes_skills {
+            let own = self.written_skills();
+            make(&own)?;
+            mounts.push(Mount { source: own, target: trial.agent.skills_dir().into(), writable: true });
+        }
+        if trial.agent.needs_solution() {
+            let source = workshop.solution(&trial.task).map_err(Broken::harness)?;
+            mounts.push(Mount { source: source.to_path_buf(), target: "/solution".into(), writable: false });
+        }
+        let spec = self.spec(mounts, trial.network, "agent");
+        self.seat(&spec)
+    }
+
+    fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
+        self.dismiss()
+    }
+
+    fn logs(&self) -> &Path {
+        &self.logs
+    }
+
+    fn written_skills(&self) -> PathBuf {
+        self.attempt.scratch.join("skills")
+    }
+
+    fn compare(&mut self) -> Result<Changes, Broken> {
+        let workdir = self.attempt.workdir();
+        let mut found = Changes::default();
+        for ((path, before), mount) in self.base.writable.iter().zip(&self.writable) {
+            let after = match Manifest::scan(&mount.source, &Caps::default()) {
+                Ok(after) => after,
+                Err(error) => {
+                    found.tampered.push(format!("{}: cannot be looked through: {error}", path.display()));
+                    continue;
+                }
+            };
+            let changes = before.diff(&after);
+            found.tampered.extend(tampering(&self.attempt.trial.task, path, &changes, &after));
+            if !workdir.starts_with(path) {
+                found.add_outside(path, &changes);
+            }
+            let room = DIFF_CAP.saturating_sub(found.diff.len());
+            let diff = unified_diff(&inside(&self.base.root, path), &mount.source, &changes, room);
+            found.diff.extend(diff);
+        }
+        for mount in &self.private {
+            if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {
+                found.add_outside(&mount.target, &Manifest::default().diff(&after));
+            }
+        }
+        Ok(found)
+    }
+
+    fn seat_grader(&mut self) -> Result<&mut dyn Session, Broken> {
+        let trial = self.attempt.trial;
+        let tests = self.attempt.scratch.join("tests");
+        make(&tests)?;
+        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness(chain(&error)))?;
+        let mut mounts = self.writable.clone();
+        mounts.push(Mount { source: tests, target: "/tests".into(), writable: true });
+        mounts.push(self.mount_logs("verifier", true));
+        mounts.push(self.mount_logs("agent", false));
+        mounts.push(self.mount_logs("artifacts", false));
+        let mut spec = self.spec(mounts, trial.verifier_network, "verifier");
+        if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
+            // The agent's home is not the grader's.
+            spec.tmpfs.push(HOME.into());
+        }
+        self.seat(&spec)
+    }
+
+    fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {
+        self.dismiss()?;
+        Ok(self.logs.join("verifier"))
+    }
+}
