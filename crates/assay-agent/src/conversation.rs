@@ -124,6 +124,7 @@ impl Agent for Loop {
             name: "loop".to_owned(),
             version: self.version(),
             model_name: Some(self.model.id().to_owned()),
+            ..AgentInfo::default()
         };
         let mut talk = Talk::new(self, job, session, Trajectory::new(info));
         let ended = talk.hold();
@@ -329,6 +330,7 @@ impl<'a> Talk<'a> {
             source_call_id: Some(call.id.clone()),
             content: Some(text.to_owned()),
             extra,
+            ..ObservationResult::default()
         };
         if let Some(step) = self.trajectory.steps.last_mut() {
             step.observation.get_or_insert_default().results.push(result);
@@ -348,6 +350,7 @@ impl<'a> Talk<'a> {
             total_cached_tokens: total.map(|usage| usage.cache_read),
             total_cost_usd: None,
             total_steps: self.trajectory.steps.len(),
+            ..FinalMetrics::default()
         });
         AgentRun { trajectory: self.trajectory, usage: total, ended, throttled: self.throttled }
     }
@@ -430,6 +433,7 @@ fn recorded(call: &assay_model::ToolCall) -> ToolCall {
             arguments @ Value::Object(_) => arguments.clone(),
             other => json!({ "unreadable": other }),
         },
+        ..ToolCall::default()
     }
 }
 
@@ -448,6 +452,7 @@ fn metrics(usage: Usage, raw: &Value) -> Metrics {
         completion_tokens: Some(usage.output),
         cached_tokens: Some(usage.cache_read),
         extra,
+        ..Metrics::default()
     }
 }
 

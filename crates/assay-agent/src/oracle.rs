@@ -41,7 +41,7 @@ impl Agent for Oracle {
     }
 
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun {
-        let info = AgentInfo { name: "oracle".to_owned(), version: self.version(), model_name: None };
+        let info = AgentInfo { name: "oracle".to_owned(), version: self.version(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(info);
         trajectory.say(Source::User, job.instruction).timestamp = Some(now());
         let script = session.path(Path::new(Self::SOLUTION)).display().to_string();
@@ -64,10 +64,15 @@ impl Agent for Oracle {
             tool_call_id: "1".to_owned(),
             function_name: "bash".to_owned(),
             arguments: json!({ "command": format!("bash {script}") }),
+            ..ToolCall::default()
         });
         let extra = Map::from_iter([("exit".to_owned(), status)]);
-        let result =
-            ObservationResult { source_call_id: Some("1".to_owned()), content: Some(content), extra };
+        let result = ObservationResult {
+            source_call_id: Some("1".to_owned()),
+            content: Some(content),
+            extra,
+            ..ObservationResult::default()
+        };
         step.observation = Some(Observation { results: vec![result] });
         AgentRun { trajectory, usage: None, ended, throttled: Duration::ZERO }
     }

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Source, Trajectory};
+use crate::{Source, Step, Trajectory};
 
 /// Lines shorter than this are too common to prove that a body was read.
 const TELLING_LINE: usize = 40;
@@ -27,7 +27,8 @@ pub struct OfferedSkill<'a> {
     pub description: &'a str,
     /// The body of its SKILL.md.
     pub body: &'a str,
-    /// Where its folder lies inside, without a trailing slash.
+    /// Where its folder lies inside, without a trailing slash. Empty where nobody knows: then a path that holds its name is one
+    /// in it, and so is a `SKILL.md` in no other named folder, which is what a search for skills asks for.
     pub mount: &'a str,
     /// Its files, relative to that folder.
     pub files: &'a [String],
@@ -79,6 +80,30 @@ pub fn carries(text: &str, body: &str) -> bool {
     tracker.needed > 0 && delivered.len() >= tracker.needed
 }
 
+/// How much of a skill's body was delivered, with a line that stands twice in the body counted twice: the way in which the
+/// published labels of exposure count.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Ingestion {
+    /// Lines of the body of 40 characters or more.
+    pub lines: usize,
+    /// How many of them stood in tool results or injected messages.
+    pub ingested: usize,
+}
+
+/// How much of a body was delivered in a trajectory, its sub-agents left out.
+pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
+    let skill = OfferedSkill { name: "", description: "", body, mount: "", files: &[] };
+    let tracker = Tracker::new(&skill);
+    let mut delivered = BTreeSet::new();
+    for step in &trajectory.steps {
+        tracker.receive(step, &mut delivered);
+    }
+    let long = |line: &&str| line.chars().count() >= TELLING_LINE;
+    let lines: Vec<&str> = body.lines().map(str::trim).filter(long).collect();
+    let ingested = lines.iter().filter(|line| delivered.contains(*line)).count();
+    Ingestion { lines: lines.len(), ingested }
+}
+
 struct Tracker<'a> {
     skill: &'a OfferedSkill<'a>,
     lines: BTreeSet<&'a str>,
@@ -105,11 +130,9 @@ impl<'a> Tracker<'a> {
         };
         let mut delivered = BTreeSet::new();
         for step in &trajectory.steps {
-            if step.source != Source::Agent {
-                if found.advertised.is_none() && self.is_advertised(&step.message) {
-                    found.advertised = Some(step.step_id);
-                }
-                self.deliver(&step.message, &mut delivered);
+            if step.source != Source::Agent && found.advertised.is_none() && self.is_advertised(&step.message)
+            {
+                found.advertised = Some(step.step_id);
             }
             for call in &step.tool_calls {
                 let texts = strings(&call.arguments);
@@ -120,9 +143,7 @@ impl<'a> Tracker<'a> {
                     found.executed = texts.iter().find_map(|text| self.executed(text, step.step_id));
                 }
             }
-            for result in step.observation.iter().flat_map(|observation| &observation.results) {
-                self.deliver(result.content.as_deref().unwrap_or_default(), &mut delivered);
-            }
+            self.receive(step, &mut delivered);
             if found.opened.is_none() && self.needed > 0 && delivered.len() >= self.needed {
                 found.opened = Some(step.step_id);
             }
@@ -131,13 +152,26 @@ impl<'a> Tracker<'a> {
         found
     }
 
+    /// What the agent is told in a step: messages of others, and results of its own calls.
+    fn receive(&self, step: &Step, delivered: &mut BTreeSet<&'a str>) {
+        if step.source != Source::Agent {
+            self.deliver(&step.message, delivered);
+        }
+        for result in step.observation.iter().flat_map(|observation| &observation.results) {
+            self.deliver(result.content.as_deref().unwrap_or_default(), delivered);
+        }
+    }
+
     fn is_advertised(&self, message: &str) -> bool {
         contains_word(message, self.skill.name)
             || (!self.skill.description.trim().is_empty() && message.contains(self.skill.description.trim()))
     }
 
     fn is_named(&self, text: &str) -> bool {
-        contains_word(text, self.skill.name) || text.contains(self.skill.mount)
+        if contains_word(text, self.skill.name) {
+            return true;
+        }
+        if self.skill.mount.is_empty() { asks_for_skills(text) } else { text.contains(self.skill.mount) }
     }
 
     fn deliver(&self, text: &str, delivered: &mut BTreeSet<&'a str>) {
@@ -161,7 +195,7 @@ impl<'a> Tracker<'a> {
                 simple.iter().map(String::as_str).skip_while(|word| is_prefix(word)).collect();
             let Some((&program, arguments)) = words.split_first() else { continue };
             if program == "cd" {
-                inside = arguments.first().is_some_and(|folder| folder.starts_with(self.skill.mount));
+                inside = arguments.first().is_some_and(|folder| self.holds(folder));
                 continue;
             }
             let script = if is_interpreter(program) { script_argument(arguments) } else { Some(program) };
@@ -173,8 +207,21 @@ impl<'a> Tracker<'a> {
         None
     }
 
+    fn holds(&self, folder: &str) -> bool {
+        if self.skill.mount.is_empty() {
+            return folder.split('/').any(|part| part == self.skill.name);
+        }
+        folder.starts_with(self.skill.mount)
+    }
+
     fn file_of(&self, word: &str, inside: bool) -> Option<String> {
-        let relative = match word.strip_prefix(self.skill.mount).and_then(|rest| rest.strip_prefix('/')) {
+        let below = if self.skill.mount.is_empty() {
+            let rest = word.rsplit_once(self.skill.name);
+            rest.filter(|(before, _)| before.is_empty() || before.ends_with('/')).map(|(_, rest)| rest)
+        } else {
+            word.strip_prefix(self.skill.mount)
+        };
+        let relative = match below.and_then(|rest| rest.strip_prefix('/')) {
             Some(rest) => rest,
             None if inside && !word.starts_with('/') => word.strip_prefix("./").unwrap_or(word),
             None => return None,
@@ -201,7 +248,8 @@ fn strip_line_number(line: &str) -> &str {
         return line;
     }
     match rest.chars().next() {
-        Some('\t' | '→' | '|') => rest.trim_start_matches(['\t', '→', '|', ' ']),
+        // One mark and no more: the line itself may begin with one, as tables do.
+        Some(mark @ ('\t' | '→' | '|')) => rest[mark.len_utf8()..].trim_start(),
         _ => line,
     }
 }
@@ -214,6 +262,19 @@ fn contains_word(text: &str, word: &str) -> bool {
             !text[..at].chars().next_back().is_some_and(joins)
                 && !text[at + word.len()..].chars().next().is_some_and(joins)
         })
+}
+
+/// Whether a text names a `SKILL.md` that lies in no folder with a name of its own.
+fn asks_for_skills(text: &str) -> bool {
+    text.match_indices("SKILL.md").any(|(at, _)| {
+        let before = &text[..at];
+        let Some(path) = before.strip_suffix('/') else {
+            return !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        };
+        path.rsplit(['/', ' ', '"', '\'']).next().is_some_and(|folder| {
+            folder.is_empty() || folder == "skills" || folder.chars().all(|c| matches!(c, '*' | '.' | '~'))
+        })
+    })
 }
 
 /// Every string in a value.
@@ -330,7 +391,7 @@ mod tests {
     type Facts<'a> = (Option<usize>, Option<usize>, Option<usize>, Option<&'a str>);
 
     fn trajectory(steps: &[Said<'_>]) -> Trajectory {
-        let agent = AgentInfo { name: "loop".into(), version: "1".into(), model_name: None };
+        let agent = AgentInfo { name: "loop".into(), version: "1".into(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(agent);
         for (source, message, call) in steps {
             let step = trajectory.say(*source, *message);
@@ -339,12 +400,13 @@ mod tests {
                     tool_call_id: "1".into(),
                     function_name: "bash".into(),
                     arguments: json!({ "command": command }),
+                    ..ToolCall::default()
                 });
                 step.observation = Some(Observation {
                     results: vec![ObservationResult {
                         source_call_id: Some("1".into()),
                         content: Some((*result).to_owned()),
-                        extra: serde_json::Map::new(),
+                        ..ObservationResult::default()
                     }],
                 });
             }

@@ -1,12 +1,19 @@
 //! What an agent did, and which skills reached it.
 //!
-//! [`Trajectory`] is the Agent Trajectory Interchange Format (ATIF) of the Harbor project, as far as assay writes it;
-//! [`exposure`] turns a trajectory into facts about skills. This crate knows nothing of trials.
+//! [`Trajectory`] is the Agent Trajectory Interchange Format (ATIF) of the Harbor project, which every reader in [`read`] turns its
+//! format into; [`exposure`] turns a trajectory into facts about skills; [`Tally`] counts tokens. This crate knows nothing of
+//! trials.
 
+mod diagnostic;
 mod exposure;
+pub mod read;
 mod trajectory;
+mod usage;
 
-pub use exposure::{Execution, Exposure, OfferedSkill, carries, exposure};
+pub use diagnostic::Diagnostic;
+pub use exposure::{Execution, Exposure, Ingestion, OfferedSkill, carries, exposure, ingestion};
 pub use trajectory::{
-    AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, ToolCall, Trajectory,
+    AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
+    Trajectory,
 };
+pub use usage::{Counting, Tally, Usage};

@@ -1,4 +1,4 @@
-//! The Agent Trajectory Interchange Format, version 1.7, without the parts assay does not write (images, sub-agents).
+//! The Agent Trajectory Interchange Format, version 1.7, with text for content: images and sounds are named and not kept.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -11,20 +11,32 @@ pub struct Trajectory {
     /// Unique to the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// Tells it from the others of a file; sub-agents have one each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory_id: Option<String>,
     /// Who ran.
     pub agent: AgentInfo,
     /// In order; `step_id` counts from 1.
     pub steps: Vec<Step>,
+    /// What somebody wrote about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub notes: Option<String>,
     /// Sums over the steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_metrics: Option<FinalMetrics>,
+    /// Where it goes on, if it does in another file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub continued_trajectory_ref: Option<String>,
     /// What has no place elsewhere.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+    /// Agents that this one started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subagent_trajectories: Vec<Trajectory>,
 }
 
 /// Who ran.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct AgentInfo {
     /// The harness: `loop`, `oracle`, `claude-code`, …
     pub name: String,
@@ -33,6 +45,12 @@ pub struct AgentInfo {
     /// `provider:model`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_name: Option<String>,
+    /// The tools it had, as it told the model of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_definitions: Vec<Value>,
+    /// What has no place elsewhere.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 /// Who spoke.
@@ -57,6 +75,12 @@ pub struct Step {
     pub timestamp: Option<String>,
     /// Who spoke.
     pub source: Source,
+    /// The model, where it is not the agent's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model_name: Option<String>,
+    /// A word or a number, as the agent has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning_effort: Option<Value>,
     /// What was said.
     pub message: String,
     /// The model's reasoning, where it gave any.
@@ -71,13 +95,19 @@ pub struct Step {
     /// Tokens of the turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<Metrics>,
+    /// Whether the step was taken over from an earlier trajectory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_copied_context: Option<bool>,
+    /// How often the model was called for it; 0 where a program wrote it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub llm_call_count: Option<u64>,
     /// What has no place elsewhere.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
 
 /// A call.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ToolCall {
     /// Unique in the trajectory.
     pub tool_call_id: String,
@@ -85,6 +115,9 @@ pub struct ToolCall {
     pub function_name: String,
     /// As the model gave them.
     pub arguments: Value,
+    /// What has no place elsewhere.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 /// What the calls of a step gave.
@@ -95,7 +128,7 @@ pub struct Observation {
 }
 
 /// What one call gave.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ObservationResult {
     /// The call it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +136,27 @@ pub struct ObservationResult {
     /// What it gave, as the model saw it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Exit status and the like.
+    /// The sub-agents that the call started.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subagent_trajectory_ref: Vec<SubagentRef>,
+    /// Exit status and the like; `is_error` where the agent's log says that the call failed.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
+}
+
+/// Where a sub-agent's trajectory is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct SubagentRef {
+    /// In `subagent_trajectories`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory_id: Option<String>,
+    /// Its session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+    /// A file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trajectory_path: Option<String>,
+    /// What has no place elsewhere.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
 }
@@ -120,6 +173,9 @@ pub struct Metrics {
     /// Read from a cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u64>,
+    /// In USD, where the agent says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
     /// The provider's own figures, as they were sent.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
@@ -142,6 +198,9 @@ pub struct FinalMetrics {
     pub total_cost_usd: Option<f64>,
     /// How many.
     pub total_steps: usize,
+    /// What has no place elsewhere.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub extra: Map<String, Value>,
 }
 
 impl Trajectory {
@@ -153,32 +212,74 @@ impl Trajectory {
         Self {
             schema_version: Self::SCHEMA.to_owned(),
             session_id: None,
+            trajectory_id: None,
             agent,
             steps: Vec::new(),
+            notes: None,
             final_metrics: None,
+            continued_trajectory_ref: None,
             extra: Map::new(),
+            subagent_trajectories: Vec::new(),
         }
     }
 
     /// Adds a message, and gives its step for filling in.
     pub fn say(&mut self, source: Source, message: impl Into<String>) -> &mut Step {
         let step_id = self.steps.len() + 1;
-        self.steps.push(Step {
-            step_id,
-            timestamp: None,
-            source,
-            message: message.into(),
-            reasoning_content: None,
-            tool_calls: Vec::new(),
-            observation: None,
-            metrics: None,
-            extra: Map::new(),
-        });
+        self.steps.push(Step::new(step_id, source, message));
         self.steps.last_mut().expect("a step was just pushed")
     }
 
     /// How many turns the model had.
     pub fn turns(&self) -> usize {
         self.steps.iter().filter(|step| step.source == Source::Agent).count()
+    }
+}
+
+impl Step {
+    /// One that says something and calls nothing.
+    pub fn new(step_id: usize, source: Source, message: impl Into<String>) -> Self {
+        Self {
+            step_id,
+            timestamp: None,
+            source,
+            model_name: None,
+            reasoning_effort: None,
+            message: message.into(),
+            reasoning_content: None,
+            tool_calls: Vec::new(),
+            observation: None,
+            metrics: None,
+            is_copied_context: None,
+            llm_call_count: None,
+            extra: Map::new(),
+        }
+    }
+
+    /// The provider's name of the message, where the log has one.
+    pub fn message_id(&self) -> Option<&str> {
+        self.extra.get("message_id").and_then(Value::as_str)
+    }
+
+    /// Whether the harness put the message there, and not the person or the task: a skill's body, a reminder, a summary.
+    pub fn is_injected(&self) -> bool {
+        self.source == Source::System
+            || self.extra.get("injected").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// What a call of this step gave.
+    pub fn result_of(&self, call: &str) -> Option<&ObservationResult> {
+        let results = self.observation.as_ref().map(|observation| observation.results.as_slice());
+        results?.iter().find(|result| result.source_call_id.as_deref() == Some(call))
+    }
+}
+
+impl ObservationResult {
+    /// Whether the call failed, where the log says so: by its flag, or by an exit status other than 0.
+    pub fn failed(&self) -> Option<bool> {
+        if let Some(flag) = self.extra.get("is_error").and_then(Value::as_bool) {
+            return Some(flag);
+        }
+        self.extra.get("exit_code").and_then(Value::as_i64).map(|status| status != 0)
     }
 }

@@ -1,0 +1,358 @@
+//! Puts a log's records together into steps, and lets go of each step as soon as nothing more can belong to it.
+
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+
+use crate::diagnostic::Notes;
+use crate::usage::{Tally, Usage};
+use crate::{
+    AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall, Trajectory,
+};
+
+/// Takes steps as they become whole.
+pub trait Sink {
+    /// A step of the main agent, or of the sub-agent that `lane` names. `step_id` counts from 1 in each lane.
+    fn step(&mut self, lane: Option<&str>, step: Step);
+}
+
+/// What is known of a transcript besides its steps.
+#[derive(Debug, Default)]
+pub struct Head {
+    /// Who ran.
+    pub agent: AgentInfo,
+    /// The session.
+    pub session_id: Option<String>,
+    /// Sums that the log itself has.
+    pub final_metrics: Option<FinalMetrics>,
+    /// What has no place elsewhere.
+    pub extra: Map<String, Value>,
+    /// The first and the last time that the log has.
+    pub times: Option<(Timestamp, Timestamp)>,
+}
+
+/// So many later messages have to stand behind one before it counts as whole: a message's blocks can come between others.
+const LAG: usize = 4;
+
+/// A message that still waits for results is let go when so many stand behind it, or when they hold so many bytes.
+const MOST_WAITING: usize = 64;
+const MOST_BYTES: usize = 32 << 20;
+
+/// Clocks of several processes write one log; less than this back is no oddity, in seconds.
+const SLACK: f64 = 1.0;
+
+struct Open {
+    step: Step,
+    key: Option<String>,
+    waiting: usize,
+    bytes: usize,
+    counted: bool,
+}
+
+#[derive(Default)]
+struct Lane {
+    open: VecDeque<Open>,
+    given: usize,
+}
+
+/// Puts records together. Decoders speak to it in the terms of conversations.
+pub(crate) struct Builder<'s> {
+    pub(crate) head: Head,
+    pub(crate) tally: Tally,
+    pub(crate) notes: Notes,
+    /// The line that is being read, from 1; `None` in documents.
+    pub(crate) line: Option<usize>,
+    /// Bytes of the record that is being read.
+    pub(crate) bytes: usize,
+    sink: &'s mut dyn Sink,
+    lanes: BTreeMap<Option<String>, Lane>,
+    last: Option<Timestamp>,
+    hash: RandomState,
+    /// Hashes of the messages whose usage has been counted, and of the records that were read.
+    counted: HashSet<u64>,
+    records: HashSet<u64>,
+}
+
+impl<'s> Builder<'s> {
+    pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
+        Self {
+            head: Head::default(),
+            tally: Tally::default(),
+            notes: Notes::default(),
+            line: None,
+            bytes: 0,
+            sink,
+            lanes: BTreeMap::new(),
+            last: None,
+            hash: RandomState::new(),
+            counted: HashSet::new(),
+            records: HashSet::new(),
+        }
+    }
+
+    /// Something odd about the record that is being read.
+    pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
+        self.notes.add(code, self.line, message);
+    }
+
+    /// Whether a record with this name was read before; tells if so.
+    pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
+        let fresh = self.records.insert(self.hash.hash_one(record));
+        if !fresh {
+            self.note("duplicate-record", "a record stands here that was read before; it is passed over");
+        }
+        !fresh
+    }
+
+    /// Takes note of a time, and gives it as text. What is no time is told.
+    pub(crate) fn time(&mut self, text: Option<&str>) -> Option<String> {
+        let text = text?;
+        let Ok(time) = text.parse::<Timestamp>() else {
+            self.note("no-time", "a timestamp is none");
+            return None;
+        };
+        self.clock(time);
+        Some(text.to_owned())
+    }
+
+    fn clock(&mut self, time: Timestamp) {
+        if let Some(last) = self.last
+            && last.duration_since(time).as_secs_f64() > SLACK
+        {
+            self.note("clock-runs-back", "the clock runs back here; the order of lines is kept");
+        }
+        self.last = Some(time);
+        let times = self.head.times.get_or_insert((time, time));
+        times.0 = times.0.min(time);
+        times.1 = times.1.max(time);
+    }
+
+    /// A message of its own.
+    pub(crate) fn say(
+        &mut self,
+        lane: Option<&str>,
+        source: Source,
+        text: impl Into<String>,
+        time: Option<String>,
+    ) -> &mut Step {
+        let step = self.open(lane, source, None, time);
+        step.message = text.into();
+        step
+    }
+
+    /// The agent's message of this name; a part of it may have come before.
+    pub(crate) fn message(
+        &mut self,
+        lane: Option<&str>,
+        key: Option<&str>,
+        time: Option<String>,
+    ) -> &mut Step {
+        let lane_key = lane.map(str::to_owned);
+        let known = self.lanes.get(&lane_key).and_then(|lane| {
+            let key = key?;
+            lane.open.iter().rposition(|open| open.key.as_deref() == Some(key))
+        });
+        if let Some(at) = known {
+            let bytes = self.bytes;
+            let open = &mut self.lanes.entry(lane_key).or_default().open[at];
+            open.bytes += bytes;
+            return &mut open.step;
+        }
+        self.open(lane, Source::Agent, key, time)
+    }
+
+    fn open(
+        &mut self,
+        lane: Option<&str>,
+        source: Source,
+        key: Option<&str>,
+        time: Option<String>,
+    ) -> &mut Step {
+        self.let_go(lane);
+        let mut step = Step::new(0, source, "");
+        step.timestamp = time;
+        if let Some(key) = key {
+            step.extra.insert("message_id".to_owned(), key.into());
+        }
+        let open = Open { step, key: key.map(str::to_owned), waiting: 0, bytes: self.bytes, counted: false };
+        let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
+        lane.open.push_back(open);
+        let last = lane.open.len() - 1;
+        &mut lane.open[last].step
+    }
+
+    /// A call by the message of this name, which is the last one that `message` gave.
+    pub(crate) fn call(&mut self, lane: Option<&str>, key: Option<&str>, call: ToolCall) {
+        let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
+        let found =
+            lane.open.iter_mut().rev().find(|open| {
+                open.step.source == Source::Agent && (key.is_none() || open.key.as_deref() == key)
+            });
+        if let Some(open) = found {
+            if open.step.tool_calls.iter().any(|known| known.tool_call_id == call.tool_call_id) {
+                return;
+            }
+            open.step.tool_calls.push(call);
+            open.waiting += 1;
+        }
+    }
+
+    /// What a call gave. A result that answers no call that is still at hand becomes a message of its own.
+    pub(crate) fn result(
+        &mut self,
+        lane: Option<&str>,
+        call: &str,
+        result: ObservationResult,
+        time: Option<String>,
+    ) {
+        let mut result = ObservationResult { source_call_id: Some(call.to_owned()), ..result };
+        let bytes = self.bytes;
+        let at = self.lanes.entry(lane.map(str::to_owned)).or_default();
+        let found = at
+            .open
+            .iter_mut()
+            .rev()
+            .find(|open| open.step.tool_calls.iter().any(|known| known.tool_call_id == call));
+        if let Some(open) = found {
+            open.bytes += bytes;
+            let results = &mut open.step.observation.get_or_insert_with(Observation::default).results;
+            // A later result of the same call takes the place of the earlier one.
+            let known = results.iter_mut().find(|known| known.source_call_id.as_deref() == Some(call));
+            if let Some(known) = known {
+                *known = result;
+            } else {
+                results.push(result);
+                open.waiting = open.waiting.saturating_sub(1);
+            }
+            return;
+        }
+        self.note("result-without-call", "a result stands here without its call");
+        result.source_call_id = None;
+        result.extra.insert("call_id".to_owned(), call.into());
+        let step = self.say(lane, Source::System, "", time);
+        step.observation = Some(Observation { results: vec![result] });
+    }
+
+    /// Usage that a record repeats for its message: the message is counted once, with the figures of the record that says it
+    /// wrote most, which is the last one of a message that was still being written.
+    pub(crate) fn usage(&mut self, lane: Option<&str>, key: Option<&str>, usage: Usage, raw: Option<&Value>) {
+        self.tally.records += 1;
+        self.tally.per_record.add(&usage);
+        let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
+        let found =
+            lane.open.iter_mut().rev().find(|open| {
+                open.step.source == Source::Agent && (key.is_none() || open.key.as_deref() == key)
+            });
+        let Some(open) = found else { return };
+        if open.counted {
+            if open.step.usage().is_some_and(|known| known.output < usage.output) {
+                open.step.metrics = Some(usage.metrics(raw));
+            }
+            return;
+        }
+        // A message that went on after it was let go has been counted.
+        let fresh = key.is_none_or(|key| self.counted.insert(self.hash.hash_one(key)));
+        if fresh {
+            open.counted = true;
+            open.step.metrics = Some(usage.metrics(raw));
+        }
+    }
+
+    fn let_go(&mut self, lane: Option<&str>) {
+        let key = lane.map(str::to_owned);
+        let Some(at) = self.lanes.get_mut(&key) else { return };
+        let mut bytes: usize = at.open.iter().map(|open| open.bytes).sum();
+        while at.open.len() >= LAG
+            && at
+                .open
+                .front()
+                .is_some_and(|open| open.waiting == 0 || at.open.len() > MOST_WAITING || bytes > MOST_BYTES)
+        {
+            let Some(open) = at.open.pop_front() else { break };
+            bytes = bytes.saturating_sub(open.bytes);
+            give(self.sink, &mut self.tally, lane, &mut at.given, open);
+        }
+    }
+
+    /// Lets go of everything.
+    pub(crate) fn finish(&mut self) {
+        for (key, mut lane) in std::mem::take(&mut self.lanes) {
+            while let Some(open) = lane.open.pop_front() {
+                give(self.sink, &mut self.tally, key.as_deref(), &mut lane.given, open);
+            }
+        }
+    }
+}
+
+fn give(sink: &mut dyn Sink, tally: &mut Tally, lane: Option<&str>, given: &mut usize, open: Open) {
+    let mut step = open.step;
+    *given += 1;
+    step.step_id = *given;
+    if let Some(usage) = step.usage() {
+        tally.messages += 1;
+        tally.usage.add(&usage);
+    }
+    sink.step(lane, step);
+}
+
+/// Keeps everything.
+#[derive(Default)]
+pub(crate) struct Collector {
+    lanes: BTreeMap<Option<String>, Vec<Step>>,
+}
+
+impl Sink for Collector {
+    fn step(&mut self, lane: Option<&str>, step: Step) {
+        self.lanes.entry(lane.map(str::to_owned)).or_default().push(step);
+    }
+}
+
+impl Collector {
+    /// The whole, with its sub-agents tied to the calls that started them.
+    pub(crate) fn trajectory(mut self, head: Head, tally: &Tally) -> Trajectory {
+        let mut trajectory = Trajectory::new(head.agent);
+        trajectory.session_id = head.session_id;
+        trajectory.extra = head.extra;
+        trajectory.steps = self.lanes.remove(&None).unwrap_or_default();
+        for (lane, steps) in self.lanes {
+            let mut one = Trajectory::new(trajectory.agent.clone());
+            one.agent.tool_definitions.clear();
+            one.session_id.clone_from(&trajectory.session_id);
+            one.trajectory_id = lane;
+            one.steps = steps;
+            tie(&mut trajectory.steps, &one);
+            trajectory.subagent_trajectories.push(one);
+        }
+        trajectory.final_metrics = Some(head.final_metrics.unwrap_or_else(|| FinalMetrics {
+            total_prompt_tokens: (tally.messages > 0).then(|| tally.usage.prompt()),
+            total_completion_tokens: (tally.messages > 0).then_some(tally.usage.output),
+            total_cached_tokens: (tally.messages > 0).then_some(tally.usage.cache_read),
+            total_steps: trajectory.steps.len(),
+            ..FinalMetrics::default()
+        }));
+        trajectory
+    }
+}
+
+/// Refers to a sub-agent from the result of the call that started it: the call of that name, or the one with its prompt.
+fn tie(steps: &mut [Step], one: &Trajectory) {
+    let id = one.trajectory_id.as_deref();
+    let prompt = one.steps.iter().find(|step| step.source == Source::User).map(|step| step.message.trim());
+    for step in steps {
+        let call = step.tool_calls.iter().find(|call| {
+            let asked = call.arguments.get("prompt").and_then(Value::as_str).map(str::trim);
+            Some(call.tool_call_id.as_str()) == id || (asked.is_some() && asked == prompt)
+        });
+        let Some(call) = call.map(|call| call.tool_call_id.clone()) else { continue };
+        let mut results = step.observation.iter_mut().flat_map(|observation| &mut observation.results);
+        let result = results.find(|result| result.source_call_id.as_deref() == Some(&call));
+        if let Some(result) = result {
+            result
+                .subagent_trajectory_ref
+                .push(SubagentRef { trajectory_id: id.map(str::to_owned), ..SubagentRef::default() });
+            return;
+        }
+    }
+}

@@ -1,0 +1,468 @@
+//! Claude Code: the session log that it keeps on disk, and what `--output-format stream-json` prints. Qwen Code prints the latter too.
+//!
+//! A message of the model is spread over records, one for each of its blocks, each with the message's usage. Results come as records
+//! of the user. Bodies of skills come as further blocks of the user after a result that only says "Launching skill".
+//! Sub-agents stand in the same log, marked `isSidechain` or with the call that started them, or in files beside it.
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use super::{Builder, Decoder, Reader};
+use crate::usage::Usage;
+use crate::{FinalMetrics, ObservationResult, Source, ToolCall};
+
+/// The log on disk.
+pub(crate) struct Session;
+
+/// Standard output.
+pub(crate) struct Stream;
+
+/// Records of the log that say nothing of what the model was told or did.
+const BOOKKEEPING: [&str; 23] = [
+    "agent-name",
+    "agent-setting",
+    "ai-title",
+    "api-request",
+    "api-request-blob",
+    "api-request-shape",
+    "atis-latch",
+    "cost-state",
+    "custom-title",
+    "file-history-snapshot",
+    "last-prompt",
+    "mode",
+    "permission-mode",
+    "pr-link",
+    "progress",
+    "queue-operation",
+    "rate_limit_event",
+    "speculation-accept",
+    "stream_event",
+    "summary",
+    "tag",
+    "tools-used",
+    "worktree-state",
+];
+
+impl Reader for Session {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let has = |key| record.get(key).is_some();
+        let spoken = |kind| record.get("type").and_then(Value::as_str) == Some(kind);
+        has("sessionId")
+            && ((has("isSidechain") && (has("message") || has("attachment"))) || spoken("queue-operation"))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Log { name: "claude-code", ..Log::default() })
+    }
+}
+
+impl Reader for Stream {
+    fn name(&self) -> &'static str {
+        "claude-code-stream"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let text = |key| record.get(key).and_then(Value::as_str);
+        record.get("session_id").is_some()
+            && matches!(text("type"), Some("system" | "assistant" | "user" | "result"))
+            && (record.get("uuid").is_some() || text("subtype") == Some("init"))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Log { name: "claude-code", is_stream: true, ..Log::default() })
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    name: &'static str,
+    is_stream: bool,
+    is_known: bool,
+    prompted: bool,
+}
+
+/// A record, as far as it is looked at. Members are values, so that one of an odd type spoils no other.
+#[derive(Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+#[derive(Default)]
+struct Record {
+    r#type: Value,
+    subtype: Value,
+    uuid: Value,
+    timestamp: Value,
+    message: Value,
+    attachment: Value,
+    rendered: Value,
+    rendered_role: Value,
+    content: Value,
+    is_sidechain: Value,
+    agent_id: Value,
+    is_meta: Value,
+    is_compact_summary: Value,
+    is_api_error_message: Value,
+    is_synthetic: Value,
+    #[serde(rename = "parent_tool_use_id")]
+    parent_call: Value,
+    session_id: Value,
+    #[serde(rename = "session_id")]
+    stream_session_id: Value,
+    version: Value,
+    #[serde(rename = "claude_code_version")]
+    stream_version: Value,
+    #[serde(rename = "qwen_code_version")]
+    qwen_version: Value,
+    cwd: Value,
+    git_branch: Value,
+    model: Value,
+    is_error: Value,
+    num_turns: Value,
+    terminal_reason: Value,
+    stop_reason: Value,
+    #[serde(rename = "total_cost_usd")]
+    cost: Value,
+    usage: Value,
+    #[serde(rename = "permission_denials")]
+    denials: Value,
+}
+
+impl Decoder for Log {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Record = serde_json::from_slice(json)?;
+        let kind = record.r#type.as_str().unwrap_or_default();
+        if BOOKKEEPING.contains(&kind) {
+            return Ok(());
+        }
+        if let Some(uuid) = record.uuid.as_str()
+            && out.is_repeated(uuid)
+        {
+            return Ok(());
+        }
+        self.know(&record, out);
+        let time = out.time(record.timestamp.as_str());
+        let lane = lane(&record);
+        match kind {
+            "assistant" => assistant(record, lane.as_deref(), time, self.is_stream, out),
+            "user" => user(record, lane.as_deref(), time, out),
+            "attachment" => self.attachment(&record, lane.as_deref(), time, out),
+            "system" => system(&record, lane.as_deref(), time, out),
+            "result" => result(&record, out),
+            "" => out.note("unknown-record", "a record has no type; it is passed over"),
+            kind => {
+                let kind: String = kind.chars().take(40).collect();
+                out.note(
+                    "unknown-record",
+                    format!("records of type {kind:?} are not known; they are passed over"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sub-agent that a record belongs to.
+fn lane(record: &Record) -> Option<String> {
+    if let Some(call) = record.parent_call.as_str() {
+        return Some(call.to_owned());
+    }
+    if record.is_sidechain.as_bool() != Some(true) {
+        return None;
+    }
+    Some(record.agent_id.as_str().unwrap_or("sidechain").to_owned())
+}
+
+impl Log {
+    /// What records say of the session.
+    fn know(&mut self, record: &Record, out: &mut Builder<'_>) {
+        if self.is_known {
+            return;
+        }
+        let head = &mut out.head;
+        self.name.clone_into(&mut head.agent.name);
+        let session = record.session_id.as_str().or(record.stream_session_id.as_str());
+        if head.session_id.is_none() {
+            head.session_id = session.map(str::to_owned);
+        }
+        let version = record.version.as_str().or(record.stream_version.as_str());
+        let qwen = record.qwen_version.as_str();
+        if qwen.is_some() {
+            "qwen-code".clone_into(&mut head.agent.name);
+        }
+        if let Some(version) = version.or(qwen)
+            && head.agent.version.is_empty()
+        {
+            version.clone_into(&mut head.agent.version);
+        }
+        for (key, value) in [("cwd", &record.cwd), ("git_branch", &record.git_branch)] {
+            if value.is_string() && !head.extra.contains_key(key) {
+                head.extra.insert(key.to_owned(), value.clone());
+            }
+        }
+        if let Some(model) = record.model.as_str().or_else(|| record.message.get("model")?.as_str())
+            && model != SYNTHETIC
+            && head.agent.model_name.is_none()
+        {
+            head.agent.model_name = Some(model.to_owned());
+        }
+        self.is_known = head.agent.model_name.is_some() && !head.agent.version.is_empty();
+    }
+
+    /// What the harness put into the conversation.
+    fn attachment(
+        &mut self,
+        record: &Record,
+        lane: Option<&str>,
+        time: Option<String>,
+        out: &mut Builder<'_>,
+    ) {
+        let kind = record.attachment.get("type").and_then(Value::as_str).unwrap_or("attachment");
+        let member = |key| record.attachment.get(key);
+        let text = match (&record.rendered, kind) {
+            (Value::Array(parts), _) => {
+                parts.iter().filter_map(|part| text_of(part.get("content")?)).collect::<Vec<_>>().join("\n")
+            }
+            (_, "prompt_snapshot") if !self.prompted => {
+                self.prompted = true;
+                member("systemPrompt").and_then(text_of).unwrap_or_default()
+            }
+            (_, "skill_listing") => member("content").and_then(text_of).unwrap_or_default(),
+            (_, "edited_text_file") => member("snippet").and_then(text_of).unwrap_or_default(),
+            (_, "queued_command") => member("prompt").and_then(text_of).unwrap_or_default(),
+            (_, "mcp_instructions_delta") => member("addedBlocks").and_then(text_of).unwrap_or_default(),
+            (_, "nested_memory" | "file") => member("content")
+                .and_then(|file| text_of(file.get("content").unwrap_or(file)))
+                .unwrap_or_default(),
+            _ => String::new(),
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        let source = if kind == "queued_command" || record.rendered_role == "user" {
+            Source::User
+        } else {
+            Source::System
+        };
+        let step = out.say(lane, source, text, time);
+        step.extra.insert("attachment".to_owned(), kind.into());
+        if kind != "queued_command" {
+            step.extra.insert("injected".to_owned(), true.into());
+        }
+    }
+}
+
+/// The model's name where the program spoke in its place.
+const SYNTHETIC: &str = "<synthetic>";
+
+fn assistant(
+    record: Record,
+    lane: Option<&str>,
+    time: Option<String>,
+    is_stream: bool,
+    out: &mut Builder<'_>,
+) {
+    let Value::Object(mut message) = record.message else {
+        out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
+        return;
+    };
+    let model = message.get("model").and_then(Value::as_str).map(str::to_owned);
+    if model.as_deref() == Some(SYNTHETIC) || record.is_api_error_message == true {
+        let text = message.get("content").and_then(text_of).unwrap_or_default();
+        let step = out.say(lane, Source::System, text, time);
+        step.extra.insert("synthetic".to_owned(), true.into());
+        return;
+    }
+    let id = message.get("id").and_then(Value::as_str).map(str::to_owned);
+    let key = id.as_deref();
+    let usual = out.head.agent.model_name.clone();
+    let step = out.message(lane, key, time.clone());
+    if model != usual {
+        step.model_name = model;
+    }
+    if let Some(reason) = message.get("stop_reason").filter(|reason| reason.is_string()) {
+        step.extra.insert("stop_reason".to_owned(), reason.clone());
+    }
+    let mut calls = Vec::new();
+    let mut results = Vec::new();
+    match message.remove("content") {
+        Some(Value::String(text)) => join(&mut step.message, &text),
+        Some(Value::Array(blocks)) => {
+            for block in blocks {
+                let Value::Object(mut block) = block else { continue };
+                let kind = block.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+                match kind.as_str() {
+                    "text" => {
+                        let text = block.get("text").and_then(Value::as_str).unwrap_or_default();
+                        join(&mut step.message, text);
+                    }
+                    "thinking" => {
+                        let text = block.get("thinking").and_then(Value::as_str).unwrap_or_default();
+                        if !text.is_empty() {
+                            join(step.reasoning_content.get_or_insert_default(), text);
+                        }
+                    }
+                    "tool_use" | "server_tool_use" | "mcp_tool_use" => calls.push(call(&mut block)),
+                    kind if kind.ends_with("tool_result") => results.push(block),
+                    _ => {}
+                }
+            }
+        }
+        _ => {}
+    }
+    for call in calls {
+        out.call(lane, key, call);
+    }
+    for block in results {
+        answer(&block, lane, time.clone(), out);
+    }
+    if let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) {
+        let usage = usage(raw);
+        // What the stream prints while a message is being written says 1 for what it will have written.
+        let raw = if is_stream { Some(raw) } else { None };
+        out.usage(lane, key, usage, raw);
+    }
+}
+
+fn call(block: &mut Map<String, Value>) -> ToolCall {
+    let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let (tool_call_id, function_name) = (text("id"), text("name"));
+    ToolCall {
+        tool_call_id,
+        function_name,
+        arguments: object(block.remove("input").unwrap_or_default()),
+        ..ToolCall::default()
+    }
+}
+
+/// Arguments as the format knows them, which is objects only.
+pub(super) fn object(arguments: Value) -> Value {
+    match arguments {
+        Value::Object(_) => arguments,
+        Value::Null => Value::Object(Map::new()),
+        other => json!({ "input": other }),
+    }
+}
+
+/// Tokens in Anthropic's fields, the four apart.
+pub(super) fn usage(raw: &Value) -> Usage {
+    let field = |key: &str| raw.get(key).and_then(Value::as_u64).unwrap_or_default();
+    Usage {
+        input: field("input_tokens"),
+        output: field("output_tokens"),
+        cache_read: field("cache_read_input_tokens"),
+        cache_write: field("cache_creation_input_tokens"),
+    }
+}
+
+fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+    let injected = record.is_meta == true || record.is_synthetic == true || record.is_compact_summary == true;
+    let content = match record.message {
+        Value::Object(mut message) => message.remove("content").unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let mut said = String::new();
+    match content {
+        Value::String(text) => said = text,
+        Value::Array(blocks) => {
+            for block in blocks {
+                match block {
+                    Value::Object(block) if block.get("type").is_some_and(|kind| kind == "tool_result") => {
+                        answer(&block, lane, time.clone(), out);
+                    }
+                    other => join(&mut said, &part_text(&other)),
+                }
+            }
+        }
+        _ => out.note("unexpected-shape", "a record has another shape than it should; it is passed over"),
+    }
+    if !said.is_empty() {
+        let step = out.say(lane, Source::User, said, time);
+        if injected {
+            step.extra.insert("injected".to_owned(), true.into());
+        }
+    }
+}
+
+fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+    let call = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
+    let mut result =
+        ObservationResult { content: block.get("content").and_then(text_of), ..ObservationResult::default() };
+    if let Some(flag) = block.get("is_error").filter(|flag| flag.is_boolean()) {
+        result.extra.insert("is_error".to_owned(), flag.clone());
+    }
+    out.result(lane, call, result, time);
+}
+
+fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+    match record.subtype.as_str() {
+        Some("compact_boundary") => {
+            let step = out.say(lane, Source::System, text_of(&record.content).unwrap_or_default(), time);
+            step.extra.insert("compacted".to_owned(), true.into());
+        }
+        Some("api_retry" | "api_error") => {
+            let count = out.head.extra.get("api_retries").and_then(Value::as_u64).unwrap_or_default();
+            out.head.extra.insert("api_retries".to_owned(), (count + 1).into());
+        }
+        // The rest is said to the person at the terminal.
+        _ => {}
+    }
+}
+
+/// The stream's last record. Its sums are the only true ones of what was written.
+fn result(record: &Record, out: &mut Builder<'_>) {
+    let mut kept = Map::new();
+    for (key, value) in [
+        ("subtype", &record.subtype),
+        ("is_error", &record.is_error),
+        ("num_turns", &record.num_turns),
+        ("stop_reason", &record.stop_reason),
+        ("terminal_reason", &record.terminal_reason),
+        ("permission_denials", &record.denials),
+    ] {
+        if !value.is_null() {
+            kept.insert(key.to_owned(), value.clone());
+        }
+    }
+    out.head.extra.insert("result".to_owned(), kept.into());
+    if record.usage.is_object() {
+        let sum = usage(&record.usage);
+        out.head.final_metrics = Some(FinalMetrics {
+            total_prompt_tokens: Some(sum.prompt()),
+            total_completion_tokens: Some(sum.output),
+            total_cached_tokens: Some(sum.cache_read),
+            total_cost_usd: record.cost.as_f64(),
+            total_steps: 0,
+            extra: json!({ "usage": record.usage }).as_object().cloned().unwrap_or_default(),
+        });
+    }
+}
+
+/// Adds a part to a text.
+pub(super) fn join(text: &mut String, part: &str) {
+    if !text.is_empty() && !part.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(part);
+}
+
+/// The text of a content: a string, or parts with text among them.
+pub(super) fn text_of(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().map(part_text).collect::<Vec<_>>().join("\n")),
+        _ => None,
+    }
+}
+
+/// A part's text, or what it is in place of one.
+fn part_text(part: &Value) -> String {
+    let word = |key: &str| part.get(key).and_then(Value::as_str);
+    match (part, word("text")) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(text)) => text.to_owned(),
+        (_, None) => format!("[{}]", word("type").unwrap_or("part")),
+    }
+}

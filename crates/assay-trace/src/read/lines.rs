@@ -1,0 +1,79 @@
+//! Lines of a stream, each up to a cap.
+
+use std::io::{self, BufRead};
+
+/// What came of asking for a line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    /// There is one; whether a line break ended it.
+    Whole(bool),
+    /// It was longer than the cap, and was passed over: its bytes.
+    TooLong(u64),
+    /// There is no more.
+    End,
+}
+
+/// Reads a line into `buffer`, without its break. A longer one than `cap` is read and not kept.
+pub(super) fn next(input: &mut dyn BufRead, buffer: &mut Vec<u8>, cap: usize) -> io::Result<Line> {
+    buffer.clear();
+    let mut length: u64 = 0;
+    let mut ended = false;
+    while !ended {
+        let chunk = match input.fill_buf() {
+            Ok(chunk) => chunk,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        if chunk.is_empty() {
+            break;
+        }
+        let end = chunk.iter().position(|&byte| byte == b'\n');
+        let taken = end.unwrap_or(chunk.len());
+        if length + taken as u64 <= cap as u64 {
+            buffer.extend_from_slice(&chunk[..taken]);
+        } else {
+            // What is too long is of no use in parts.
+            buffer.clear();
+        }
+        length += taken as u64;
+        ended = end.is_some();
+        let used = taken + usize::from(ended);
+        input.consume(used);
+    }
+    if length > cap as u64 {
+        return Ok(Line::TooLong(length));
+    }
+    if length == 0 && !ended {
+        return Ok(Line::End);
+    }
+    if buffer.last() == Some(&b'\r') {
+        buffer.pop();
+    }
+    Ok(Line::Whole(ended))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_come_one_by_one_and_long_ones_are_passed_over() {
+        let check = |text: &str, expected: &[(&str, Line)]| {
+            let mut input = io::BufReader::with_capacity(3, text.as_bytes());
+            let mut buffer = Vec::new();
+            for (line, kind) in expected {
+                assert_eq!(&next(&mut input, &mut buffer, 5).unwrap(), kind, "{text:?}");
+                assert_eq!(buffer, line.as_bytes(), "{text:?}");
+            }
+            assert_eq!(next(&mut input, &mut buffer, 5).unwrap(), Line::End, "{text:?}");
+        };
+        check("", &[]);
+        check("\n", &[("", Line::Whole(true))]);
+        check("ab\r\ncd", &[("ab", Line::Whole(true)), ("cd", Line::Whole(false))]);
+        check(
+            "12345\n123456\nx\n",
+            &[("12345", Line::Whole(true)), ("", Line::TooLong(6)), ("x", Line::Whole(true))],
+        );
+        check("1234567890", &[("", Line::TooLong(10))]);
+    }
+}
