@@ -10,5 +10,7 @@ mod tests;
 mod words;
 
 pub use adoption::{ADOPTED, Adoption, Background, Place, Span, adoptions};
+pub(crate) use authored::writes;
 pub use authored::{Manner, TraceText};
 pub use skill::SkillText;
+pub(crate) use skill::keys;

@@ -4,6 +4,7 @@
 //! [`cta`] and shares nothing with the rest, so that it cannot change by accident. [`Method::Calibrated`] asks of each finding
 //! that it rests on the skill's own text and exceeds what pairs without a difference show.
 
+pub mod behaviour;
 pub mod cta;
 pub mod evidence;
 mod method;
