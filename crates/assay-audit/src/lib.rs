@@ -5,6 +5,7 @@
 //! that it rests on the skill's own text and exceeds what pairs without a difference show.
 
 pub mod behaviour;
+pub mod corpus;
 pub mod cta;
 pub mod evidence;
 mod method;

@@ -1,0 +1,4 @@
+//! The auditors on real traces and hostile ones.
+
+mod reference;
+mod shared;

@@ -1,0 +1,62 @@
+//! The released auditor's own results: every pair and every record.
+
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+use assay_audit::corpus::Corpus;
+use assay_audit::cta::{self, PairLine};
+use serde_json::Value;
+
+use crate::shared::shared;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+fn audit(root: &Path) -> Vec<PairLine> {
+    let mut made = Vec::new();
+    let corpus = Corpus::find(root).expect("a corpus");
+    cta::audit(&corpus, true, |line| made.push(line), |_| ());
+    made
+}
+
+#[test]
+fn every_pair_and_every_record_equals_the_release() {
+    let Some(root) = shared("cta") else { return };
+    let pairs = lines(&fs::read_to_string(root.join("reference_pairs.jsonl")).expect("the reference"));
+    let mut text = String::new();
+    let packed = fs::File::open(root.join("reference_divergences.jsonl.gz")).expect("the records");
+    flate2::read::GzDecoder::new(packed).read_to_string(&mut text).expect("gzip");
+    let records = lines(&text);
+    let made = audit(&root);
+    assert_eq!((made.len(), pairs.len(), records.len()), (225, 225, 225));
+    let mut compared = 0;
+    for ((made, pair), record) in made.iter().zip(&pairs).zip(&records) {
+        let at = format!("{} {}", made.with_trace, made.without_trace);
+        let line = serde_json::to_value(made).expect("JSON");
+        for key in [
+            "arm",
+            "task",
+            "mode",
+            "with_trace",
+            "without_trace",
+            "divergences",
+            "sips",
+            "tokens",
+            "events",
+            "phases",
+        ] {
+            assert_eq!(line[key], pair[key], "{key} of {at}");
+        }
+        let (mine, theirs) = (&line["records"], &record["records"]);
+        assert_eq!(record["with_trace"], line["with_trace"]);
+        let (mine, theirs) = (mine.as_array().expect("records"), theirs.as_array().expect("records"));
+        assert_eq!(mine.len(), theirs.len(), "{at}");
+        for (mine, theirs) in mine.iter().zip(theirs) {
+            assert_eq!(mine, theirs, "{at}");
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 4492);
+}
