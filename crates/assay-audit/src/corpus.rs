@@ -162,7 +162,7 @@ impl Corpus {
         }
         for run in folders(at)? {
             for (file, kind) in entries(&at.join(&run))? {
-                if !kind.is_file() || !file.ends_with(".jsonl") {
+                if !kind.is_file() || Path::new(&file).extension().is_none_or(|kind| kind != "jsonl") {
                     continue;
                 }
                 let path = at.join(&run).join(&file);

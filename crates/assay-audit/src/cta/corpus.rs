@@ -28,25 +28,7 @@ pub fn audit(corpus: &Corpus, records: bool, mut line: impl FnMut(PairLine), mut
 }
 
 fn audit_group(group: &Group, records: bool, line: &mut dyn FnMut(PairLine), notice: &mut dyn FnMut(Notice)) {
-    let skill = match &group.skill {
-        Some(path) => match read_skill(path) {
-            Ok(text) => text,
-            Err(error) => {
-                notice(Notice {
-                    path: path.clone(),
-                    line: None,
-                    message: format!("cannot be read: {error}"),
-                });
-                String::new()
-            }
-        },
-        None => {
-            let first = group.with.first().or(group.without.first());
-            let message = format!("no SKILL.md for the task {}; audited as with an empty one", group.task);
-            notice(Notice { path: first.map(|f| f.path.clone()).unwrap_or_default(), line: None, message });
-            String::new()
-        }
-    };
+    let skill = skill(group, notice);
     let mut task = Task::new(&skill);
     let mut sessions: Vec<(String, String)> = Vec::new();
     let mut prepare = |file: &TraceFile, task: &mut Task| -> Option<Trace> {
@@ -113,6 +95,20 @@ fn audit_group(group: &Group, records: bool, line: &mut dyn FnMut(PairLine), not
             pair(Mode::NullPlus, later, earlier);
         }
     }
+}
+
+/// The text of a group's skill, or an empty one after saying why.
+fn skill(group: &Group, notice: &mut dyn FnMut(Notice)) -> String {
+    let Some(path) = &group.skill else {
+        let first = group.with.first().or(group.without.first());
+        let message = format!("no SKILL.md for the task {}; audited as with an empty one", group.task);
+        notice(Notice { path: first.map(|file| file.path.clone()).unwrap_or_default(), line: None, message });
+        return String::new();
+    };
+    read_skill(path).unwrap_or_else(|error| {
+        notice(Notice { path: path.clone(), line: None, message: format!("cannot be read: {error}") });
+        String::new()
+    })
 }
 
 fn open(path: &Path) -> std::io::Result<(Log, Vec<Remark>)> {

@@ -284,3 +284,37 @@ pub(super) fn terms(text: &str, mut hit: impl FnMut(&str)) {
         at += c.len_utf8();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::super::python::lower;
+    use super::super::sentences::{sections, sentences};
+    use super::*;
+
+    #[test]
+    fn random_text_is_taken_apart_as_cpython_takes_it() {
+        let all: Value =
+            serde_json::from_str(include_str!("../../tests/reference/patterns.json")).expect("JSON");
+        let cases = all["cases"].as_array().expect("cases");
+        assert!(cases.len() >= 500);
+        for case in cases {
+            let text = case["text"].as_str().expect("text");
+            let characters: Vec<char> = text.chars().collect();
+            let low = lower(text);
+            let found = |name: &str, found: &[String]| {
+                assert_eq!(case[name], Value::from(found), "{name} of {text:?}");
+            };
+            found("literals", &literals(&characters).into_iter().collect::<Vec<_>>());
+            assert_eq!(case["edge"], edge_hits(&characters), "edge of {text:?}");
+            let (mut w, mut t) = (Vec::new(), Vec::new());
+            words(&low, |word| w.push(word.to_owned()));
+            terms(&low, |term| t.push(term.to_owned()));
+            found("words", &w);
+            found("terms", &t);
+            found("sentences", &sentences(text).into_iter().map(str::to_owned).collect::<Vec<_>>());
+            found("sections", &sections(text).into_iter().map(str::to_owned).collect::<Vec<_>>());
+        }
+    }
+}

@@ -266,15 +266,12 @@ impl Building {
         let tokens = &mut self.log.tokens;
         tokens.paper_input_output = tokens.paper_input_output.saturating_add(two);
         tokens.all_four_fields = tokens.all_four_fields.saturating_add(four);
-        match message.get("id").and_then(Value::as_str) {
+        if let Some(id) = message.get("id").and_then(Value::as_str) {
             // A message's later record has its later figures, where they differ.
-            Some(id) => {
-                self.usage.insert(id.to_owned(), [two, four]);
-            }
-            None => {
-                tokens.dedup_input_output = tokens.dedup_input_output.saturating_add(two);
-                tokens.dedup_all_four = tokens.dedup_all_four.saturating_add(four);
-            }
+            self.usage.insert(id.to_owned(), [two, four]);
+        } else {
+            tokens.dedup_input_output = tokens.dedup_input_output.saturating_add(two);
+            tokens.dedup_all_four = tokens.dedup_all_four.saturating_add(four);
         }
     }
 

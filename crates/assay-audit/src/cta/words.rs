@@ -33,6 +33,12 @@ impl WordSet {
         self.0[at] |= 1 << (id % 64);
     }
 
+    fn extend(&mut self, ids: impl IntoIterator<Item = u32>) {
+        for id in ids {
+            self.set(id);
+        }
+    }
+
     /// The share of common words among all; 0 where one set is empty.
     pub(super) fn jaccard(&self, other: &Self) -> f64 {
         let count = |bits: &[u64]| bits.iter().map(|bits| bits.count_ones()).sum::<u32>();
@@ -73,20 +79,20 @@ impl Words {
         // The word that may go on.
         let mut open: Option<u32> = None;
         for part in parts.filter(|part| !part.empty) {
-            part.inner.iter().for_each(|&id| set.set(id));
+            set.extend(part.inner.iter().copied());
             if let (Some(before), Some(head)) = (open, part.head) {
                 let word = format!("{}{}", ids.text(before), ids.text(head));
                 open = Some(ids.id(&word));
             } else {
-                open.into_iter().for_each(|id| set.set(id));
+                set.extend(open);
                 open = part.head;
             }
             if !part.whole {
-                open.into_iter().for_each(|id| set.set(id));
+                set.extend(open);
                 open = part.tail;
             }
         }
-        open.into_iter().for_each(|id| set.set(id));
+        set.extend(open);
         set
     }
 }

@@ -55,7 +55,9 @@ impl Writings {
             // Nothing lies between them: the grams are numbered already.
             let grams = &self.grams[first.start..(last.end.max(first.start + 3) - 3)];
             let mut seen = vec![false; self.known.len()];
-            grams.iter().for_each(|&id| seen[id] = true);
+            for &id in grams {
+                seen[id] = true;
+            }
             let seen = || seen.iter().zip(&self.known).filter(|(seen, _)| **seen);
             return Grams {
                 distinct: seen().count(),

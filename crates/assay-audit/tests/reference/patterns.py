@@ -31,7 +31,7 @@ def sections(t):
 
 r = random.Random(20260725)
 cases = []
-for i in range(1500):
+for i in range(500):
     t = "".join(r.choice(PIECES) for _ in range(r.randint(1, 24)))
     if i % 5 == 0:
         t = "".join(r.choice(["# ", "## A", "#", "\n", "\n", " ", "b", "####### c", "\t", "\x0b"]) for _ in range(r.randint(1, 14)))
