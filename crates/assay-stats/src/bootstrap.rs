@@ -1,4 +1,5 @@
-//! Intervals for these tasks only: the tasks stay fixed, and their trials vary (VALIDITY rule 1).
+//! Intervals by resampling: for these tasks only (the tasks stay fixed, and their trials vary; VALIDITY rule 1), and for a mean
+//! whose values come in clusters.
 
 use crate::interval::{Interval, PairedTask};
 use crate::quantile::{sample_quantile, student_tail};
@@ -7,6 +8,43 @@ use crate::sample::{mean, paired, tail_of};
 
 /// SkillsBench's number of resamples.
 const RESAMPLES: usize = 1000;
+
+/// Resamples of clusters.
+const CLUSTER_RESAMPLES: usize = 10_000;
+
+/// The percentile bootstrap interval of a mean over values that come in clusters, at `level`: whole clusters are drawn with
+/// replacement, as many as there are, 10,000 times (Davison & Hinkley 1997, §3.8).
+///
+/// Each value weighs the same, so a cluster weighs as many times as it has values. With clusters of one value it is the
+/// ordinary bootstrap. Values that are not finite are dropped. `None` under two clusters with values, or where the level is
+/// not between 0 and 1.
+pub fn cluster_bootstrap(clusters: &[Vec<f64>], level: f64, seed: u64) -> Option<Interval> {
+    let tail = tail_of(level)?;
+    let mut kept: Vec<(f64, f64)> = clusters
+        .iter()
+        .map(|values| values.iter().filter(|value| value.is_finite()))
+        .map(|values| (values.clone().sum(), values.count() as f64))
+        .filter(|(_, count)| *count > 0.0)
+        .collect();
+    if kept.len() < 2 {
+        return None;
+    }
+    kept.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    let mut random = stream(seed, Purpose::ClusterBootstrap, 0);
+    let mut means: Vec<f64> = (0..CLUSTER_RESAMPLES)
+        .map(|_| {
+            let (mut sum, mut count) = (0.0, 0.0);
+            for _ in 0..kept.len() {
+                let (own, values) = kept[index(&mut random, kept.len())];
+                sum += own;
+                count += values;
+            }
+            sum / count
+        })
+        .collect();
+    means.sort_by(f64::total_cmp);
+    Some(Interval { low: sample_quantile(&means, tail)?, high: sample_quantile(&means, 1.0 - tail)? })
+}
 
 /// SkillsBench's interval for the lift: the 95 % percentile bootstrap with 1,000 resamples of the trials within tasks.
 ///

@@ -25,7 +25,7 @@ pub mod simulate;
 mod verdict;
 mod wilcoxon;
 
-pub use bootstrap::{skillsbench_interval, within_tasks_interval};
+pub use bootstrap::{cluster_bootstrap, skillsbench_interval, within_tasks_interval};
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
 pub use noise::noise_floor;

@@ -19,6 +19,8 @@ pub(crate) enum Purpose {
     Suite = 4,
     /// Suites simulated for a plan, one stream each.
     Plan = 5,
+    /// Resampled clusters.
+    ClusterBootstrap = 6,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.

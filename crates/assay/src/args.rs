@@ -90,6 +90,8 @@ pub(crate) enum Command {
     Task(TaskArgs),
     /// Work with single trials
     Trial(TrialArgs),
+    /// Measure which skill is chosen for a request
+    Route(RouteArgs),
     /// Take away what dead processes left, and what no run needs
     Gc(GcArgs),
     /// Tell what works on this machine, and what to do about the rest
@@ -254,6 +256,65 @@ pub(crate) struct TaskCheckArgs {
     /// Trials at once [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RouteArgs {
+    #[command(subcommand)]
+    pub(crate) what: RouteWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum RouteWhat {
+    /// Ask models which skill fits each request of a file, and hold the answers against counting words
+    Bench(RouteBenchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RouteBenchArgs {
+    /// Requests and the skills that serve them, as JSON Lines (- is standard input)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) prompts: PathBuf,
+    /// Folders of skills to choose from
+    #[arg(long, required = true, value_name = "DIR", num_args = 1..)]
+    pub(crate) library: Vec<PathBuf>,
+    /// A model, as provider:name; without one only words are counted
+    #[arg(long = "model", value_name = "MODEL")]
+    pub(crate) models: Vec<String>,
+    /// Where the models are reached, in place of their provider's own address
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The variable that holds the key, in place of the provider's own
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// What the models' tokens cost, read and written, in USD for a million
+    #[arg(long, value_name = "IN,OUT", value_delimiter = ',', num_args = 1)]
+    pub(crate) price: Vec<f64>,
+    /// What is asked: a text with {{SKILL_BLOCK}}, {{USER_PROMPT}} and {{SKILL_COUNT}} [default: assay's own, which allows
+    /// that no skill fits]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) template: Option<PathBuf>,
+    /// How often each request is asked, with the skills in another order each time
+    #[arg(long, value_name = "N", default_value = "3", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub(crate) repetitions: u32,
+    /// Of the orders and the intervals
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+    /// Ask at most this many questions of each model now
+    #[arg(long, value_name = "N")]
+    pub(crate) max_runs: Option<usize>,
+    /// Begin no question that could take the spending of a model past this
+    #[arg(long, value_name = "USD")]
+    pub(crate) max_usd: Option<f64>,
+    /// Ask a model that costs money without a cap
+    #[arg(long)]
+    pub(crate) no_cap: bool,
+    /// Print the size, the forecast and the first question, and ask nobody
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Questions at once
+    #[arg(short = 'j', long = "jobs", value_name = "N", default_value = "2", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: u16,
 }
 
 #[derive(Debug, clap::Args)]

@@ -56,6 +56,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Trial(args) => commands::trial::run(args, &settings, &ui),
+        Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Doctor => commands::doctor::run(&settings, &ui),
         Command::Simulate(args) => commands::simulate::run(&args, &ui),

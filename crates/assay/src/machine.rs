@@ -30,6 +30,28 @@ pub(crate) fn secrets() -> Vec<String> {
     values
 }
 
+/// Whether a provider bills for a model, which may be reached at another address: every remote one is taken to.
+pub(crate) fn is_paid(model: &str, base_url: Option<&str>) -> bool {
+    let variable = match model.split_once(':').map(|(provider, _)| provider) {
+        Some("openai") => "OPENAI_BASE_URL",
+        Some("anthropic") => "ANTHROPIC_BASE_URL",
+        Some("gemini") => "GOOGLE_GEMINI_BASE_URL",
+        _ => return false,
+    };
+    let address = base_url.map(str::to_owned).or_else(|| env(variable)).unwrap_or_default();
+    !is_local(&address)
+}
+
+/// Whether an address names this machine.
+fn is_local(address: &str) -> bool {
+    let rest = address.split("://").nth(1).unwrap_or_default();
+    let host = match rest.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
+        None => rest.split([':', '/']).next().unwrap_or_default(),
+    };
+    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
 fn init() -> (PathBuf, Vec<String>) {
     (std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")), vec![INIT.to_owned()])
 }
@@ -59,4 +81,26 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
             .map_err(|error| Failure::infrastructure(format!("cannot listen for signals: {error}")))?;
     }
     Ok(flag)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_local;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for (address, expected) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://127.8.0.1", true),
+            ("http://localhost/v1", true),
+            ("http://[::1]:8080", true),
+            ("https://localhost.example.net/v1", false),
+            ("https://127.example.net", false),
+            ("http://10.0.0.1:8000", false),
+            ("https://api.example.net", false),
+            ("", false),
+        ] {
+            assert_eq!(is_local(address), expected, "{address}");
+        }
+    }
 }

@@ -9,6 +9,7 @@ pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod plan;
 pub(crate) mod report;
+pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod show;

@@ -147,27 +147,7 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
 
 /// Whether a provider bills for an agent's model: every remote one is taken to.
 fn is_paid(spec: &assay_trial::AgentSpec) -> bool {
-    let Some((provider, _)) = spec.model.as_deref().and_then(|model| model.split_once(':')) else {
-        return false;
-    };
-    let variable = match provider {
-        "openai" => "OPENAI_BASE_URL",
-        "anthropic" => "ANTHROPIC_BASE_URL",
-        "gemini" => "GOOGLE_GEMINI_BASE_URL",
-        _ => return false,
-    };
-    let address = spec.base_url.clone().or_else(|| machine::env(variable)).unwrap_or_default();
-    !is_local(&address)
-}
-
-/// Whether an address names this machine.
-fn is_local(address: &str) -> bool {
-    let rest = address.split("://").nth(1).unwrap_or_default();
-    let host = match rest.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-        None => rest.split([':', '/']).next().unwrap_or_default(),
-    };
-    host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+    spec.model.as_deref().is_some_and(|model| machine::is_paid(model, spec.base_url.as_deref()))
 }
 
 /// What the plan has to say before anything runs.
@@ -295,26 +275,4 @@ fn revision(folder: &Path) -> Option<String> {
     let output = Command::new("git").arg("-C").arg(folder).args(["rev-parse", "HEAD"]).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_local;
-
-    #[test]
-    fn only_this_machine_is_local() {
-        for (address, expected) in [
-            ("http://127.0.0.1:11434/v1", true),
-            ("http://127.8.0.1", true),
-            ("http://localhost/v1", true),
-            ("http://[::1]:8080", true),
-            ("https://localhost.example.net/v1", false),
-            ("https://127.example.net", false),
-            ("http://10.0.0.1:8000", false),
-            ("https://api.example.net", false),
-            ("", false),
-        ] {
-            assert_eq!(is_local(address), expected, "{address}");
-        }
-    }
 }

@@ -15,6 +15,7 @@ mod interrupted;
 mod output;
 mod processes;
 mod reach;
+mod route;
 mod runs;
 mod server;
 mod suite;

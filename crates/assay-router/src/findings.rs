@@ -1,0 +1,375 @@
+//! From answers to figures.
+//!
+//! The unit is the request: answers of one model to one request are nearly copies of each other. So a share is a mean over
+//! requests of the mean over a request's answers, and its interval comes from drawing requests, not answers
+//! ([`assay_stats::cluster_bootstrap`]).
+
+use std::collections::BTreeMap;
+
+use assay_stats::{cluster_bootstrap, sign_flip};
+use serde::Serialize;
+
+use crate::{Prompt, Routed, Router, Status};
+
+/// Of every interval.
+const LEVEL: f64 = 0.95;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Findings {
+    /// `assay.route/1`.
+    pub schema: &'static str,
+    /// Requests, those off topic included.
+    pub prompts: usize,
+    /// Requests that no skill serves.
+    pub off_topic: usize,
+    /// Skills to choose from.
+    pub skills: usize,
+    /// Of the intervals and the orders.
+    pub seed: u64,
+    /// Whether any figure is about a model.
+    pub measures_a_model: bool,
+    /// Models first, as they were given, then those that count words.
+    pub routers: Vec<RouterFindings>,
+}
+
+/// A share over requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Share {
+    /// Mean over requests of the mean over a request's answers.
+    pub mean: f64,
+    /// By drawing requests with replacement; `null` under two requests.
+    pub ci95: Option<[f64; 2]>,
+    /// Requests counted.
+    pub prompts: usize,
+    /// Answers counted.
+    pub answers: usize,
+}
+
+/// One router.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RouterFindings {
+    /// `provider:model`, or a lexical router's name.
+    pub router: String,
+    /// Whether it counts words and asks nobody.
+    pub lexical: bool,
+    /// Answers by how they ended.
+    pub statuses: BTreeMap<&'static str, usize>,
+    /// Requests on topic: the expected skill stands first.
+    pub top1: Option<Share>,
+    /// Requests on topic: it stands among the first three.
+    pub top3: Option<Share>,
+    /// Requests on topic: the expected or an acceptable skill stands first.
+    pub top1_acceptable: Option<Share>,
+    /// Requests on topic: the expected or an acceptable skill stands among the first three.
+    pub top3_acceptable: Option<Share>,
+    /// All requests, an empty ranking being right off topic: what the router gets right.
+    pub overall: Option<Share>,
+    /// Requests off topic: the ranking is empty.
+    pub abstention: Option<Share>,
+    /// Requests on topic: the ranking is empty. Each is wrong.
+    pub false_abstention: Option<Share>,
+    /// Requests that reject skills: a rejected one stands first.
+    pub rejected_top1: Option<Share>,
+    /// Requests that reject skills: a rejected one stands among the first three.
+    pub rejected_top3: Option<Share>,
+    /// Requests answered at least twice: the share of pairs of answers with the same first skill, each pair having seen the
+    /// skills in another order. `null` for routers that no order moves.
+    pub order_stability: Option<Share>,
+    /// What the strict top 1 would be given as, were answers independent: the interval by drawing answers. It is too narrow.
+    pub top1_naive_ci95: Option<[f64; 2]>,
+    /// Against the best lexical router on the same requests, in strict top 1; `null` for lexical ones.
+    pub lift: Option<Versus>,
+    /// Mean over answers, in seconds.
+    pub seconds: Option<f64>,
+    /// Of all answers, also those of earlier runs; `null` where it is not known.
+    pub cost_usd: Option<f64>,
+    /// What was expected, and what was chosen, by count of answers; without the pairs that agree.
+    pub confusion: Vec<Confusion>,
+    /// Requests with a wrong answer, those with most first.
+    pub failures: Vec<Failed>,
+}
+
+/// A paired difference between two routers over requests.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Versus {
+    /// The other. It was chosen as the best on these very requests, so the lift is rather too small than too large.
+    pub router: String,
+    /// Mean over requests on topic.
+    pub lift: f64,
+    /// By drawing requests.
+    pub ci95: Option<[f64; 2]>,
+    /// Sign-flip test over requests.
+    pub p: Option<f64>,
+}
+
+/// How often one skill was chosen for another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Confusion {
+    /// The expected skill; `null` off topic.
+    pub expected: Option<String>,
+    /// The first of the ranking; `null` for an empty one and for a reply that could not be read.
+    pub chosen: Option<String>,
+    /// Answers.
+    pub answers: usize,
+}
+
+/// A request that was answered wrongly.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failed {
+    /// Its id.
+    pub prompt: String,
+    /// The expected skill; `null` off topic.
+    pub expected: Option<String>,
+    /// Wrong answers.
+    pub wrong: usize,
+    /// Of them, acceptable ones.
+    pub acceptable: usize,
+    /// Results in all.
+    pub answers: usize,
+    /// What was chosen instead, the most frequent first.
+    pub chosen: Vec<String>,
+}
+
+/// The figures of every router.
+pub fn findings(
+    prompts: &[Prompt],
+    routers: &[Router],
+    skills: usize,
+    seed: u64,
+    measures_a_model: bool,
+) -> Findings {
+    let mut found: Vec<RouterFindings> =
+        routers.iter().map(|router| Asked::new(prompts, router).findings(seed)).collect();
+    let best = found
+        .iter()
+        .enumerate()
+        .filter(|(_, router)| router.lexical && router.top1.is_some())
+        .rev()
+        .max_by(|(_, one), (_, other)| mean(one.top1).total_cmp(&mean(other.top1)))
+        .map(|(place, _)| place);
+    if let Some(best) = best {
+        let base = Asked::new(prompts, &routers[best]);
+        for (router, found) in routers.iter().zip(&mut found).filter(|(router, _)| !router.lexical) {
+            found.lift = versus(&Asked::new(prompts, router), &base, &routers[best].name, seed);
+        }
+    }
+    Findings {
+        schema: "assay.route/1",
+        prompts: prompts.len(),
+        off_topic: prompts.iter().filter(|prompt| prompt.is_off_topic()).count(),
+        skills,
+        seed,
+        measures_a_model,
+        routers: found,
+    }
+}
+
+fn mean(share: Option<Share>) -> f64 {
+    share.map_or(0.0, |share| share.mean)
+}
+
+/// A router's results by request.
+struct Asked<'a> {
+    router: &'a Router,
+    /// Every request with its results; requests without one have none.
+    results: Vec<(&'a Prompt, Vec<&'a Routed>)>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(prompts: &'a [Prompt], router: &'a Router) -> Self {
+        let results = prompts
+            .iter()
+            .map(|prompt| {
+                let own = |routed: &&Routed| routed.prompt == prompt.id && routed.status.is_result();
+                (prompt, router.answers.iter().filter(own).collect())
+            })
+            .collect();
+        Self { router, results }
+    }
+
+    /// The scores of the requests for which there is one, answer by answer.
+    fn scores(
+        &self,
+        of: impl Fn(&Prompt) -> bool,
+        score: impl Fn(&Prompt, &Routed) -> bool,
+    ) -> Vec<Vec<f64>> {
+        let results = self.results.iter().filter(|(prompt, results)| of(prompt) && !results.is_empty());
+        results
+            .map(|(prompt, results)| {
+                results.iter().map(|routed| f64::from(u8::from(score(prompt, routed)))).collect()
+            })
+            .collect()
+    }
+
+    fn findings(&self, seed: u64) -> RouterFindings {
+        let on = |prompt: &Prompt| !prompt.is_off_topic();
+        let rejects = |prompt: &Prompt| !prompt.rejected.is_empty();
+        let share = |scores: Vec<Vec<f64>>| share(&scores, seed);
+        let top1 = self.scores(on, |prompt, routed| is_right(prompt, routed, 1, false));
+        let answers: Vec<Vec<f64>> = top1.iter().flatten().map(|score| vec![*score]).collect();
+        let timed: Vec<f64> = self.router.answers.iter().map(|routed| routed.seconds).collect();
+        RouterFindings {
+            router: self.router.name.clone(),
+            lexical: self.router.lexical,
+            statuses: self.statuses(),
+            top1_naive_ci95: interval(&answers, seed),
+            top1: share(top1),
+            top3: share(self.scores(on, |prompt, routed| is_right(prompt, routed, 3, false))),
+            top1_acceptable: share(self.scores(on, |prompt, routed| is_right(prompt, routed, 1, true))),
+            top3_acceptable: share(self.scores(on, |prompt, routed| is_right(prompt, routed, 3, true))),
+            overall: share(self.scores(|_| true, |prompt, routed| is_right(prompt, routed, 1, false))),
+            abstention: share(self.scores(Prompt::is_off_topic, |_, routed| abstains(routed))),
+            false_abstention: share(self.scores(on, |_, routed| abstains(routed))),
+            rejected_top1: share(self.scores(rejects, |prompt, routed| is_rejected(prompt, routed, 1))),
+            rejected_top3: share(self.scores(rejects, |prompt, routed| is_rejected(prompt, routed, 3))),
+            order_stability: if self.router.lexical { None } else { share(self.stability()) },
+            lift: None,
+            seconds: (!self.router.lexical && !timed.is_empty())
+                .then(|| timed.iter().sum::<f64>() / timed.len() as f64),
+            cost_usd: self.router.cost_usd,
+            confusion: self.confusion(),
+            failures: self.failures(),
+        }
+    }
+
+    fn statuses(&self) -> BTreeMap<&'static str, usize> {
+        let mut statuses = BTreeMap::new();
+        for routed in &self.router.answers {
+            let name = match routed.status {
+                Status::Finished => "finished",
+                Status::FormatFailure => "format_failure",
+                Status::ModelUnavailable => "model_unavailable",
+                Status::Error => "error",
+            };
+            *statuses.entry(name).or_default() += 1;
+        }
+        statuses
+    }
+
+    /// For each request, whether each pair of its answers agrees on the first skill.
+    fn stability(&self) -> Vec<Vec<f64>> {
+        let agree = |results: &[&Routed]| -> Vec<f64> {
+            let firsts: Vec<_> = results.iter().map(|routed| first(routed)).collect();
+            let pairs =
+                (0..firsts.len()).flat_map(|one| (one + 1..firsts.len()).map(move |other| (one, other)));
+            pairs.map(|(one, other)| f64::from(u8::from(firsts[one] == firsts[other]))).collect()
+        };
+        let pairs = self.results.iter().map(|(_, results)| agree(results));
+        pairs.filter(|pairs| !pairs.is_empty()).collect()
+    }
+
+    fn confusion(&self) -> Vec<Confusion> {
+        let mut counts: BTreeMap<(Option<&str>, Option<&str>), usize> = BTreeMap::new();
+        for (prompt, results) in &self.results {
+            for routed in results {
+                let pair = (prompt.expected.as_deref(), first(routed));
+                if pair.0 != pair.1 || routed.status == Status::FormatFailure {
+                    *counts.entry(pair).or_default() += 1;
+                }
+            }
+        }
+        let mut rows: Vec<Confusion> = counts
+            .into_iter()
+            .map(|((expected, chosen), answers)| Confusion {
+                expected: expected.map(str::to_owned),
+                chosen: chosen.map(str::to_owned),
+                answers,
+            })
+            .collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.answers));
+        rows
+    }
+
+    fn failures(&self) -> Vec<Failed> {
+        let mut failures = Vec::new();
+        for (prompt, results) in &self.results {
+            let wrong: Vec<&&Routed> =
+                results.iter().filter(|routed| !is_right(prompt, routed, 1, false)).collect();
+            if wrong.is_empty() {
+                continue;
+            }
+            let mut chosen: BTreeMap<&str, usize> = BTreeMap::new();
+            for routed in &wrong {
+                let name = match (routed.status, first(routed)) {
+                    (Status::FormatFailure, _) => "(unreadable)",
+                    (_, None) => "(none)",
+                    (_, Some(name)) => name,
+                };
+                *chosen.entry(name).or_default() += 1;
+            }
+            let mut chosen: Vec<(&str, usize)> = chosen.into_iter().collect();
+            chosen.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+            failures.push(Failed {
+                prompt: prompt.id.clone(),
+                expected: prompt.expected.clone(),
+                wrong: wrong.len(),
+                acceptable: wrong.iter().filter(|routed| is_right(prompt, routed, 1, true)).count(),
+                answers: results.len(),
+                chosen: chosen.into_iter().map(|(name, _)| name.to_owned()).collect(),
+            });
+        }
+        failures.sort_by_key(|failed| std::cmp::Reverse(failed.wrong));
+        failures
+    }
+}
+
+fn first(routed: &Routed) -> Option<&str> {
+    routed.ranking.first().map(String::as_str)
+}
+
+/// Whether the router says that no skill fits.
+fn abstains(routed: &Routed) -> bool {
+    routed.status == Status::Finished && routed.ranking.is_empty()
+}
+
+/// Off topic, an empty ranking is right. On topic, the expected skill has to stand among the first `most`, or with
+/// `lenient` one of the acceptable ones.
+fn is_right(prompt: &Prompt, routed: &Routed, most: usize, lenient: bool) -> bool {
+    let Some(expected) = &prompt.expected else { return abstains(routed) };
+    let fits = |name: &String| name == expected || lenient && prompt.acceptable.contains(name);
+    routed.ranking.iter().take(most).any(fits)
+}
+
+fn is_rejected(prompt: &Prompt, routed: &Routed, most: usize) -> bool {
+    routed.ranking.iter().take(most).any(|name| prompt.rejected.contains(name))
+}
+
+fn share(scores: &[Vec<f64>], seed: u64) -> Option<Share> {
+    let means: Vec<f64> = scores.iter().map(|own| own.iter().sum::<f64>() / own.len() as f64).collect();
+    (!means.is_empty()).then(|| Share {
+        mean: means.iter().sum::<f64>() / means.len() as f64,
+        ci95: interval(&means.iter().map(|mean| vec![*mean]).collect::<Vec<_>>(), seed),
+        prompts: means.len(),
+        answers: scores.iter().map(Vec::len).sum(),
+    })
+}
+
+fn interval(clusters: &[Vec<f64>], seed: u64) -> Option<[f64; 2]> {
+    cluster_bootstrap(clusters, LEVEL, seed).map(|interval| [interval.low, interval.high])
+}
+
+/// The paired difference over the requests on topic that both have answered.
+fn versus(own: &Asked<'_>, base: &Asked<'_>, name: &str, seed: u64) -> Option<Versus> {
+    let rate = |prompt: &Prompt, results: &[&Routed]| {
+        let right = results.iter().filter(|routed| is_right(prompt, routed, 1, false)).count();
+        right as f64 / results.len() as f64
+    };
+    let differences: Vec<f64> = own
+        .results
+        .iter()
+        .zip(&base.results)
+        .filter(|((prompt, one), (_, other))| !prompt.is_off_topic() && !one.is_empty() && !other.is_empty())
+        .map(|((prompt, one), (_, other))| rate(prompt, one) - rate(prompt, other))
+        .collect();
+    let clusters: Vec<Vec<f64>> = differences.iter().map(|difference| vec![*difference]).collect();
+    (!differences.is_empty()).then(|| Versus {
+        router: name.to_owned(),
+        lift: differences.iter().sum::<f64>() / differences.len() as f64,
+        ci95: interval(&clusters, seed),
+        p: sign_flip(&differences, seed),
+    })
+}
+
+#[cfg(test)]
+mod tests;

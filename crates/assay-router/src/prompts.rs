@@ -1,0 +1,131 @@
+//! Requests with the skills that serve them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use assay_skill::{Diagnostic, Severity};
+use serde::Deserialize;
+
+/// One request and what would be a right answer to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prompt {
+    /// Unique in its file.
+    pub id: String,
+    /// The request.
+    pub text: String,
+    /// The skill that serves it best; `None` where no skill does.
+    pub expected: Option<String>,
+    /// Skills that serve it too.
+    pub acceptable: Vec<String>,
+    /// Skills that must not be chosen.
+    pub rejected: Vec<String>,
+}
+
+impl Prompt {
+    /// Whether the right answer is that no skill fits.
+    pub fn is_off_topic(&self) -> bool {
+        self.expected.is_none()
+    }
+}
+
+/// A line of the researcher plan's `prompts.jsonl`, and what is added to it here.
+#[derive(Deserialize)]
+struct Line {
+    prompt_id: String,
+    prompt: String,
+    #[serde(default)]
+    expected_primary_skill: Option<String>,
+    #[serde(default)]
+    acceptable_secondary_skills: Vec<String>,
+    #[serde(default)]
+    rejected_skills: Vec<String>,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    off_topic: bool,
+}
+
+/// Reads a prompts file: JSON Lines with `prompt_id`, `prompt`, `expected_primary_skill`, `acceptable_secondary_skills` and
+/// `rejected_skills`.
+///
+/// A request is off topic where nothing is expected (`null`, an empty text or `none`), where `off_topic` says so, or where
+/// `reason` begins with "Negative control": the published file forces a label on such requests. What cannot be used is
+/// left out with a diagnostic; `skills` are the names there are.
+pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
+    let mut prompts: Vec<Prompt> = Vec::new();
+    let mut told = Vec::new();
+    let mut seen = BTreeSet::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let mut tell = |severity, code, message: String| {
+            told.push(Diagnostic::new(severity, code, file, message).at_line(number));
+        };
+        if line.trim().is_empty() {
+            continue;
+        }
+        let line: Line = match serde_json::from_str(line) {
+            Ok(line) => line,
+            Err(error) => {
+                tell(Severity::Error, "prompt-malformed", format!("no prompt: {error}"));
+                continue;
+            }
+        };
+        if !seen.insert(line.prompt_id.clone()) {
+            let message = format!("`{}` stands in the file twice; the first counts", line.prompt_id);
+            tell(Severity::Error, "prompt-twice", message);
+            continue;
+        }
+        let expected = line.expected_primary_skill.filter(|name| !matches!(name.trim(), "" | "none"));
+        let is_control = line.off_topic || line.reason.to_lowercase().starts_with("negative control");
+        let expected = expected.filter(|_| !is_control);
+        if let Some(name) = expected.as_ref().filter(|name| !skills.contains(name.as_str())) {
+            let message = format!("`{}` expects `{name}`, and the library has no such skill", line.prompt_id);
+            tell(Severity::Error, "prompt-unknown-skill", message);
+            continue;
+        }
+        for name in line.acceptable_secondary_skills.iter().chain(&line.rejected_skills) {
+            if !skills.contains(name.as_str()) {
+                let message =
+                    format!("`{}` names `{name}`, and the library has no such skill", line.prompt_id);
+                tell(Severity::Warning, "prompt-unknown-skill", message);
+            }
+        }
+        prompts.push(Prompt {
+            id: line.prompt_id,
+            text: line.prompt,
+            expected,
+            acceptable: line.acceptable_secondary_skills,
+            rejected: line.rejected_skills,
+        });
+    }
+    (prompts, told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_used_is_told() {
+        let text = r#"{"prompt_id":"p1","prompt":"x","expected_primary_skill":"a","rejected_skills":["b"]}
+{"prompt_id":"p1","prompt":"again","expected_primary_skill":"a"}
+
+{"prompt_id":"p2","prompt":"y","expected_primary_skill":"gone"}
+{"prompt_id":"p3"
+{"prompt_id":"p4","prompt":"z","expected_primary_skill":"a","reason":"Negative control: nothing fits."}
+{"prompt_id":"p5","prompt":"z","expected_primary_skill":null,"acceptable_secondary_skills":["gone"]}
+{"prompt_id":"p6","prompt":"z","expected_primary_skill":"none"}
+"#;
+        let (prompts, told) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a", "b"]));
+        let ids: Vec<(&str, bool)> =
+            prompts.iter().map(|prompt| (prompt.id.as_str(), prompt.is_off_topic())).collect();
+        assert_eq!(ids, [("p1", false), ("p4", true), ("p5", true), ("p6", true)]);
+        let told: Vec<(Option<usize>, &str)> = told.iter().map(|told| (told.line, told.code)).collect();
+        let expected = [
+            (Some(2), "prompt-twice"),
+            (Some(4), "prompt-unknown-skill"),
+            (Some(5), "prompt-malformed"),
+            (Some(7), "prompt-unknown-skill"),
+        ];
+        assert_eq!(told, expected);
+    }
+}

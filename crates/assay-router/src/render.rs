@@ -1,0 +1,141 @@
+//! Findings as text for a terminal.
+
+use assay_skill::printable;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+
+use crate::{Failed, Findings, RouterFindings, Share};
+
+/// No table is wider.
+const WIDTH: u16 = 150;
+
+/// Most rows of a list; the JSON has all.
+const ROWS: usize = 12;
+
+/// Lays findings out.
+pub fn render(findings: &Findings) -> String {
+    let mut text = format!(
+        "{} requests, {} of them off topic; {} skills; intervals by drawing requests (95 %)\n",
+        findings.prompts, findings.off_topic, findings.skills
+    );
+    if !findings.measures_a_model {
+        text.push_str("No model was measured here: the figures are of word counts, or of a script.\n");
+    }
+    text.push('\n');
+    text.push_str(&shares(findings));
+    for router in told(&findings.routers) {
+        text.push_str(&router_text(router));
+    }
+    text
+}
+
+/// The models, and of the routers that count words the best.
+fn told(routers: &[RouterFindings]) -> impl Iterator<Item = &RouterFindings> {
+    let mean = |router: &RouterFindings| router.top1.map_or(0.0, |share| share.mean);
+    let lexical = routers.iter().filter(|router| router.lexical);
+    let best = lexical.rev().max_by(|one, other| mean(one).total_cmp(&mean(other)));
+    routers.iter().filter(|router| !router.lexical).chain(best)
+}
+
+fn table(header: &[&str]) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header.to_vec());
+    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
+    table
+}
+
+fn lines(table: &Table) -> String {
+    table.lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", 100.0 * share)
+}
+
+fn between(ci95: Option<[f64; 2]>) -> String {
+    ci95.map_or_else(String::new, |[low, high]| format!(" ({:.0} to {:.0})", 100.0 * low, 100.0 * high))
+}
+
+fn cell(share: Option<Share>) -> String {
+    share.map_or_else(|| "–".to_owned(), |share| format!("{}{}", percent(share.mean), between(share.ci95)))
+}
+
+fn shares(findings: &Findings) -> String {
+    let mut table = table(&[
+        "router",
+        "top 1",
+        "top 3",
+        "top 1, acceptable too",
+        "off topic left alone",
+        "rejected in top 3",
+        "same in any order",
+    ]);
+    for router in &findings.routers {
+        table.add_row(vec![
+            printable(&router.router),
+            cell(router.top1),
+            cell(router.top3),
+            cell(router.top1_acceptable),
+            cell(router.abstention),
+            cell(router.rejected_top3),
+            cell(router.order_stability),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(1) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    lines(&table)
+}
+
+/// What there is to say of one router beyond its shares.
+fn router_text(router: &RouterFindings) -> String {
+    let mut text = format!("\n{}\n", printable(&router.router));
+    let statuses: Vec<String> =
+        router.statuses.iter().map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
+    let mut facts = vec![statuses.join(", ")];
+    facts.extend(router.seconds.map(|seconds| format!("{seconds:.1} s an answer")));
+    facts.extend(router.cost_usd.map(|usd| format!("${usd:.4}")));
+    text.push_str(&format!("  {}\n", facts.join("; ")));
+    if let Some(versus) = &router.lift {
+        let p = versus.p.map_or(String::new(), |p| format!(", p = {p:.3}"));
+        let signed = |points: f64| format!("{:+.1}", 100.0 * points).replace('-', "−");
+        let ci = versus
+            .ci95
+            .map_or(String::new(), |[low, high]| format!(" ({} to {}{p})", signed(low), signed(high)));
+        text.push_str(&format!("  against {}: {} points in top 1{ci}\n", versus.router, signed(versus.lift)));
+    }
+    if let (Some(naive), Some(top1)) =
+        (router.top1_naive_ci95, router.top1.filter(|top1| top1.answers > top1.prompts))
+    {
+        text.push_str(&format!(
+            "  drawing answers as if they were independent would give{} in place of{}\n",
+            between(Some(naive)),
+            between(top1.ci95)
+        ));
+    }
+    if !router.failures.is_empty() {
+        text.push_str(&lines(&failures(&router.failures)));
+        if router.failures.len() > ROWS {
+            let more = router.failures.len() - ROWS;
+            text.push_str(&format!("  … and {more} more; --format json has all\n"));
+        }
+    }
+    text
+}
+
+fn failures(failures: &[Failed]) -> Table {
+    let mut table = table(&["  request", "expected", "wrong", "acceptable", "of", "chosen instead"]);
+    for failed in failures.iter().take(ROWS) {
+        table.add_row(vec![
+            format!("  {}", printable(&failed.prompt)),
+            failed.expected.as_deref().map_or_else(|| "(none)".to_owned(), printable),
+            failed.wrong.to_string(),
+            failed.acceptable.to_string(),
+            failed.answers.to_string(),
+            failed.chosen.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", "),
+        ]);
+    }
+    for column in table.column_iter_mut().skip(2).take(3) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}

@@ -1,0 +1,83 @@
+//! What a model answered.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Longest ranking that is read; what comes after it says nothing.
+const LONGEST: usize = 50;
+
+/// What is read of an answer.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Answer {
+    /// Names, the best first; none where no skill fits.
+    pub(crate) ranking: Vec<String>,
+    /// From 0 to 1, where it was said.
+    pub(crate) confidence: Option<f64>,
+}
+
+#[derive(Deserialize)]
+struct Form {
+    ranking: Vec<String>,
+    #[serde(default)]
+    confidence: Option<f64>,
+    #[serde(default, rename = "rationale")]
+    _rationale: Option<IgnoredAny>,
+}
+
+/// Reads an answer: one JSON object with `ranking`, and nothing else but white space, or a code fence of its own around it.
+///
+/// # Errors
+/// What is wrong with it, to be told to the model.
+pub(crate) fn read(text: &str) -> Result<Answer, String> {
+    let text = without_fence(text.trim());
+    let form: Form = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let mut ranking: Vec<String> = Vec::new();
+    for name in form.ranking.into_iter().take(LONGEST) {
+        if !ranking.contains(&name) {
+            ranking.push(name);
+        }
+    }
+    let confidence = form.confidence.filter(|confidence| (0.0..=1.0).contains(confidence));
+    Ok(Answer { ranking, confidence })
+}
+
+/// What stands in a fence, where the fence is all there is.
+fn without_fence(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let Some((language, body)) = inside.and_then(|inside| inside.split_once('\n')) else { return text };
+    if matches!(language.trim(), "" | "json") && !body.contains("```") { body.trim() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_object_is_an_answer() {
+        let check = |text: &str, expected: Option<&[&str]>| {
+            let found = read(text).ok().map(|answer| answer.ranking);
+            let expected =
+                expected.map(|names| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+            assert_eq!(found, expected, "{text}");
+        };
+        check(r#"{"ranking":["a","b"],"confidence":0.8,"rationale":"x"}"#, Some(&["a", "b"]));
+        check(" {\"ranking\": []}\n", Some(&[]));
+        check("```json\n{\"ranking\":[\"a\"]}\n```", Some(&["a"]));
+        check(r#"{"ranking":["a","a","b"],"confidence":7}"#, Some(&["a", "b"]));
+        check(r#"Sure! {"ranking":["a"]}"#, None);
+        check(r#"{"ranking":"a"}"#, None);
+        check(r#"{"ranking":[1]}"#, None);
+        check(r#"{"names":["a"]}"#, None);
+        check(r#"{"ranking":["a"]} {"ranking":["b"]}"#, None);
+        check("", None);
+    }
+
+    #[test]
+    fn confidence_is_a_share() {
+        let check = |text: &str, expected: Option<f64>| assert_eq!(read(text).unwrap().confidence, expected);
+        check(r#"{"ranking":[],"confidence":0.5}"#, Some(0.5));
+        check(r#"{"ranking":[],"confidence":80}"#, None);
+        check(r#"{"ranking":[],"confidence":null}"#, None);
+        check(r#"{"ranking":[]}"#, None);
+    }
+}

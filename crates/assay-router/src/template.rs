@@ -1,0 +1,104 @@
+//! What a model is asked.
+
+use crate::Candidate;
+
+/// Asks for at least no skill, so that nothing has to be chosen where nothing fits.
+pub const TEMPLATE: &str = include_str!("template.txt");
+
+/// A template that lacks a place for something.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the template has no place {{{{{0}}}}}")]
+pub struct TemplateError(&'static str);
+
+/// A template with places for the request, the skills, and their number: `{{USER_PROMPT}}`, `{{SKILL_BLOCK}}` and
+/// `{{SKILL_COUNT}}`, the last at will.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    text: String,
+}
+
+impl Template {
+    /// # Errors
+    /// A place that has to be there is not.
+    pub fn new(text: impl Into<String>) -> Result<Self, TemplateError> {
+        let text = text.into();
+        for place in ["SKILL_BLOCK", "USER_PROMPT"] {
+            if !text.contains(&format!("{{{{{place}}}}}")) {
+                return Err(TemplateError(place));
+            }
+        }
+        Ok(Self { text })
+    }
+
+    /// The text as it was written.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Fills the places in one pass: what a request or a skill says stays as it is, also where it looks like a place.
+    pub(crate) fn fill(&self, request: &str, skills: &[&Candidate]) -> String {
+        let block = || {
+            let entry = |(place, skill): (usize, &&Candidate)| {
+                format!("{}. {}\n   {}", place + 1, skill.name, skill.description)
+            };
+            skills.iter().enumerate().map(entry).collect::<Vec<_>>().join("\n\n")
+        };
+        let mut filled = String::with_capacity(self.text.len());
+        let mut rest = self.text.as_str();
+        while let Some(at) = rest.find("{{") {
+            filled.push_str(&rest[..at]);
+            rest = &rest[at..];
+            let place = rest.find("}}").map(|end| &rest[2..end]);
+            let value = match place {
+                Some("USER_PROMPT") => Some(request.to_owned()),
+                Some("SKILL_BLOCK") => Some(block()),
+                Some("SKILL_COUNT") => Some(skills.len().to_string()),
+                _ => None,
+            };
+            if let (Some(value), Some(place)) = (value, place) {
+                filled.push_str(&value);
+                rest = &rest[place.len() + 4..];
+            } else {
+                filled.push_str("{{");
+                rest = &rest[2..];
+            }
+        }
+        filled.push_str(rest);
+        filled
+    }
+}
+
+impl Default for Template {
+    fn default() -> Self {
+        Self { text: TEMPLATE.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skill(name: &str, description: &str) -> Candidate {
+        Candidate { name: name.to_owned(), description: description.to_owned(), ..Candidate::default() }
+    }
+
+    #[test]
+    fn places_are_filled_once() {
+        let check = |text: &str, request: &str, expected: &str| {
+            let skills = [skill("a", "does {{USER_PROMPT}}"), skill("b", "B.")];
+            let skills: Vec<&Candidate> = skills.iter().collect();
+            let template = Template { text: text.to_owned() };
+            assert_eq!(template.fill(request, &skills), expected, "{text}");
+        };
+        check("{{USER_PROMPT}} of {{SKILL_COUNT}}", "x {{SKILL_COUNT}}", "x {{SKILL_COUNT}} of 2");
+        check("{{SKILL_BLOCK}}", "x", "1. a\n   does {{USER_PROMPT}}\n\n2. b\n   B.");
+        check("{{OTHER}} {{{{USER_PROMPT}} {{", "x", "{{OTHER}} {{x {{");
+    }
+
+    #[test]
+    fn what_cannot_ask_is_no_template() {
+        assert!(Template::new(TEMPLATE).is_ok());
+        let error = Template::new("{{SKILL_BLOCK}}").unwrap_err();
+        assert_eq!(error.to_string(), "the template has no place {{USER_PROMPT}}");
+    }
+}

@@ -1,0 +1,10 @@
+//! The router benchmark against published values, and what it keeps and asks again.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "tests end where something is not as it should be, and say what they found"
+)]
+
+mod published;
+mod run;

@@ -1,0 +1,177 @@
+//! Asking a model: what is kept, what is asked again, and where it stops.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+
+use assay_model::{Call, ChatModel, ChatReply, ChatRequest, ModelError, Price, Stop, Usage};
+use assay_router::{Answers, Bench, Candidate, Caps, Prompt, Status, Template};
+use serde_json::Value;
+
+/// Answers what it was told to, in order, and remembers what it was asked.
+struct Played {
+    answers: Mutex<VecDeque<Result<&'static str, u16>>>,
+    asked: Mutex<Vec<usize>>,
+}
+
+impl Played {
+    fn new(answers: &[Result<&'static str, u16>]) -> Self {
+        Self { answers: Mutex::new(answers.iter().copied().collect()), asked: Mutex::default() }
+    }
+
+    fn asked(&self) -> usize {
+        self.asked.lock().unwrap().len()
+    }
+}
+
+impl ChatModel for Played {
+    fn id(&self) -> &'static str {
+        "openai:played"
+    }
+
+    fn chat(&self, request: &ChatRequest, _: &Call<'_>) -> Result<ChatReply, ModelError> {
+        self.asked.lock().unwrap().push(request.messages.len());
+        let answer = self.answers.lock().unwrap().pop_front().unwrap_or(Ok(r#"{"ranking":["a"]}"#));
+        let text = answer.map_err(|status| match status {
+            503 => ModelError::Server { status, tries: 3, message: "down".to_owned() },
+            _ => ModelError::Refused { status, message: "no".to_owned() },
+        })?;
+        Ok(ChatReply {
+            text: text.to_owned(),
+            tool_calls: Vec::new(),
+            reasoning: None,
+            stop: Stop::End,
+            usage: Some(Usage { input: 100, output: 10, ..Usage::default() }),
+            raw_usage: Value::Null,
+            raw: Value::Null,
+            model: None,
+            retries: Vec::new(),
+        })
+    }
+}
+
+fn prompts(n: usize) -> Vec<Prompt> {
+    let prompt = |n| Prompt {
+        id: format!("p{n}"),
+        text: format!("request {n}"),
+        expected: Some("a".to_owned()),
+        acceptable: Vec::new(),
+        rejected: Vec::new(),
+    };
+    (0..n).map(prompt).collect()
+}
+
+fn skills(description: &str) -> Vec<Candidate> {
+    let skill = |name: &str, description: &str| Candidate {
+        name: name.to_owned(),
+        description: description.to_owned(),
+        document: String::new(),
+    };
+    vec![skill("a", description), skill("b", "something else")]
+}
+
+struct Set {
+    prompts: Vec<Prompt>,
+    skills: Vec<Candidate>,
+    template: Template,
+    folder: tempfile::TempDir,
+}
+
+impl Set {
+    fn new(n: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        Self { prompts: prompts(n), skills: skills("first"), template: Template::default(), folder }
+    }
+
+    fn bench<'a>(&'a self, model: &'a Played, price: Option<Price>) -> Bench<'a> {
+        let (prompts, skills, template) = (&self.prompts, &self.skills, &self.template);
+        Bench { prompts, skills, template, model, price, repetitions: 2, seed: 1 }
+    }
+
+    fn run(&self, model: &Played, price: Option<Price>, caps: Caps) -> assay_router::Ran {
+        let answers = Answers::new(self.folder.path());
+        self.bench(model, price).run(&answers, &caps, &AtomicBool::new(false), &|_| ()).unwrap()
+    }
+}
+
+#[test]
+fn only_results_are_kept() {
+    let set = Set::new(2);
+    // A good one; one that is mended; one that is not; one that was never answered; one refused.
+    let model = Played::new(&[
+        Ok(r#"{"ranking":["a"]}"#),
+        Ok("a, of course"),
+        Ok(r#"{"ranking":["b"]}"#),
+        Ok("a"),
+        Ok("really a"),
+        Err(503),
+    ]);
+    let ran = set.run(&model, None, Caps::default());
+    let statuses: Vec<Status> = ran.answers.iter().map(|answer| answer.status).collect();
+    let expected = [Status::Finished, Status::Finished, Status::FormatFailure, Status::ModelUnavailable];
+    assert_eq!(statuses, expected);
+    assert_eq!(ran.answers[1].replies, ["a, of course", r#"{"ranking":["b"]}"#]);
+    assert_eq!(ran.answers[1].usage, Some(Usage { input: 200, output: 20, ..Usage::default() }));
+    assert_eq!(
+        *model.asked.lock().unwrap(),
+        [1, 1, 3, 1, 3, 1],
+        "a second try holds the first reply and what was wrong"
+    );
+
+    let again = Played::new(&[Err(400)]);
+    let ran = set.run(&again, None, Caps::default());
+    assert_eq!(
+        (ran.asked, ran.reused, again.asked()),
+        (1, 3, 1),
+        "only what was not answered is asked again"
+    );
+    assert_eq!(ran.answers[3].status, Status::Error);
+}
+
+#[test]
+fn a_changed_description_asks_again() {
+    let mut set = Set::new(3);
+    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 6);
+    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 0);
+    set.prompts[1].expected = Some("b".to_owned());
+    assert_eq!(
+        set.run(&Played::new(&[]), None, Caps::default()).asked,
+        0,
+        "labels are no part of the question"
+    );
+    set.prompts[1].text.push('!');
+    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 2);
+    set.skills = skills("second");
+    assert_eq!(set.run(&Played::new(&[]), None, Caps::default()).asked, 6);
+}
+
+#[test]
+fn caps_hold() {
+    let caps = Caps { max_runs: Some(4), concurrency: 3, ..Caps::default() };
+    let ran = Set::new(5).run(&Played::new(&[]), None, caps);
+    assert_eq!((ran.asked, ran.left, ran.spent_usd), (4, 6, None));
+
+    // Each answer costs 100 × 10 + 10 × 100 millionths of a dollar; the most it could cost is many times as much.
+    let price = Price { input: 10.0, output: 100.0, ..Price::default() };
+    let set = Set::new(50);
+    let caps = Caps { max_usd: Some(0.35), concurrency: 1, ..Caps::default() };
+    let ran = set.run(&Played::new(&[]), Some(price), caps);
+    let spent = ran.spent_usd.unwrap();
+    assert!(ran.left > 0 && ran.asked > 0, "{} left, {} asked", ran.left, ran.asked);
+    assert!((spent - 0.002 * ran.asked as f64).abs() < 1e-12 && spent <= 0.35, "{spent}");
+
+    let forecast =
+        set.bench(&Played::new(&[]), Some(price)).forecast(&Answers::new(set.folder.path())).unwrap();
+    assert_eq!((forecast.questions, forecast.answered), (100, ran.asked));
+    assert!(forecast.usd.is_some_and(|usd| usd > 0.0));
+}
+
+#[test]
+fn an_interruption_keeps_what_there_is() {
+    let set = Set::new(2);
+    let answers = Answers::new(set.folder.path());
+    let cancel = AtomicBool::new(true);
+    let model = Played::new(&[]);
+    let ran = set.bench(&model, None).run(&answers, &Caps::default(), &cancel, &|_| ()).unwrap();
+    assert_eq!((ran.asked, ran.left, model.asked()), (0, 4, 0));
+}
