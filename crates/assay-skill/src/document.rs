@@ -5,7 +5,7 @@ use std::path::Path;
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use serde_json::{Map, Value};
 
-use crate::front_matter::{self, Leniency, Split, spelled};
+use crate::front_matter::{self, Leniency, Split, Trouble, spelled};
 use crate::text::{Encoding, decode};
 use crate::{Diagnostic, Severity, position};
 
@@ -27,10 +27,31 @@ pub struct Document {
     pub yaml_line: usize,
     /// Where the body begins in the text, in bytes.
     pub body_start: usize,
+    /// How the bytes became text.
+    pub encoding: Encoding,
+    /// Whether a byte-order mark was taken away.
+    pub byte_order_mark: bool,
+    /// The lines that fence the front matter, also where it could not be read; `None` when there is no opening fence.
+    pub fence: Option<Fence>,
+    /// What was wrong with the YAML as written, and what made it readable all the same.
+    pub trouble: Option<(Trouble, Leniency)>,
     /// `name`, trimmed, when there is one.
     pub name: Option<String>,
     /// `description`, trimmed, when there is one.
     pub description: Option<String>,
+}
+
+/// The lines that fence front matter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fence {
+    /// The line of the opening one, from 1.
+    pub line: usize,
+    /// Whether it has more than three dashes.
+    pub long: bool,
+    /// Whether there is a closing one.
+    pub closed: bool,
+    /// What lies between them, in bytes of the text.
+    pub inside: std::ops::Range<usize>,
 }
 
 impl Document {
@@ -39,7 +60,7 @@ impl Document {
         let mut findings = Findings { file, list: Vec::new() };
         let decoded = decode(bytes);
         findings.encoding(decoded.encoding, decoded.byte_order_mark);
-        let text = decoded.text;
+        let (text, encoding, byte_order_mark) = (decoded.text, decoded.encoding, decoded.byte_order_mark);
         if let Some(at) = text.find('\0') {
             findings
                 .add(Severity::Error, "nul-character", "a NUL character")
@@ -57,6 +78,10 @@ impl Document {
                 yaml: 0..0,
                 yaml_line: 1,
                 body_start: 0,
+                encoding,
+                byte_order_mark,
+                fence: None,
+                trouble: None,
                 name: None,
                 description: None,
             };
@@ -66,9 +91,15 @@ impl Document {
         let yaml = text[split.yaml.clone()].replace('\0', " ");
         let yaml_line = split.line + 1;
         let read = front_matter::read(&yaml);
-        if let Some((trouble, leniency)) = read.trouble {
-            findings.yaml(&trouble, leniency, yaml_line);
+        if let Some((trouble, leniency)) = &read.trouble {
+            findings.yaml(trouble, *leniency, yaml_line);
         }
+        let fence = Fence {
+            line: split.line,
+            long: split.long_fence,
+            closed: split.closed,
+            inside: split.yaml.clone(),
+        };
         // A block that was never closed and cannot be read is body, not front matter.
         let unreadable = !split.closed && read.map.is_empty();
         let (range, body_start) = if unreadable { (0..0, 0) } else { (split.yaml, split.body) };
@@ -87,8 +118,19 @@ impl Document {
                 .at_line(line_of(&yaml, "description", yaml_line))
                 .hint("some clients cut the rest, others refuse the skill: move detail into the body");
         }
-        let document =
-            Self { text, front_matter: read.map, yaml: range, yaml_line, body_start, name, description };
+        let document = Self {
+            text,
+            front_matter: read.map,
+            yaml: range,
+            yaml_line,
+            body_start,
+            encoding,
+            byte_order_mark,
+            fence: Some(fence),
+            trouble: read.trouble,
+            name,
+            description,
+        };
         (document, findings.list)
     }
 

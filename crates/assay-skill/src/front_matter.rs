@@ -8,7 +8,7 @@ use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 use crate::repair::quote_values;
 
 /// Front matter above this many bytes is not parsed. Real ones have a few hundred.
-pub(crate) const YAML_CAP: usize = 256 * 1024;
+pub const YAML_CAP: usize = 256 * 1024;
 
 /// Where front matter and body lie in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,16 +89,16 @@ pub(crate) struct Read {
 
 /// The first error in a block of YAML.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Trouble {
+pub struct Trouble {
     /// The parser's words, on one line.
-    pub(crate) message: String,
+    pub message: String,
     /// Line and column within the block, from 1, where known.
-    pub(crate) at: Option<(usize, usize)>,
+    pub at: Option<(usize, usize)>,
 }
 
 /// What made a block of YAML readable all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Leniency {
+pub enum Leniency {
     /// The last of several equal keys was taken.
     LastKey,
     /// Values were quoted, tabs replaced.

@@ -54,28 +54,42 @@ pub const SCAN_FOLDERS: usize = 200_000;
 const SKIPPED: [&str; 9] =
     [".git", ".hg", ".svn", ".assay", "node_modules", "target", "__pycache__", ".venv", "venv"];
 
+/// The folders of the packages beneath some folders, by the rules of [`Library::load`], and what there is to say about the search.
+pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
+    let mut library = Library::default();
+    let folders = library.folders(roots);
+    (folders, library.diagnostics)
+}
+
 impl Library {
     /// Reads every package beneath the folders: a folder that is itself a package, or those beneath it, [`SCAN_DEPTH`] folders deep. What lies beneath
     /// a package belongs to it. A folder reached twice counts once; a link is followed when it leads to somewhere beneath the same root.
     pub fn load(roots: &[PathBuf]) -> Self {
         let mut library = Self::default();
+        for folder in library.folders(roots) {
+            let loaded = Package::load(&folder);
+            library.diagnostics.extend(loaded.diagnostics);
+            library.packages.extend(loaded.package);
+        }
+        library.packages.sort_by(|a, b| (&a.directory, &a.root).cmp(&(&b.directory, &b.root)));
+        library
+    }
+
+    /// The folders with a document beneath the roots, root by root.
+    fn folders(&mut self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let mut seen = BTreeSet::new();
+        let mut folders = Vec::new();
         for root in roots {
             let before = seen.len();
-            for folder in library.find(root, &mut seen) {
-                let loaded = Package::load(&folder);
-                library.diagnostics.extend(loaded.diagnostics);
-                library.packages.extend(loaded.package);
-            }
+            folders.extend(self.find(root, &mut seen));
             if seen.len() == before && root.is_dir() {
-                library.diagnostics.push(
+                self.diagnostics.push(
                     Diagnostic::new(Severity::Warning, "library-empty", root, "no skill beneath this folder")
                         .hint("name a folder that holds SKILL.md, or whose folders do"),
                 );
             }
         }
-        library.packages.sort_by(|a, b| (&a.directory, &a.root).cmp(&(&b.directory, &b.root)));
-        library
+        folders
     }
 
     /// The folders with a document beneath a root, sorted, each really new to `seen`.

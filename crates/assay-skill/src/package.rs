@@ -52,6 +52,8 @@ pub struct FileEntry {
 pub struct Loaded {
     /// The package; `None` when there is nothing that an agent could be offered.
     pub package: Option<Package>,
+    /// Its document taken apart; `None` as well when there is none that can be read.
+    pub document: Option<Document>,
     /// What there is to say about it.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -63,11 +65,11 @@ impl Package {
     /// Reads the package in a folder, leniently. The folder itself may be a link; nothing in it is followed out of it.
     pub fn load(root: &Path) -> Loaded {
         let mut diagnostics = Vec::new();
-        let package = Self::read(root, &mut diagnostics);
-        Loaded { package, diagnostics }
+        let (package, document) = Self::read(root, &mut diagnostics).unzip();
+        Loaded { package, document, diagnostics }
     }
 
-    fn read(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<Self> {
+    fn read(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<(Self, Document)> {
         let document_name = find_document(root, diagnostics)?;
         let file = root.join(document_name);
         let content = match tree::read_beneath(root, Path::new(document_name), DOCUMENT_CAP) {
@@ -95,17 +97,18 @@ impl Package {
         let tree = Tree::read(root);
         tell_of_tree(root, &tree, diagnostics);
         let files = tree.leaves().map(FileEntry::from).collect();
-        Some(Self {
+        let package = Self {
             root: root.to_path_buf(),
             directory,
             name,
             description,
             body: document.body().to_owned(),
-            front_matter: document.front_matter,
-            document: document.text,
+            front_matter: document.front_matter.clone(),
+            document: document.text.clone(),
             files,
             digest: tree.digest(),
-        })
+        };
+        Some((package, document))
     }
 
     /// Tokens of the body ([`tokens`]).

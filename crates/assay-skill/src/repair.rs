@@ -7,7 +7,7 @@
 ///
 /// Looked at: lines `key: value` at any depth, with what follows them more deeply indented. Quoted is a plain value that holds `: ` or ends in `:`
 /// or begins with what no plain value may begin with, and a quoted or bracketed one that does not end as it began.
-pub(crate) fn quote_values(yaml: &str) -> Option<String> {
+pub fn quote_values(yaml: &str) -> Option<String> {
     let lines: Vec<String> = yaml.lines().map(expand_tabs).collect();
     let mut out = String::with_capacity(yaml.len() + 16);
     let mut changed = lines.iter().zip(yaml.lines()).any(|(expanded, line)| expanded != line);

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
 
 /// Measures agent skills: whether one helps, and how sure that is
@@ -33,6 +34,7 @@ pub(crate) struct Args {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
     /// Tables and sentences
+    #[value(alias = "human")]
     Terminal,
     /// Tables as GitHub renders them; reports only
     Markdown,
@@ -86,6 +88,8 @@ pub(crate) enum Command {
     History,
     /// Read trials that were executed elsewhere into the store, as a run
     Import(ImportArgs),
+    /// Tell what each client makes of skills, and what is worth mending
+    Lint(LintArgs),
     /// Work with tasks
     Task(TaskArgs),
     /// Work with single trials

@@ -16,6 +16,7 @@ pub(crate) struct Settings {
     pub(crate) color: Color,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
+    pub(crate) lint: Lint,
 }
 
 /// `assay.toml` in the working folder.
@@ -24,6 +25,32 @@ pub(crate) struct Settings {
 struct File {
     store: Option<PathBuf>,
     color: Option<Color>,
+    #[serde(default)]
+    lint: Lint,
+}
+
+/// What `assay.toml` says of `assay lint`.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Lint {
+    /// Findings that are accepted.
+    #[serde(default)]
+    pub(crate) allow: Vec<Allow>,
+}
+
+/// A finding that is accepted, and why.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Allow {
+    code: String,
+    path: Option<String>,
+    reason: String,
+}
+
+impl From<&Allow> for assay_lint::Allow {
+    fn from(allow: &Allow) -> Self {
+        Self { code: allow.code.clone(), path: allow.path.clone(), reason: allow.reason.clone() }
+    }
 }
 
 /// Flags and environment come together from the parser; the file fills what they leave open.
@@ -36,6 +63,7 @@ pub(crate) fn settle(args: &Args) -> Result<Settings, Failure> {
         color: args.color.or(file.color).unwrap_or(Color::Auto),
         quiet: args.quiet,
         verbose: args.verbose > 0,
+        lint: file.lint,
     })
 }
 
@@ -49,6 +77,6 @@ fn read(path: &Path) -> Result<File, Failure> {
         let line =
             error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
         Failure::bad_input(format!("{}:{line}: {}", path.display(), error.message().trim()))
-            .hint("assay.toml holds `store` and `color`")
+            .hint("assay.toml holds `store`, `color` and `[[lint.allow]]` with `code`, `path` and `reason`")
     })
 }

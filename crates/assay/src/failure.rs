@@ -85,6 +85,16 @@ impl Failure {
     }
 }
 
+impl From<assay_lint::BaselineError> for Failure {
+    fn from(error: assay_lint::BaselineError) -> Self {
+        let mut message = error.to_string();
+        if let Some(cause) = error.source() {
+            message = format!("{message}: {cause}");
+        }
+        Self::bad_input(message).hint("--update-baseline writes it anew")
+    }
+}
+
 impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         let message = error.to_string();

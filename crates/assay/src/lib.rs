@@ -53,6 +53,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::History => commands::history::run(&settings, &ui),
+        Command::Lint(args) => commands::lint::run(&args, &settings, &ui),
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Trial(args) => commands::trial::run(args, &settings, &ui),

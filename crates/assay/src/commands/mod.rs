@@ -7,6 +7,7 @@ pub(crate) mod gc;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod lint;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod route;

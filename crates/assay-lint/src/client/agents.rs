@@ -1,0 +1,239 @@
+//! The specification's text, and the agents, as far as their sources or their documentation tell.
+
+use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
+
+use super::{Fate, skills_ref};
+use crate::skill::Skill;
+use crate::yaml::{Kind, Node, Scalar};
+
+/// Claude Code cuts description and `when_to_use` of a listing here, in characters.
+pub(crate) const CLAUDE_LISTING: usize = 1536;
+
+/// The specification: like its reference validator, but front matter ends at a line `---`.
+pub(super) fn spec(skill: &Skill) -> Fate {
+    let verdict = skills_ref::check(skill);
+    if let Some((name, _)) = verdict.shown {
+        let description = text(skill, "description").unwrap_or_default();
+        return Fate::loaded(name, description.trim());
+    }
+    Fate::dropped(verdict.errors.into_iter().next().unwrap_or_default())
+}
+
+/// Claude Code: the folder's name and the first paragraph stand in; YAML that cannot be parsed is read as none.
+pub(super) fn claude_code(skill: &Skill) -> Fate {
+    let Some(document) = exact(skill) else { return missing() };
+    let readable = yaml_as_written(document) && fenced(document);
+    let own = |key: &str| text(skill, key).filter(|_| readable).filter(|text| !text.trim().is_empty());
+    let name = own("name").map_or_else(|| skill.directory().to_owned(), |name| name.trim().to_owned());
+    let mut listing =
+        own("description").map_or_else(|| document.first_paragraph(), |text| text.trim().to_owned());
+    if let Some(when) = own("when_to_use") {
+        listing = format!("{listing} - {}", when.trim());
+    }
+    let truncated = listing.chars().count() > CLAUDE_LISTING;
+    let listing: String = listing.chars().take(CLAUDE_LISTING).collect();
+    let hidden = readable && is_true(skill, "disable-model-invocation");
+    Fate {
+        truncated,
+        listed: !hidden,
+        reason: hidden.then(|| "`disable-model-invocation` hides it from the model".to_owned()),
+        ..Fate::loaded(name, listing)
+    }
+}
+
+/// Codex: front matter from the first line on, closed; name and description within their limits, on one line.
+pub(super) fn codex(skill: &Skill) -> Fate {
+    let Some(document) = exact(skill) else { return missing() };
+    if !skill.is_utf8() {
+        return Fate::dropped("it reads UTF-8 only");
+    }
+    if !fenced(document) || document.yaml.is_empty() {
+        return Fate::dropped("no front matter between `---` lines");
+    }
+    if !yaml_as_written(document) || twice(skill, &["name", "description", "metadata"]) {
+        return Fate::dropped("invalid YAML");
+    }
+    if !matches!(skill.yaml.root, Some(Node { kind: Kind::Map(_), .. })) {
+        return Fate::dropped("the front matter is no mapping");
+    }
+    let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let own = |key: &str| -> Result<Option<String>, String> {
+        let Some((_, value)) = skill.field(key) else { return Ok(None) };
+        match value.type_1_2() {
+            // serde_yaml knows no dates.
+            Some(Scalar::Text | Scalar::Date) => Ok(value.text().map(one_line)),
+            Some(Scalar::Null) => Ok(None),
+            _ if value.kind == Kind::Alias => Ok(None),
+            _ => Err(format!("`{key}` is not a text")),
+        }
+    };
+    let (name, description) = match (own("name"), own("description")) {
+        (Ok(name), Ok(description)) => (name, description.unwrap_or_default()),
+        (Err(error), _) | (_, Err(error)) => return Fate::dropped(error),
+    };
+    let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| skill.directory().to_owned());
+    let limits = [("name", &name, NAME_LIMIT), ("description", &description, DESCRIPTION_LIMIT)];
+    for (field, text, limit) in limits {
+        let length = text.chars().count();
+        if length > limit {
+            return Fate::dropped(format!("{field} of {length} characters, at most {limit}"));
+        }
+    }
+    if let Some(short) = skill.field("metadata").and_then(|(_, map)| map.get("short-description")) {
+        let length = short.text().map_or(0, |text| one_line(text).chars().count());
+        if length > DESCRIPTION_LIMIT {
+            return Fate::dropped(format!(
+                "short-description of {length} characters, at most {DESCRIPTION_LIMIT}"
+            ));
+        }
+    }
+    let implicit = implicit_invocation(skill);
+    Fate {
+        listed: implicit,
+        reason: (!implicit).then(|| "agents/openai.yaml does not allow it to be chosen unasked".to_owned()),
+        ..Fate::loaded(name, description)
+    }
+}
+
+/// Gemini CLI: name and description have to be texts; where YAML gives none, lines `name:` and `description:` are looked for.
+pub(super) fn gemini_cli(skill: &Skill) -> Fate {
+    let Some(document) = exact(skill) else { return missing() };
+    if !fenced(document)
+        || document.byte_order_mark
+        || !document.text.starts_with("---\n") && !document.text.starts_with("---\r\n")
+    {
+        return Fate::dropped("no front matter between `---` lines");
+    }
+    let value = |key: &str| skill.field(key).map(|(_, value)| value);
+    let is_text = |key: &str| value(key).is_some_and(|value| value.type_1_2() == Some(Scalar::Text));
+    let parsed = yaml_as_written(document) && !twice(skill, &[]) && is_text("name") && is_text("description");
+    let pair = if parsed {
+        value("name")
+            .and_then(Node::text)
+            .zip(value("description").and_then(Node::text))
+            .map(|(name, text)| (name.to_owned(), text.to_owned()))
+    } else {
+        by_lines(&document.text[document.fence.as_ref().map_or(0..0, |fence| fence.inside.clone())])
+    };
+    let Some((name, description)) = pair else { return Fate::dropped("no `name` or no `description`") };
+    let name: String = name.chars().map(|c| if r#":\/<>*?"|"#.contains(c) { '-' } else { c }).collect();
+    Fate::loaded(name, description)
+}
+
+/// What lines `name:` and `description:` say, with the indented ones after the latter.
+fn by_lines(block: &str) -> Option<(String, String)> {
+    let (mut name, mut description) = (None, None);
+    let mut lines = block.lines().peekable();
+    while let Some(line) = lines.next() {
+        let line = line.trim_start();
+        if let Some(value) = line.strip_prefix("name:") {
+            name = Some(value.trim().to_owned());
+        } else if let Some(value) = line.strip_prefix("description:") {
+            let mut parts = vec![value.trim()];
+            while let Some(next) =
+                lines.next_if(|next| next.starts_with([' ', '\t']) && !next.trim().is_empty())
+            {
+                parts.push(next.trim());
+            }
+            parts.retain(|part| !part.is_empty());
+            description = Some(parts.join(" "));
+        }
+    }
+    name.zip(description)
+}
+
+/// OpenCode: name and description have to be texts, the name of the documented pattern.
+pub(super) fn opencode(skill: &Skill) -> Fate {
+    let Some(document) = exact(skill) else { return missing() };
+    // Its reader takes a byte-order mark away.
+    if document.fence.as_ref().is_none_or(|fence| fence.line != 1 || fence.long || !fence.closed) {
+        return Fate::dropped("no front matter between `---` lines");
+    }
+    if !matches!(&document.trouble, None | Some((_, Leniency::Quoted))) {
+        return Fate::dropped("invalid YAML");
+    }
+    for key in ["name", "description"] {
+        let text = skill.field(key).and_then(|(_, value)| value.type_1_2());
+        if text != Some(Scalar::Text) {
+            return Fate::dropped(format!("`{key}` is missing or not a text"));
+        }
+    }
+    let name = text(skill, "name").unwrap_or_default();
+    if !is_slug(&name) {
+        return Fate::dropped("name other than 1 to 64 of a to z, 0 to 9 and single hyphens between them");
+    }
+    Fate::loaded(name, text(skill, "description").unwrap_or_default())
+}
+
+/// 1 to 64 of a to z, 0 to 9 and single hyphens between them.
+pub(crate) fn is_slug(name: &str) -> bool {
+    (1..=NAME_LIMIT).contains(&name.len())
+        && name.split('-').all(|part| {
+            !part.is_empty() && part.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit())
+        })
+}
+
+/// The implementation guide: warn and load, but skip what has no description or YAML that one round of quoting does not mend.
+pub(super) fn lenient(skill: &Skill) -> Fate {
+    let Some(package) = &skill.package else { return missing() };
+    let Some(document) = exact(skill) else { return missing() };
+    if matches!(document.trouble, Some((_, Leniency::None))) || document.fence.is_none() {
+        return Fate::dropped("no front matter that can be read");
+    }
+    match document.description.as_deref() {
+        Some(description) => Fate::loaded(&package.name, description),
+        None => Fate::dropped("no description"),
+    }
+}
+
+fn exact(skill: &Skill) -> Option<&Document> {
+    skill.document.as_ref().filter(|_| skill.exact_name())
+}
+
+fn missing() -> Fate {
+    Fate::dropped("no SKILL.md that can be read")
+}
+
+/// Whether the YAML can be parsed as it stands, or with the last of equal keys.
+fn yaml_as_written(document: &Document) -> bool {
+    matches!(document.trouble, None | Some((_, Leniency::LastKey)))
+}
+
+/// Whether a fence of three dashes opens the first line, without a byte-order mark, and another closes.
+fn fenced(document: &Document) -> bool {
+    document.fence.as_ref().is_some_and(|fence| fence.line == 1 && !fence.long && fence.closed)
+        && !document.byte_order_mark
+}
+
+/// Whether a key occurs twice: any at all when none is named.
+fn twice(skill: &Skill, keys: &[&str]) -> bool {
+    let fields = skill.yaml.fields();
+    fields.iter().enumerate().any(|(at, (key, _))| {
+        key.text().is_some_and(|text| keys.is_empty() || keys.contains(&text))
+            && fields[..at].iter().any(|(earlier, _)| earlier.text() == key.text())
+    })
+}
+
+/// A scalar field as text.
+fn text(skill: &Skill, key: &str) -> Option<String> {
+    skill.field(key).and_then(|(_, value)| value.text()).map(str::to_owned)
+}
+
+fn is_true(skill: &Skill, key: &str) -> bool {
+    skill.field(key).is_some_and(|(_, value)| {
+        value.type_1_2() == Some(Scalar::Bool)
+            && value.text().is_some_and(|text| text.eq_ignore_ascii_case("true"))
+    })
+}
+
+/// `policy.allow_implicit_invocation` of agents/openai.yaml: true unless it says false. A file that cannot be read is passed over.
+fn implicit_invocation(skill: &Skill) -> bool {
+    crate::rules::openai_yaml(skill).is_none_or(|(_, yaml)| {
+        let policy = yaml.field("policy").map(|(_, policy)| policy);
+        let value = policy.and_then(|policy| policy.get("allow_implicit_invocation"));
+        value.is_none_or(|value| {
+            value.type_1_2() != Some(Scalar::Bool)
+                || value.text().is_none_or(|text| !text.eq_ignore_ascii_case("false"))
+        })
+    })
+}

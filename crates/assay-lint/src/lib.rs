@@ -1,0 +1,36 @@
+//! What each client makes of a skill package, and what is worth mending in it.
+//!
+//! There is no one verdict on a package: the same `SKILL.md` may be refused by a validator, cut short by one client, and
+//! loaded under another name by the next. So every [`Rule`] has a severity per [`Client`], and every package a [`Fate`] per
+//! client: does it load, under which name and description, is it listed, what is cut off.
+//!
+//! [`lint`] finds the packages beneath some paths, reads each ([`Skill`]), asks every [`Family`] of rules, then every family
+//! of the library, and settles what was found into an [`Outcome`]. Nothing is executed, nothing panics, and one package's
+//! trouble ends with it. [`render`] lays an outcome out; [`fix`] carries out the edits that are safe.
+//!
+//! A family is one file in `rules/` and one line in [`rules::families`]; its documentation is a page in `tests/rules/`, which is
+//! its test too.
+
+mod baseline;
+pub mod client;
+mod diagnostic;
+mod engine;
+pub mod fix;
+pub mod library;
+mod markdown;
+pub mod render;
+mod rule;
+pub mod rules;
+mod skill;
+mod suppress;
+mod yaml;
+
+pub use baseline::{Baseline, BaselineError};
+pub use client::{Client, Fate};
+pub use diagnostic::{Diagnostic, Edit, Fix, Severities, Severity, Span};
+pub use engine::{LintedSkill, Options, Outcome, Summary, lint};
+pub use markdown::{CodeBlock, Heading, Link, Markdown};
+pub use rule::{Family, Findings, Rule};
+pub use skill::{RESOURCE_CAP, Resource, Skill};
+pub use suppress::{Allow, Suppressions};
+pub use yaml::{Breach, Kind, Node, Style, Yaml};

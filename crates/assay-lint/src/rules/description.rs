@@ -1,0 +1,171 @@
+//! `description`: whether it is there, and what becomes of it.
+
+use assay_skill::DESCRIPTION_LIMIT;
+
+use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Error, Warning};
+use crate::rule::{Family, Findings, Rule};
+use crate::skill::Skill;
+use crate::yaml::{Kind, Node, Scalar, Style};
+
+pub(super) struct Description;
+
+const RULES: &[Rule] = &[
+    Rule {
+        code: "description-missing",
+        severities: Severities::all(Error).with(Warning, &[ClaudeCode, Codex]),
+        about: "there is no `description`",
+        source: "specification, skills-ref, quick_validate, the agents' sources",
+        numbers: &[29, 58, 85, 106],
+    },
+    Rule {
+        code: "description-empty",
+        severities: Severities::all(Error).with(Warning, &[Upload, ClaudeCode, Codex, GeminiCli, OpenCode]),
+        about: "`description` has no value, or a blank one",
+        source: "specification, skills-ref, the implementation guide",
+        numbers: &[30, 58, 106],
+    },
+    Rule {
+        code: "description-type",
+        severities: Severities::all(Error).with(Warning, &[Spec, SkillsRef, ClaudeCode, GeminiCli, Lenient]),
+        about: "`description` is not text",
+        source: "skills-ref, quick_validate, the agents' sources",
+        numbers: &[32],
+    },
+    Rule {
+        code: "description-length",
+        severities: Severities::none()
+            .with(Error, &[Spec, SkillsRef, Upload, Codex])
+            .with(Warning, &[Lenient]),
+        about: "`description` has more than 1,024 characters",
+        source: "specification, skills-ref, quick_validate, Codex",
+        numbers: &[31, 106],
+    },
+    Rule {
+        code: "description-angle",
+        severities: Severities::none().with(Error, &[Upload]),
+        about: "`description` holds an angle bracket",
+        source: "quick_validate, Anthropic's platform",
+        numbers: &[76, 79],
+    },
+    Rule {
+        code: "description-comment",
+        severities: Severities::all(Warning),
+        about: "` #` begins a comment and cuts an unquoted description",
+        source: "YAML",
+        numbers: &[33],
+    },
+    Rule {
+        code: "description-cut",
+        severities: Severities::none().with(Warning, &[ClaudeCode]),
+        about: "description and `when_to_use` together are cut in the listing",
+        source: "Claude Code",
+        numbers: &[86, 87],
+    },
+];
+
+impl Family for Description {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        if skill.yaml.root.is_none() {
+            return;
+        }
+        let Some((_, node)) = skill.field("description") else {
+            findings
+                .add("description-missing", skill, &skill.fence(), "no `description`")
+                .hint("add a line `description:` that says what the skill does and when to use it");
+            return;
+        };
+        let at = skill.place("description");
+        let Some(text) = node.text() else {
+            if node.kind != Kind::Alias {
+                findings
+                    .add("description-type", skill, &at, "`description` is a list or a map, not text")
+                    .severities(Severities::all(Error).with(Warning, &[ClaudeCode, GeminiCli]))
+                    .hint("write it as one text");
+            }
+            return;
+        };
+        if text.trim().is_empty() || node.type_1_1() == Some(Scalar::Null) {
+            let last = findings
+                .add("description-empty", skill, &at, "`description` is empty")
+                .hint("say what the skill does and when to use it");
+            if node.type_1_1() == Some(Scalar::Null) {
+                last.severities(Severities::all(Error).with(Warning, &[ClaudeCode, Codex]));
+            }
+            return;
+        }
+        let types = (node.type_1_1(), node.type_1_2());
+        if types != (Some(Scalar::Text), Some(Scalar::Text)) {
+            let word = types.0.filter(|&one| one != Scalar::Text).or(types.1).map_or("", Scalar::word);
+            findings
+                .add(
+                    "description-type",
+                    skill,
+                    &at,
+                    format!("`description` is {word} to an ordinary YAML reader"),
+                )
+                .hint("put it between quotes")
+                .fix(super::name::quoted(node, text));
+        }
+        length(skill, text, findings);
+        if let Some(c) = text.chars().find(|c| matches!(c, '<' | '>')) {
+            findings
+                .add("description-angle", skill, &at, format!("`description` holds `{c}`"))
+                .hint("write it without angle brackets: it stands between tags in a prompt");
+        }
+        comment(skill, node, findings);
+    }
+}
+
+fn length(skill: &Skill, text: &str, findings: &mut Findings) {
+    let at = skill.place("description");
+    // A trailing line break of a block counts, as the reference validator counts it.
+    let length = text.chars().count();
+    if length > DESCRIPTION_LIMIT {
+        let message = format!("description of {length} characters, at most {DESCRIPTION_LIMIT} are allowed");
+        findings
+            .add("description-length", skill, &at, message)
+            .hint("move detail into the body: the description says only what it does and when to use it");
+    }
+    let when = skill
+        .field("when_to_use")
+        .and_then(|(_, node)| node.text())
+        .map_or(0, |text| text.trim().chars().count());
+    let total = text.trim().chars().count() + if when > 0 { when + 3 } else { 0 };
+    let limit = crate::client::CLAUDE_LISTING;
+    if total > limit {
+        findings
+            .add(
+                "description-cut",
+                skill,
+                &at,
+                format!("{total} characters in the listing, of which {limit} are shown"),
+            )
+            .hint("put the words that should bring the skill up first");
+    }
+}
+
+/// A comment right after a plain description.
+fn comment(skill: &Skill, node: &Node, findings: &mut Findings) {
+    if !matches!(node.kind, Kind::Scalar { style: Style::Plain, .. }) || node.span.is_empty() {
+        return;
+    }
+    let rest = skill.text().get(node.span.end..).unwrap_or("");
+    let line = rest.lines().next().unwrap_or("");
+    let cut = line.trim_start();
+    if cut.starts_with('#') && line.len() > cut.len() {
+        let start = node.span.end + (line.len() - cut.len());
+        let message = format!(
+            "{} characters after ` #` are a comment and no part of the description",
+            cut.chars().count()
+        );
+        findings
+            .add("description-comment", skill, &(start..start + cut.trim_end().len()), message)
+            .hint("put the description between quotes, if they are meant to be read");
+    }
+}

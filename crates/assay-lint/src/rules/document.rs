@@ -1,0 +1,261 @@
+//! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found, and what it is to each client.
+
+use assay_skill::{Leniency, Severity as Told, quote_values};
+
+use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
+use crate::client::{AGENTS, VALIDATORS};
+use crate::diagnostic::Severity::{Error, Info, Warning};
+use crate::diagnostic::{Edit, Fix, Severities, Span};
+use crate::rule::{Family, Findings, Rule};
+use crate::skill::Skill;
+use crate::yaml::{Breach, Yaml};
+
+pub(super) struct Document;
+
+const ALL: Severities = Severities::all(Error);
+/// Claude Code makes up name and description where there is no front matter; everybody else drops the skill.
+const BUT_CLAUDE: Severities = ALL.with(Warning, &[ClaudeCode]);
+const MILD: Severities = Severities::all(Warning);
+
+macro_rules! rule {
+    ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal) => {
+        Rule { code: $code, severities: $severities, about: $about, source: $source, numbers: &$numbers }
+    };
+}
+
+const RULES: &[Rule] = &[
+    rule!("folder-unreadable", ALL, [1, 2], "skills-ref", "the path is no folder, or cannot be read"),
+    rule!("document-missing", ALL, [3], "specification, skills-ref", "the folder holds no SKILL.md"),
+    rule!(
+        "document-case",
+        ALL,
+        [3],
+        "skills-ref, quick_validate, the agents' sources",
+        "the document is not called exactly SKILL.md"
+    ),
+    rule!("document-twice", MILD, [3], "assay", "two documents differ only in the case of their names"),
+    rule!(
+        "document-unreadable",
+        ALL,
+        [3],
+        "assay",
+        "SKILL.md is a folder, a link that leads nowhere or out of the package, or may not be read"
+    ),
+    rule!("document-too-large", MILD, [146], "assay", "SKILL.md has more bytes than anybody reads"),
+    rule!(
+        "encoding",
+        MILD.with(Error, &VALIDATORS).with(Error, &[Codex]),
+        [10],
+        "specification, skills-ref",
+        "the document is not UTF-8"
+    ),
+    rule!("nul-character", MILD, [10], "assay", "the document holds a NUL character"),
+    rule!(
+        "byte-order-mark",
+        ALL.with(Warning, &[ClaudeCode, OpenCode, Lenient]),
+        [4],
+        "skills-ref",
+        "a byte-order mark stands before the front matter"
+    ),
+    rule!(
+        "front-matter-missing",
+        BUT_CLAUDE,
+        [4],
+        "specification, skills-ref",
+        "the first line is not `---`"
+    ),
+    rule!(
+        "front-matter-late",
+        BUT_CLAUDE.with(Warning, &[Lenient]),
+        [4],
+        "skills-ref",
+        "blank lines stand before the front matter"
+    ),
+    rule!(
+        "front-matter-fence",
+        BUT_CLAUDE.with(Warning, &[Lenient]),
+        [4],
+        "skills-ref",
+        "more than three dashes open the front matter"
+    ),
+    rule!(
+        "front-matter-unclosed",
+        BUT_CLAUDE.with(Warning, &[Lenient]),
+        [5],
+        "specification, skills-ref",
+        "no line `---` closes the front matter"
+    ),
+    rule!(
+        "front-matter-dashes",
+        Severities::none().with(Warning, &[SkillsRef]),
+        [6],
+        "skills-ref",
+        "three dashes within a value, where skills-ref ends the front matter"
+    ),
+    rule!(
+        "yaml-invalid",
+        BUT_CLAUDE,
+        [7, 9, 59, 103, 109],
+        "specification, skills-ref, the agents' sources",
+        "the front matter is no YAML mapping"
+    ),
+    rule!(
+        "yaml-unquoted",
+        ALL.with(Warning, &[ClaudeCode, GeminiCli, OpenCode, Lenient]),
+        [8, 59, 103, 109],
+        "skills-ref, the agents' sources",
+        "an unquoted value that YAML cannot take, most often one with `: ` in it"
+    ),
+    rule!(
+        "yaml-duplicate-key",
+        Severities::none()
+            .with(Error, &[Spec, SkillsRef, Codex, OpenCode])
+            .with(Warning, &[Upload, ClaudeCode, GeminiCli, Lenient]),
+        [7],
+        "YAML, skills-ref",
+        "a key occurs twice"
+    ),
+    rule!(
+        "yaml-anchor",
+        Severities::none().with(Error, &[SkillsRef]).with(Info, &AGENTS),
+        [7],
+        "skills-ref",
+        "an anchor, an alias or a tag, which StrictYAML forbids"
+    ),
+    rule!(
+        "yaml-flow",
+        Severities::none().with(Error, &[SkillsRef]),
+        [7],
+        "skills-ref",
+        "a list or a map in brackets, which StrictYAML forbids"
+    ),
+    rule!(
+        "yaml-documents",
+        Severities::all(Warning).with(Error, &[SkillsRef, Upload]),
+        [7],
+        "YAML",
+        "a second YAML document within the front matter"
+    ),
+    rule!(
+        "body-empty",
+        Severities::none().with(Warning, &AGENTS),
+        [13],
+        "assay",
+        "nothing follows the front matter"
+    ),
+    rule!("entry-unreadable", MILD, [146], "assay", "a file of the package cannot be read"),
+    rule!("link-escapes", MILD, [], "assay", "a symbolic link leads out of the package"),
+    rule!("special-file", MILD, [], "assay", "an entry that is neither file, folder nor link"),
+    rule!("path-encoding", MILD, [], "assay", "a path that is not UTF-8"),
+];
+
+impl Family for Document {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        for told in &skill.loader {
+            // What concerns single fields is looked at by their families, client by client.
+            if RULES.iter().all(|rule| rule.code != told.code) {
+                continue;
+            }
+            let span = told.line.map(|line| whole(skill, line, told.column.unwrap_or(1)));
+            let last = findings.add_at(told.code, &told.file, span, &told.message);
+            let last = match &told.hint {
+                Some(hint) => last.hint(hint),
+                None => last,
+            };
+            let last = last.fix(fix(told.code, skill));
+            if told.code == "document-case" && told.severity == Told::Warning {
+                last.severities(ALL.without(&[SkillsRef]).with(Warning, &[Spec]));
+            }
+        }
+        strict(skill, findings);
+        let closed = skill.document.as_ref().is_some_and(|document| !document.yaml.is_empty());
+        if closed && skill.body().trim().is_empty() {
+            findings
+                .add("body-empty", skill, &skill.fence(), "nothing follows the front matter")
+                .hint("write the instructions: a description alone teaches nothing");
+        }
+    }
+}
+
+/// From a column to the end of the line.
+fn whole(skill: &Skill, line: usize, column: usize) -> Span {
+    let length = skill.text().lines().nth(line - 1).map_or(0, |text| text.trim_end().chars().count());
+    Span { line, column, end_line: line, end_column: (length + 1).max(column) }
+}
+
+fn strict(skill: &Skill, findings: &mut Findings) {
+    let Some(document) = &skill.document else { return };
+    let raw;
+    let yaml = match document.trouble {
+        Some((_, Leniency::Quoted | Leniency::None)) => {
+            raw = Yaml::default();
+            &raw
+        }
+        _ => &skill.yaml,
+    };
+    for breach in &yaml.breaches {
+        match breach {
+            Breach::Anchor(at) => findings
+                .add("yaml-anchor", skill, at, "an anchor or an alias, which StrictYAML forbids")
+                .hint("write the value out"),
+            Breach::Tag(at) => findings
+                .add("yaml-anchor", skill, at, "a tag, which StrictYAML forbids")
+                .hint("leave it out, and quote the value if it is meant as text"),
+            Breach::Flow(at) => findings
+                .add("yaml-flow", skill, at, "brackets, which StrictYAML forbids")
+                .hint("write one item a line, each after `- `; or quote the whole"),
+            // The loader told of it.
+            Breach::Duplicate(_) => continue,
+        };
+    }
+    if yaml.several {
+        findings
+            .add("yaml-documents", skill, &skill.fence(), "a second YAML document within the front matter")
+            .hint("write one mapping between the `---` lines");
+    }
+}
+
+fn fix(code: &str, skill: &Skill) -> Option<Fix> {
+    let document = skill.document.as_ref()?;
+    let fence = document.fence.as_ref();
+    let replace = |title: &str, range, text: &str| {
+        Some(Fix { title: title.to_owned(), edits: vec![Edit { range, text: text.to_owned() }] })
+    };
+    match code {
+        // What is written back has no mark.
+        "byte-order-mark" if skill.is_utf8() => {
+            Some(Fix { title: "write it without the mark".to_owned(), edits: Vec::new() })
+        }
+        "front-matter-late" => replace("remove the blank lines", 0..skill.fence().start, ""),
+        "front-matter-fence" if fence?.closed => replace("write three dashes", skill.fence(), "---"),
+        "yaml-unquoted" => {
+            let block = &document.text[document.yaml.clone()];
+            let repaired = quote_values(block)?;
+            Some(Fix {
+                title: "quote such values".to_owned(),
+                edits: vec![changed_lines(block, &repaired, document.yaml.start)],
+            })
+        }
+        _ => None,
+    }
+}
+
+/// One edit from the first line that differs to the last.
+fn changed_lines(old: &str, new: &str, base: usize) -> Edit {
+    let (a, b): (Vec<&str>, Vec<&str>) =
+        (old.split_inclusive('\n').collect(), new.split_inclusive('\n').collect());
+    let same = |(x, y): &(&&str, &&str)| x.trim_end() == y.trim_end();
+    let head = a.iter().zip(&b).take_while(same).count();
+    let left = (a.len() - head).min(b.len() - head);
+    let tail = a.iter().rev().zip(b.iter().rev()).take(left).take_while(same).count();
+    let length = |lines: &[&str]| lines.iter().map(|line| line.len()).sum::<usize>();
+    let start = base + length(&a[..head]);
+    let end = base + old.len() - length(&a[a.len() - tail..]);
+    let ending = if old.contains("\r\n") { "\r\n" } else { "\n" };
+    let text = b[head..b.len() - tail].iter().map(|line| format!("{}{ending}", line.trim_end())).collect();
+    Edit { range: start..end, text }
+}

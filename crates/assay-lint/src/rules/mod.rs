@@ -1,0 +1,23 @@
+//! The rules, a file a family.
+
+mod codex;
+mod description;
+mod document;
+mod name;
+
+pub(crate) use codex::openai_yaml;
+
+use crate::rule::{Family, Rule};
+
+/// Every family that looks at one skill, in the order of their findings.
+pub fn families() -> &'static [&'static dyn Family] {
+    &[&document::Document, &name::Name, &description::Description, &codex::Codex]
+}
+
+/// Every rule there is, by code.
+pub fn rules() -> Vec<&'static Rule> {
+    let mut rules: Vec<&'static Rule> = families().iter().flat_map(|family| family.rules()).collect();
+    rules.extend(crate::engine::RULES);
+    rules.sort_by_key(|rule| rule.code);
+    rules
+}

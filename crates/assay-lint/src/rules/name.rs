@@ -1,0 +1,291 @@
+//! `name`.
+
+use unicode_normalization::UnicodeNormalization;
+
+use assay_skill::NAME_LIMIT;
+
+use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
+use crate::client::agents_slug;
+use crate::diagnostic::Severity::{Error, Info, Warning};
+use crate::diagnostic::{Edit, Fix, Severities};
+use crate::rule::{Family, Findings, Rule};
+use crate::skill::Skill;
+use crate::yaml::{Kind, Node, Scalar, Style};
+
+pub(super) struct Name;
+
+/// Those that check the form of a name, and the guide, which warns.
+const FORM: Severities =
+    Severities::none().with(Error, &[Spec, SkillsRef, Upload, OpenCode]).with(Warning, &[Lenient]);
+
+const RULES: &[Rule] = &[
+    Rule {
+        code: "name-missing",
+        severities: Severities::all(Error).with(Warning, &[ClaudeCode, Codex, Lenient]),
+        about: "there is no `name`",
+        source: "specification, skills-ref, quick_validate, the agents' sources",
+        numbers: &[16, 85, 105],
+    },
+    Rule {
+        code: "name-empty",
+        severities: Severities::all(Warning).with(Error, &[Spec, SkillsRef, OpenCode]),
+        about: "`name` has no value, or a blank one",
+        source: "specification, skills-ref",
+        numbers: &[17, 19],
+    },
+    Rule {
+        code: "name-type",
+        severities: Severities::all(Error).with(Warning, &[Spec, SkillsRef, ClaudeCode, GeminiCli, Lenient]),
+        about: "`name` is not text to an ordinary YAML reader",
+        source: "quick_validate, YAML",
+        numbers: &[28],
+    },
+    Rule {
+        code: "name-length",
+        severities: FORM.with(Error, &[Codex]),
+        about: "`name` has more than 64 characters",
+        source: "specification, skills-ref, Codex, OpenCode",
+        numbers: &[18, 105, 122],
+    },
+    Rule {
+        code: "name-case",
+        severities: FORM,
+        about: "`name` is not in lower case",
+        source: "specification, skills-ref, quick_validate",
+        numbers: &[20, 75, 122],
+    },
+    Rule {
+        code: "name-characters",
+        severities: FORM,
+        about: "`name` holds something other than letters, digits and hyphens",
+        source: "specification, skills-ref, quick_validate",
+        numbers: &[21, 22, 75, 122],
+    },
+    Rule {
+        code: "name-not-ascii",
+        severities: FORM.without(&[SkillsRef]),
+        about: "`name` holds letters or digits beyond a to z and 0 to 9, which the specification's wording forbids and skills-ref allows",
+        source: "specification, quick_validate",
+        numbers: &[21, 75, 122],
+    },
+    Rule {
+        code: "name-hyphens",
+        severities: FORM,
+        about: "`name` begins or ends with a hyphen, or holds two in a row",
+        source: "specification, skills-ref, quick_validate",
+        numbers: &[23, 24, 25, 122],
+    },
+    Rule {
+        code: "name-directory",
+        severities: Severities::none().with(Error, &[Spec, SkillsRef]).with(Warning, &[OpenCode, Lenient]),
+        about: "`name` is not the folder's name",
+        source: "specification, skills-ref; VS Code",
+        numbers: &[26, 57, 120],
+    },
+    Rule {
+        code: "name-normalization",
+        severities: Severities::all(Warning),
+        about: "`name` changes under NFKC: what compares equal to skills-ref may be another name elsewhere",
+        source: "skills-ref",
+        numbers: &[27],
+    },
+    Rule {
+        code: "name-reserved",
+        severities: Severities::none().with(Warning, &[Upload]),
+        about: "`name` holds a word that Anthropic's platform reserves",
+        source: "Anthropic's platform (no validator checks it)",
+        numbers: &[78],
+    },
+    Rule {
+        code: "name-vague",
+        severities: Severities::all(Info),
+        about: "`name` says nothing of what the skill is for",
+        source: "agnix, NVIDIA, Cisco",
+        numbers: &[131],
+    },
+];
+
+/// Names, or last words of names, that would fit any skill.
+const VAGUE: [&str; 12] = [
+    "helper", "helpers", "util", "utils", "tool", "tools", "misc", "skill", "my-skill", "common", "general",
+    "stuff",
+];
+
+impl Family for Name {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        if skill.yaml.root.is_none() {
+            return;
+        }
+        let Some((_, node)) = skill.field("name") else {
+            findings
+                .add(
+                    "name-missing",
+                    skill,
+                    &skill.fence(),
+                    "no `name`; the folder's name stands in for it, where any does",
+                )
+                .hint("add a line `name:` with the folder's name")
+                .fix(insert(skill));
+            return;
+        };
+        let at = skill.place("name");
+        let Some(text) = node.text() else {
+            if node.kind != Kind::Alias {
+                findings
+                    .add("name-type", skill, &at, "`name` is a list or a map, not text")
+                    .severities(Severities::all(Error).with(Warning, &[ClaudeCode, GeminiCli]))
+                    .hint("write it as one text");
+            }
+            return;
+        };
+        typed(skill, node, text, findings);
+        let name = text.trim();
+        if name.is_empty() {
+            if node.type_1_1() == Some(Scalar::Text) {
+                findings.add("name-empty", skill, &at, "`name` is empty").hint("give it the folder's name");
+            }
+            return;
+        }
+        form(skill, name, findings);
+        let lower = name.to_lowercase();
+        if let Some(word) = ["anthropic", "claude"].into_iter().find(|word| lower.contains(word)) {
+            findings
+                .add(
+                    "name-reserved",
+                    skill,
+                    &at,
+                    format!("`name` holds `{word}`, which the platform reserves"),
+                )
+                .hint("name what it does");
+        }
+        if VAGUE.contains(&lower.as_str()) {
+            findings
+                .add("name-vague", skill, &at, format!("`{name}` would fit any skill"))
+                .hint("name what it does, as in `pdf-forms`");
+        }
+    }
+}
+
+fn typed(skill: &Skill, node: &Node, text: &str, findings: &mut Findings) {
+    let (old, new) = (node.type_1_1(), node.type_1_2());
+    let Some(type_) = old.filter(|&old| old != Scalar::Text).or(new.filter(|&new| new != Scalar::Text))
+    else {
+        return;
+    };
+    let at = skill.place("name");
+    let mut severities = RULES[2].severities;
+    if text.is_empty() {
+        findings
+            .add("name-empty", skill, &at, "`name` has no value")
+            .severities(Severities::all(Error).with(Warning, &[ClaudeCode, Codex, Lenient]))
+            .hint("give it the folder's name");
+        return;
+    }
+    if new == Some(Scalar::Text) {
+        severities = severities.with(Warning, &[Codex, OpenCode]);
+    }
+    findings
+        .add("name-type", skill, &at, format!("`{text}` is {} to an ordinary YAML reader", type_.word()))
+        .severities(severities)
+        .hint("put it between quotes")
+        .fix(quoted(node, text));
+}
+
+/// Puts a plain scalar between quotes.
+pub(super) fn quoted(node: &Node, text: &str) -> Option<Fix> {
+    let plain = matches!(node.kind, Kind::Scalar { style: Style::Plain, .. });
+    let simple = !text.contains(['"', '\\', '\n']);
+    (plain && simple && node.span.len() == text.len()).then(|| Fix {
+        title: "put it between quotes".to_owned(),
+        edits: vec![Edit { range: node.span.clone(), text: format!("\"{text}\"") }],
+    })
+}
+
+fn form(skill: &Skill, name: &str, findings: &mut Findings) {
+    let at = skill.place("name");
+    let normal: String = name.nfkc().collect();
+    let length = normal.chars().count();
+    if length > NAME_LIMIT {
+        findings
+            .add(
+                "name-length",
+                skill,
+                &at,
+                format!("name of {length} characters, at most {NAME_LIMIT} are allowed"),
+            )
+            .hint("shorten it, and the folder's name with it");
+    }
+    if normal != name {
+        findings
+            .add("name-normalization", skill, &at, format!("`{name}` becomes `{normal}` under NFKC"))
+            .hint("write it in plain a to z, 0 to 9 and hyphens");
+    }
+    let lower = normal.to_lowercase();
+    if lower != normal {
+        findings
+            .add("name-case", skill, &at, format!("`{normal}` is not in lower case"))
+            .hint(format!("write `{lower}`"))
+            .fix(lowered(skill, name, &lower));
+    }
+    let strange: Vec<String> =
+        normal.chars().filter(|&c| c != '-' && !c.is_alphanumeric()).map(|c| format!("`{c}`")).collect();
+    if !strange.is_empty() {
+        let mut shown = strange.clone();
+        shown.dedup();
+        findings
+            .add("name-characters", skill, &at, format!("`name` holds {}", shown.join(", ")))
+            .hint("write letters, digits and single hyphens only");
+    } else if !normal.is_ascii() || (normal != name && !name.is_ascii()) {
+        findings
+            .add(
+                "name-not-ascii",
+                skill,
+                &at,
+                format!("`{name}` holds letters or digits beyond a to z and 0 to 9"),
+            )
+            .hint("write it in plain a to z, 0 to 9 and hyphens");
+    }
+    if normal.starts_with('-') || normal.ends_with('-') || normal.contains("--") {
+        findings
+            .add("name-hyphens", skill, &at, "`name` has a hyphen at an end, or two in a row")
+            .hint("write single hyphens between words");
+    }
+    let directory: String = skill.directory().nfkc().collect();
+    if directory != normal {
+        findings
+            .add(
+                "name-directory",
+                skill,
+                &at,
+                format!("`name` is `{name}`, the folder is called `{}`", skill.directory()),
+            )
+            .hint("give both the same name");
+    }
+}
+
+/// The folder's own name, where it differs in case only: then there is no doubt which is meant.
+fn lowered(skill: &Skill, name: &str, lower: &str) -> Option<Fix> {
+    let (_, node) = skill.field("name")?;
+    (skill.directory() == lower && agents_slug(lower) && node.span.len() == name.len()).then(|| Fix {
+        title: "write it as the folder's name".to_owned(),
+        edits: vec![Edit { range: node.span.clone(), text: lower.to_owned() }],
+    })
+}
+
+/// A first line with the folder's name.
+fn insert(skill: &Skill) -> Option<Fix> {
+    let document = skill.document.as_ref()?;
+    let fence = document.fence.as_ref().filter(|fence| fence.closed)?;
+    let known = !skill.yaml.fields().is_empty() && document.trouble.is_none();
+    (known && agents_slug(skill.directory())).then(|| Fix {
+        title: "add it with the folder's name".to_owned(),
+        edits: vec![Edit {
+            range: fence.inside.start..fence.inside.start,
+            text: format!("name: {}\n", skill.directory()),
+        }],
+    })
+}

@@ -1,0 +1,177 @@
+//! One package, as rules see it.
+
+use std::fs;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values, tree};
+
+use crate::markdown::Markdown;
+use crate::yaml::{Node, Yaml};
+
+/// Most bytes of a resource that are read.
+pub const RESOURCE_CAP: u64 = 1 << 20;
+/// Most resources of a package that are read.
+const RESOURCES: usize = 500;
+
+/// A text file of a package, beside its document.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// Relative to the package, `/` between parts.
+    pub path: String,
+    /// Its first [`RESOURCE_CAP`] bytes, decoded leniently.
+    pub text: String,
+    /// Whether its owner may execute it.
+    pub executable: bool,
+}
+
+/// One package, as rules see it.
+#[derive(Debug)]
+pub struct Skill {
+    /// The package's folder.
+    pub root: PathBuf,
+    /// The document, or the folder when there is none.
+    pub file: PathBuf,
+    /// The package; `None` when no document can be read.
+    pub package: Option<Package>,
+    /// The document taken apart; `None` likewise.
+    pub document: Option<Document>,
+    /// The front matter with its places. Of a block that is only readable with its values quoted, the values so read.
+    pub yaml: Yaml,
+    /// What the loader had to say.
+    pub loader: Vec<assay_skill::Diagnostic>,
+    markdown: OnceLock<Markdown>,
+    resources: OnceLock<Vec<Resource>>,
+}
+
+impl Skill {
+    /// Reads the package in a folder.
+    pub fn load(root: &Path) -> Self {
+        let loaded = Package::load(root);
+        let file = document_of(root);
+        let yaml = loaded.document.as_ref().map(read_yaml).unwrap_or_default();
+        Self {
+            root: root.to_path_buf(),
+            file,
+            package: loaded.package,
+            document: loaded.document,
+            yaml,
+            loader: loaded.diagnostics,
+            markdown: OnceLock::new(),
+            resources: OnceLock::new(),
+        }
+    }
+
+    /// The whole document; empty when there is none.
+    pub fn text(&self) -> &str {
+        self.document.as_ref().map_or("", |document| &document.text)
+    }
+
+    /// What follows the front matter.
+    pub fn body(&self) -> &str {
+        self.document.as_ref().map_or("", Document::body)
+    }
+
+    /// Where the body begins in the text.
+    pub fn body_start(&self) -> usize {
+        self.document.as_ref().map_or(0, |document| document.body_start)
+    }
+
+    /// The folder's name; empty when there is no package.
+    pub fn directory(&self) -> &str {
+        self.package.as_ref().map_or("", |package| &package.directory)
+    }
+
+    /// Whether the document is called exactly `SKILL.md`.
+    pub fn exact_name(&self) -> bool {
+        self.document.is_some() && self.file.file_name().is_some_and(|name| name == "SKILL.md")
+    }
+
+    /// Whether the document is plain UTF-8.
+    pub fn is_utf8(&self) -> bool {
+        self.document.as_ref().is_some_and(|document| document.encoding == Encoding::Utf8)
+    }
+
+    /// A field of the front matter: key and value.
+    pub fn field(&self, key: &str) -> Option<&(Node, Node)> {
+        self.yaml.field(key)
+    }
+
+    /// The place of a field's value, else of its key, else of the front matter's first line, else of the document's beginning.
+    pub fn place(&self, key: &str) -> Range<usize> {
+        match self.field(key) {
+            Some((key, value)) if value.span.is_empty() => key.span.clone(),
+            Some((_, value)) => value.span.clone(),
+            None => self.fence(),
+        }
+    }
+
+    /// The place of the opening fence, or of the document's beginning.
+    pub fn fence(&self) -> Range<usize> {
+        let text = self.text();
+        let end = self.document.as_ref().map_or(0, |document| {
+            document.fence.as_ref().map_or(0, |fence| fence.inside.start.saturating_sub(1))
+        });
+        let start = text[..end].rfind('\n').map_or(0, |at| at + 1);
+        let line = text[start..].find('\n').map_or(text.len(), |at| start + at);
+        start..line.max(start)
+    }
+
+    /// The body's structure.
+    pub fn markdown(&self) -> &Markdown {
+        self.markdown.get_or_init(|| Markdown::parse(self.text(), self.body_start()))
+    }
+
+    /// The package's entries beside its document.
+    pub fn entries(&self) -> impl Iterator<Item = &assay_skill::FileEntry> {
+        let own = self.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.package.iter().flat_map(|package| &package.files).filter(move |entry| entry.path != own)
+    }
+
+    /// The text files beside the document: regular files without NUL bytes, the first 500 of them, each up to [`RESOURCE_CAP`].
+    pub fn resources(&self) -> &[Resource] {
+        self.resources.get_or_init(|| {
+            self.entries()
+                .filter(|entry| entry.kind == FileKind::File)
+                .take(RESOURCES)
+                .filter_map(|entry| {
+                    let content =
+                        tree::read_beneath(&self.root, Path::new(&entry.path), RESOURCE_CAP).ok()?;
+                    if content.bytes.contains(&0) {
+                        return None;
+                    }
+                    let text = assay_skill::decode(&content.bytes).text;
+                    Some(Resource { path: entry.path.clone(), text, executable: entry.executable })
+                })
+                .collect()
+        })
+    }
+}
+
+/// `SKILL.md`, else `skill.md`, else another spelling of it, else the folder.
+fn document_of(root: &Path) -> PathBuf {
+    let Ok(listing) = fs::read_dir(root) else { return root.to_path_buf() };
+    let names: Vec<String> = listing
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.eq_ignore_ascii_case("SKILL.md"))
+        .collect();
+    ["SKILL.md", "skill.md"]
+        .into_iter()
+        .find(|wanted| names.iter().any(|name| name == wanted))
+        .map(str::to_owned)
+        .or_else(|| names.into_iter().min())
+        .map_or_else(|| root.to_path_buf(), |name| root.join(name))
+}
+
+fn read_yaml(document: &Document) -> Yaml {
+    let range = document.yaml.clone();
+    let block = &document.text[range.clone()];
+    match &document.trouble {
+        Some((_, Leniency::Quoted)) => quote_values(&block.replace('\0', " "))
+            .map(|repaired| Yaml::parse_repaired(&repaired, block, range.start))
+            .unwrap_or_default(),
+        _ => Yaml::parse(block, range.start),
+    }
+}

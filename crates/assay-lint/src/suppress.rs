@@ -1,0 +1,121 @@
+//! Findings that somebody has looked at and accepts, with the reason.
+//!
+//! In a document: `<!-- assay: allow CODE, CODE: the reason -->`, anywhere in the body, for the whole package. In `assay.toml`:
+//!
+//! ```toml
+//! [[lint.allow]]
+//! code = "name-directory"
+//! path = "skills/legacy-*"
+//! reason = "renaming would break published links"
+//! ```
+//!
+//! Without a reason nothing is suppressed, and the missing reason is a finding.
+
+use std::ops::Range;
+use std::path::Path;
+
+use crate::markdown::Markdown;
+
+/// A rule accepted for some paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allow {
+    /// The rule's code.
+    pub code: String,
+    /// Which packages: a path, `*` for any stretch of characters; every package when there is none.
+    pub path: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Allow {
+    /// Whether it speaks of a finding.
+    pub fn covers(&self, code: &str, file: &Path) -> bool {
+        self.code == code
+            && self.path.as_deref().is_none_or(|pattern| {
+                let file = file.to_string_lossy();
+                let file = file.strip_prefix("./").unwrap_or(&file);
+                let pattern = pattern.trim_end_matches('/').trim_start_matches("./");
+                fits(pattern, file) || fits(&format!("{pattern}/*"), file)
+            })
+    }
+}
+
+/// Whether a text fits a pattern in which `*` stands for any stretch.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(first) = parts.next() else { return text.is_empty() };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = &rest[at + before.len()..],
+                None => return false,
+            }
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(end) => rest.ends_with(end),
+    }
+}
+
+/// The comments of one document.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Suppressions {
+    /// Codes, with the reason and where the comment stands.
+    pub allowed: Vec<(String, String, Range<usize>)>,
+    /// Comments without a reason.
+    pub unreasoned: Vec<Range<usize>>,
+}
+
+impl Suppressions {
+    /// Finds the comments in a text.
+    pub fn find(text: &str, markdown: &Markdown) -> Self {
+        let mut found = Self::default();
+        for range in &markdown.html {
+            let Some(inner) = text[range.clone()].trim().strip_prefix("<!--") else { continue };
+            let inner = inner.trim_end().strip_suffix("-->").unwrap_or(inner).trim();
+            let Some(rest) = inner.strip_prefix("assay:").map(str::trim_start) else { continue };
+            let Some(rest) = rest.strip_prefix("allow ") else { continue };
+            let (codes, reason) = rest.split_once(':').unwrap_or((rest, ""));
+            if reason.trim().is_empty() {
+                found.unreasoned.push(range.clone());
+                continue;
+            }
+            for code in codes.split(',').map(str::trim).filter(|code| !code.is_empty()) {
+                found.allowed.push((code.to_owned(), reason.trim().to_owned(), range.clone()));
+            }
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_need_a_reason() {
+        let text = "<!-- assay: allow a, b: known -->\n\n<!-- assay: allow c -->\n\n<!-- other -->\n";
+        let found = Suppressions::find(text, &Markdown::parse(text, 0));
+        let codes: Vec<_> =
+            found.allowed.iter().map(|(code, reason, _)| (code.as_str(), reason.as_str())).collect();
+        assert_eq!(codes, [("a", "known"), ("b", "known")]);
+        assert_eq!(found.unreasoned.len(), 1);
+    }
+
+    #[test]
+    fn patterns_fit() {
+        let check = |pattern: &str, text: &str, expected| {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}")
+        };
+        check("a", "a", true);
+        check("a", "ab", false);
+        check("a*", "ab", true);
+        check("*b", "ab", true);
+        check("a*c*e", "abcde", true);
+        check("a*c*e", "abde", false);
+        check("*", "", true);
+    }
+}

@@ -1,0 +1,87 @@
+//! `assay lint`: what each client makes of skills, and what is worth mending.
+
+use std::path::PathBuf;
+
+use assay_lint::{Allow, Baseline, Client, Options, Outcome, Severity, fix, render};
+use clap::builder::PossibleValuesParser;
+
+use crate::args::Format;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// What can be typed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct LintArgs {
+    /// Packages, libraries, repositories, or single documents
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// The clients that count; may be given several times [default: all]
+    #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
+    pub(crate) clients: Vec<String>,
+    /// Mend what is safe to mend, then look again
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Tell only what this file does not know; where it does not exist, write it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the baseline anew
+    #[arg(long, requires = "baseline")]
+    pub(crate) update_baseline: bool,
+}
+
+pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let mut options = Options {
+        allow: settings.lint.allow.iter().map(Allow::from).collect(),
+        base: std::env::current_dir().unwrap_or_default(),
+        ..Options::default()
+    };
+    if !args.clients.is_empty() {
+        options.clients = args.clients.iter().filter_map(|name| Client::find(name)).collect();
+        options.clients.sort_unstable();
+        options.clients.dedup();
+    }
+    let writes = args.baseline.as_ref().filter(|file| args.update_baseline || !file.exists());
+    if let Some(file) = args.baseline.as_ref().filter(|_| writes.is_none()) {
+        options.baseline = Some(Baseline::read(file)?);
+    }
+    let mut outcome = assay_lint::lint(&args.paths, &options);
+    if args.fix {
+        mend(&outcome, ui);
+        outcome = assay_lint::lint(&args.paths, &options);
+    }
+    if let Some(file) = writes {
+        let all = outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
+        Baseline::of(all, &options.base).write(file)?;
+        ui.note(&format!("{} holds what there is now", file.display()));
+    }
+    lay_out(&outcome, &options.clients, settings, ui)?;
+    Ok(status(&outcome, writes.is_some()))
+}
+
+/// Carries out the fixes, and says so.
+fn mend(outcome: &Outcome, ui: &Ui) {
+    for fixed in fix::apply(outcome.skills.iter().flat_map(|skill| &skill.diagnostics)) {
+        match fixed.error {
+            None => ui.note(&format!("{}: {} mended", fixed.file.display(), fixed.findings)),
+            Some(error) => ui.note(&format!("{}: left as it was: {error}", fixed.file.display())),
+        }
+    }
+}
+
+fn lay_out(outcome: &Outcome, clients: &[Client], settings: &Settings, ui: &Ui) -> Result<(), Failure> {
+    match settings.format {
+        Format::Json => ui.document(&render::json(outcome)),
+        _ => ui.out(&render::human(outcome, clients, settings.verbose, ui.style().color)),
+    }
+}
+
+fn status(outcome: &Outcome, accepted: bool) -> Status {
+    let missing = |code| outcome.diagnostics.iter().any(|found| found.code == code);
+    if outcome.skills.is_empty() && (missing("library-missing") || missing("library-empty")) {
+        return Status::BadInput;
+    }
+    let errors = outcome.summary.errors > 0
+        || outcome.diagnostics.iter().any(|found| found.severity == Severity::Error);
+    if errors && !accepted { Status::DidNotHold } else { Status::Done }
+}
