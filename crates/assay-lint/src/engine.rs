@@ -140,7 +140,15 @@ pub struct Outcome {
 /// Looks at every package beneath some paths. A path that is a document stands for its folder.
 pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let roots: Vec<PathBuf> = paths.iter().map(|path| folder_of(path)).collect();
-    let (folders, told) = assay_skill::find(&roots);
+    let (mut folders, mut told) = assay_skill::find(&roots);
+    // A folder that was named and holds no skill was meant to be one.
+    told.retain(|told| {
+        let empty = told.code == "library-empty";
+        if empty {
+            folders.push(told.file.clone());
+        }
+        !empty
+    });
     let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, options)).collect();
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
     let mut findings: Vec<Findings> = looked.iter().map(|_| Findings::new()).collect();

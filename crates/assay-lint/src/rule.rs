@@ -135,21 +135,18 @@ pub struct Last<'a>(&'a mut Diagnostic);
 
 impl Last<'_> {
     /// Says what to do about it.
-    #[expect(clippy::return_self_not_must_use, reason = "it ends most chains")]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
     /// Says what can safely be done about it.
-    #[expect(clippy::return_self_not_must_use, reason = "it ends some chains")]
     pub fn fix(self, fix: Option<Fix>) -> Self {
         self.0.fix = fix;
         self
     }
 
     /// Other severities than the rule's own.
-    #[expect(clippy::return_self_not_must_use, reason = "it ends some chains")]
     pub fn severities(self, severities: Severities) -> Self {
         self.0.clients = severities;
         self.0.severity = severities.gravest(&CLIENTS).unwrap_or(Severity::Info);

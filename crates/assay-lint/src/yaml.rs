@@ -419,6 +419,7 @@ fn resolve_1_2(text: &str) -> Scalar {
 
 #[cfg(test)]
 mod tests {
+    use super::Scalar::{Bool, Date, Null, Number, Text};
     use super::*;
 
     #[test]
@@ -426,7 +427,6 @@ mod tests {
         let check = |text: &str, one: Scalar, two: Scalar| {
             assert_eq!((resolve_1_1(text), resolve_1_2(text)), (one, two), "{text}");
         };
-        use Scalar::{Bool, Date, Null, Number, Text};
         check("pdf", Text, Text);
         check("yes", Bool, Text);
         check("On", Bool, Text);

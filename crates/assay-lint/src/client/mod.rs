@@ -84,6 +84,7 @@ impl Client {
 
 /// What becomes of a skill in a client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent answers, as the JSON has them")]
 pub struct Fate {
     /// Whether the client finds no fault that it calls an error.
     pub valid: bool,

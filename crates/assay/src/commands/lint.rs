@@ -77,8 +77,7 @@ fn lay_out(outcome: &Outcome, clients: &[Client], settings: &Settings, ui: &Ui) 
 }
 
 fn status(outcome: &Outcome, accepted: bool) -> Status {
-    let missing = |code| outcome.diagnostics.iter().any(|found| found.code == code);
-    if outcome.skills.is_empty() && (missing("library-missing") || missing("library-empty")) {
+    if outcome.diagnostics.iter().any(|found| found.code == "library-missing") {
         return Status::BadInput;
     }
     let errors = outcome.summary.errors > 0
