@@ -108,7 +108,7 @@ mod tests {
     #[test]
     fn patterns_fit() {
         let check = |pattern: &str, text: &str, expected| {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}")
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         };
         check("a", "a", true);
         check("a", "ab", false);

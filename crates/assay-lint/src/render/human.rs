@@ -118,9 +118,9 @@ fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Ra
             mark = Some(shown.len());
         }
         if c == '\t' {
-            shown.push_str("    ")
+            shown.push_str("    ");
         } else {
-            shown.push_str(&printable(&c.to_string()))
+            shown.push_str(&printable(&c.to_string()));
         }
         if at < to {
             end = shown.len();
