@@ -1,8 +1,9 @@
 //! Sandboxes in which untrusted commands run.
 //!
-//! A [`Sandbox`] is a kind of isolation (bubblewrap, none; later Docker). [`Sandbox::start`] gives a [`Session`]: one
-//! process namespace that lives until it is stopped, in which any number of commands run one after another. What a
-//! command leaves in the background goes on living between commands and dies with the session.
+//! A [`Sandbox`] is a kind of isolation (bubblewrap, none). [`Sandbox::start`] gives a [`Session`]: one process namespace
+//! that lives until it is stopped, in which any number of commands run one after another. What a command leaves in the
+//! background goes on living between commands and dies with the session. A container of Docker is a [`Session`] too; it
+//! is made of an image, and can do more: see `docker`.
 //!
 //! This crate knows nothing of skills, tasks or agents.
 
@@ -17,6 +18,8 @@ mod bubblewrap;
 mod cgroup;
 mod collect;
 mod diff;
+#[cfg(feature = "docker")]
+pub mod docker;
 mod drain;
 mod drive;
 mod init;
@@ -280,6 +283,16 @@ pub enum SandboxError {
     /// It did not start.
     #[error("the sandbox did not start: {0}")]
     Start(String),
+    /// The Docker daemon refused, failed or went away.
+    #[error("the Docker daemon cannot {action}: {reason}")]
+    Daemon {
+        /// `create a container`, …
+        action: &'static str,
+        /// What it said, or how it went.
+        reason: String,
+        /// Whether it did not answer, or hung up: it may answer again, and the same may then be tried again.
+        gone: bool,
+    },
     /// A specification that cannot be met here.
     #[error("the sandbox cannot be made as asked: {0}")]
     Spec(String),

@@ -63,11 +63,11 @@ pub(crate) fn check_exec(exec: &Exec) -> Result<(), SandboxError> {
     environment(&exec.env)
 }
 
-fn bad<T>(reason: String) -> Result<T, SandboxError> {
+pub(crate) fn bad<T>(reason: String) -> Result<T, SandboxError> {
     Err(SandboxError::Spec(reason))
 }
 
-fn environment(env: &[(String, String)]) -> Result<(), SandboxError> {
+pub(crate) fn environment(env: &[(String, String)]) -> Result<(), SandboxError> {
     for (name, value) in env {
         if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
             return bad(format!("the environment variable {name:?} has no usable name or value"));
@@ -76,7 +76,7 @@ fn environment(env: &[(String, String)]) -> Result<(), SandboxError> {
     Ok(())
 }
 
-fn limits(limits: &Limits) -> Result<(), SandboxError> {
+pub(crate) fn limits(limits: &Limits) -> Result<(), SandboxError> {
     if limits.cpus.is_some_and(|cpus| !(cpus.is_finite() && cpus > 0.0)) {
         return bad("the limit on processors is not above 0".to_owned());
     }
@@ -85,7 +85,7 @@ fn limits(limits: &Limits) -> Result<(), SandboxError> {
 }
 
 /// Absolute, of UTF-8 without NUL, without `..`.
-fn absolute(path: &Path, what: &str) -> Result<(), SandboxError> {
+pub(crate) fn absolute(path: &Path, what: &str) -> Result<(), SandboxError> {
     let plain = |c: Component<'_>| matches!(c, Component::RootDir | Component::Normal(_));
     let text = path.to_str().is_some_and(|text| !text.contains('\0'));
     if text && path.is_absolute() && path.components().all(plain) {

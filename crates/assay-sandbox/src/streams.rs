@@ -15,10 +15,9 @@ use crate::{Captured, Exec, SandboxError, Sink};
 /// Bytes read at once: what a pipe holds by default.
 pub(crate) const CHUNK: usize = 64 << 10;
 
-/// The reading end of a stream, and where it goes.
+/// Where a stream goes, and what was kept of it.
 #[derive(Debug)]
-pub(crate) struct Stream {
-    source: Option<OwnedFd>,
+pub(crate) struct Recorder {
     file: Option<(File, PathBuf)>,
     /// Bytes that may still be written to the file.
     room: u64,
@@ -27,9 +26,9 @@ pub(crate) struct Stream {
     failed: Option<SandboxError>,
 }
 
-impl Stream {
-    /// A stream into `sink`, and the end that the command writes to.
-    pub(crate) fn open(sink: &Sink) -> Result<(Self, OwnedFd), SandboxError> {
+impl Recorder {
+    /// Opens what `sink` names.
+    pub(crate) fn open(sink: &Sink) -> Result<Self, SandboxError> {
         let file = match &sink.file {
             None => None,
             Some(path) => {
@@ -41,39 +40,11 @@ impl Stream {
                 Some((file, path.clone()))
             }
         };
-        let (source, end) = pipe().map_err(|source| SandboxError::Io {
-            action: "open",
-            path: PathBuf::from("a pipe"),
-            source,
-        })?;
-        let stream = Self {
-            source: Some(source),
-            file,
-            room: sink.cap,
-            keep: sink.keep,
-            captured: Captured::default(),
-            failed: None,
-        };
-        Ok((stream, end))
+        Ok(Self { file, room: sink.cap, keep: sink.keep, captured: Captured::default(), failed: None })
     }
 
-    /// What to poll; `None` after the end.
-    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
-        self.source.as_ref().map(AsFd::as_fd)
-    }
-
-    /// Reads what is there, once.
-    pub(crate) fn read(&mut self, buffer: &mut [u8]) {
-        let Some(source) = &self.source else { return };
-        match rustix::io::read(source, &mut *buffer) {
-            Ok(0) => self.source = None,
-            Ok(n) => self.take(&buffer[..n]),
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            Err(_) => self.source = None,
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
+    /// Takes what came next.
+    pub(crate) fn take(&mut self, bytes: &[u8]) {
         self.captured.total += bytes.len() as u64;
         if let Some((file, path)) = &mut self.file {
             let most = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
@@ -99,14 +70,60 @@ impl Stream {
         self.failed.is_some()
     }
 
-    /// What was kept, and the reading end where something still holds the other.
-    pub(crate) fn close(mut self) -> Result<(Captured, Option<OwnedFd>), SandboxError> {
+    /// What was kept.
+    pub(crate) fn close(mut self) -> Result<Captured, SandboxError> {
         if let Some(error) = self.failed {
             return Err(error);
         }
         let tail = &mut self.captured.tail;
         tail.drain(..tail.len().saturating_sub(self.keep));
-        Ok((self.captured, self.source))
+        Ok(self.captured)
+    }
+}
+
+/// The reading end of a stream, and where it goes.
+#[derive(Debug)]
+pub(crate) struct Stream {
+    source: Option<OwnedFd>,
+    recorder: Recorder,
+}
+
+impl Stream {
+    /// A stream into `sink`, and the end that the command writes to.
+    pub(crate) fn open(sink: &Sink) -> Result<(Self, OwnedFd), SandboxError> {
+        let recorder = Recorder::open(sink)?;
+        let (source, end) = pipe().map_err(|source| SandboxError::Io {
+            action: "open",
+            path: PathBuf::from("a pipe"),
+            source,
+        })?;
+        Ok((Self { source: Some(source), recorder }, end))
+    }
+
+    /// What to poll; `None` after the end.
+    pub(crate) fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.source.as_ref().map(AsFd::as_fd)
+    }
+
+    /// Reads what is there, once.
+    pub(crate) fn read(&mut self, buffer: &mut [u8]) {
+        let Some(source) = &self.source else { return };
+        match rustix::io::read(source, &mut *buffer) {
+            Ok(0) => self.source = None,
+            Ok(n) => self.recorder.take(&buffer[..n]),
+            Err(Errno::AGAIN | Errno::INTR) => {}
+            Err(_) => self.source = None,
+        }
+    }
+
+    /// Whether its file could not be written.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.recorder.has_failed()
+    }
+
+    /// What was kept, and the reading end where something still holds the other.
+    pub(crate) fn close(self) -> Result<(Captured, Option<OwnedFd>), SandboxError> {
+        Ok((self.recorder.close()?, self.source))
     }
 }
 
@@ -148,12 +165,11 @@ mod tests {
     use super::*;
 
     fn feed(keep: usize, chunks: &[&[u8]]) -> Captured {
-        let (mut stream, end) = Stream::open(&Sink { file: None, cap: 0, keep }).unwrap();
-        drop(end);
+        let mut recorder = Recorder::open(&Sink { file: None, cap: 0, keep }).unwrap();
         for chunk in chunks {
-            stream.take(chunk);
+            recorder.take(chunk);
         }
-        stream.close().unwrap().0
+        recorder.close().unwrap()
     }
 
     #[test]

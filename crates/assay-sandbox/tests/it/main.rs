@@ -7,6 +7,8 @@
 )]
 
 mod common;
+#[cfg(feature = "docker")]
+mod docker;
 mod exec;
 mod hygiene;
 mod isolation;

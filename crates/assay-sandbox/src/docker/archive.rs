@@ -1,0 +1,344 @@
+//! Files out of a container, as the tar archives that the daemon gives. What is in them was written by somebody hostile.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{self, Read};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Component, Path, PathBuf};
+
+use bollard::errors::Error;
+use bollard::query_parameters::DownloadFromContainerOptions;
+use bytes::Bytes;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
+use tar::{Archive, Entry, EntryType};
+
+use super::container::Container;
+use super::{Inner, failed, status};
+use crate::spec::absolute;
+use crate::{Caps, CopyReport, LeftOut, SandboxError};
+
+/// Bytes that are passed over at least before the rest of an archive is given up.
+const PATIENCE: u64 = 64 << 20;
+
+impl Container {
+    /// Copies what is at `path` inside into the host's folder `to`, which is made if it is not there and is best empty.
+    ///
+    /// A folder's content goes into `to` itself; a file goes there under its own name. `None` where nothing is. No link is
+    /// followed, neither here nor there: links are copied as links, last of all, if `caps` has them. Set-id bits are not
+    /// kept, nor owners. Devices, pipes, sockets, strange names and what goes beyond `caps` are left out and listed. It
+    /// works before and after [`Container::halt`] alike; in-memory folders look empty.
+    pub fn fetch(&self, path: &Path, to: &Path, caps: &Caps) -> Result<Option<CopyReport>, SandboxError> {
+        let Some(mut reader) = self.download(path)? else { return Ok(None) };
+        let mut unpack = Unpack::new(to, caps)?;
+        let unpacked = unpack.all(&mut reader);
+        let report = unpack.finish()?;
+        // An error of the daemon comes through as one of reading.
+        match (reader.failure.take(), unpacked) {
+            (Some(error), _) => Err(failed("give files out of a container", &error)),
+            (None, Err(error)) => Err(error),
+            (None, Ok(())) => Ok(Some(report)),
+        }
+    }
+
+    /// Reads a regular file of at most `cap` bytes; `None` where there is none. Anything else there, and a larger file, is
+    /// an error that says what it is.
+    pub fn read(&self, path: &Path, cap: u64) -> Result<Option<Vec<u8>>, SandboxError> {
+        let Some(mut reader) = self.download(path)? else { return Ok(None) };
+        let io = |source| SandboxError::Io { action: "read", path: path.to_owned(), source };
+        let mut content = Vec::new();
+        {
+            let mut archive = Archive::new(&mut reader);
+            let entry = archive.entries().map_err(io)?.next();
+            let mut entry = match entry {
+                Some(entry) => entry.map_err(io)?,
+                None => return Ok(None),
+            };
+            if entry.header().entry_type() != EntryType::Regular {
+                return Err(io(io::Error::other(format!("it is {}", words(entry.header().entry_type())))));
+            }
+            if entry.size() > cap {
+                return Err(io(io::Error::other(format!("it is larger than {cap} bytes"))));
+            }
+            entry.read_to_end(&mut content).map_err(io)?;
+        }
+        match reader.failure {
+            Some(error) => Err(failed("give a file out of a container", &error)),
+            None => Ok(Some(content)),
+        }
+    }
+
+    fn download(&self, path: &Path) -> Result<Option<Reader<'_>>, SandboxError> {
+        absolute(path, "the path")?;
+        let options = DownloadFromContainerOptions { path: path.to_string_lossy().into_owned() };
+        let mut stream = self.inner.api.download_from_container(&self.id, Some(options)).boxed();
+        match self.inner.block(stream.try_next()) {
+            Ok(Some(piece)) => Ok(Some(Reader { inner: &self.inner, stream, piece, failure: None })),
+            Ok(None) => Ok(None),
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            Err(error) => Err(failed("give files out of a container", &error)),
+        }
+    }
+}
+
+/// The bytes of an archive as they come.
+struct Reader<'a> {
+    inner: &'a Inner,
+    stream: BoxStream<'a, Result<Bytes, Error>>,
+    piece: Bytes,
+    failure: Option<Error>,
+}
+
+impl Read for Reader<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.piece.is_empty() {
+            match self.inner.block(self.stream.next()) {
+                None => return Ok(0),
+                Some(Ok(piece)) => self.piece = piece,
+                Some(Err(error)) => {
+                    self.failure = Some(error);
+                    return Err(io::Error::other("the daemon broke off"));
+                }
+            }
+        }
+        let n = buffer.len().min(self.piece.len());
+        buffer[..n].copy_from_slice(&self.piece.split_to(n));
+        Ok(n)
+    }
+}
+
+fn words(kind: EntryType) -> &'static str {
+    match kind {
+        EntryType::Directory => "a folder",
+        EntryType::Symlink => "a symbolic link",
+        EntryType::Link => "a hard link to what was not taken",
+        EntryType::Fifo => "a pipe",
+        EntryType::Char | EntryType::Block => "a device",
+        _ => "something else",
+    }
+}
+
+/// Unpacks an archive beneath a folder.
+pub(super) struct Unpack<'a> {
+    to: &'a Path,
+    caps: &'a Caps,
+    seen: u64,
+    passed_over: u64,
+    /// Folders that were made, by their path beneath `to`; files only ever go into these.
+    folders: BTreeSet<PathBuf>,
+    files: BTreeSet<PathBuf>,
+    /// Links, made at the end: nothing can be written through them.
+    links: Vec<(PathBuf, PathBuf)>,
+    report: CopyReport,
+}
+
+impl<'a> Unpack<'a> {
+    pub(super) fn new(to: &'a Path, caps: &'a Caps) -> Result<Self, SandboxError> {
+        folder(to)?;
+        Ok(Self {
+            to,
+            caps,
+            seen: 0,
+            passed_over: 0,
+            folders: BTreeSet::from([PathBuf::new()]),
+            files: BTreeSet::new(),
+            links: Vec::new(),
+            report: CopyReport::default(),
+        })
+    }
+
+    /// Takes what can be taken. The first name on each path is that of what was asked for.
+    pub(super) fn all(&mut self, reader: impl Read) -> Result<(), SandboxError> {
+        let broken =
+            |source| SandboxError::Io { action: "unpack", path: PathBuf::from("an archive"), source };
+        let mut archive = Archive::new(reader);
+        let mut root_is_folder = false;
+        for entry in archive.entries().map_err(broken)? {
+            let mut entry = entry.map_err(broken)?;
+            let given = entry.path().map_err(broken)?.into_owned();
+            let kind = entry.header().entry_type();
+            if matches!(kind, EntryType::XGlobalHeader) {
+                continue;
+            }
+            let Some(mut path) = plain(&given) else {
+                self.leave_out(&given, "a name that leads elsewhere");
+                continue;
+            };
+            if self.seen == 0 && kind == EntryType::Directory {
+                root_is_folder = true;
+            }
+            if root_is_folder {
+                path = path.components().skip(1).collect();
+            }
+            self.seen += 1;
+            if self.seen > self.caps.entries.saturating_add(1) {
+                self.leave_out(&path, format!("more than {} entries", self.caps.entries));
+                return Ok(());
+            }
+            self.one(&mut entry, kind, path)?;
+            if self.passed_over > self.caps.total_bytes.saturating_add(PATIENCE) {
+                self.leave_out(Path::new(""), "the rest: too much was passed over before");
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    fn one(
+        &mut self,
+        entry: &mut Entry<'_, impl Read>,
+        kind: EntryType,
+        path: PathBuf,
+    ) -> Result<(), SandboxError> {
+        let mode = entry.header().mode().unwrap_or(0o600) & 0o777;
+        if path.as_os_str().is_empty() {
+            return Ok(());
+        }
+        if path.components().count() > self.caps.depth {
+            self.pass_over(entry.size());
+            self.leave_out(&path, format!("more than {} folders deep", self.caps.depth));
+            return Ok(());
+        }
+        if !self.folders.contains(path.parent().unwrap_or(Path::new(""))) {
+            self.pass_over(entry.size());
+            self.leave_out(&path, "its folder was not taken");
+            return Ok(());
+        }
+        let to = self.to.join(&path);
+        match kind {
+            EntryType::Directory => {
+                folder(&to)?;
+                fs::set_permissions(&to, Permissions::from_mode(mode | 0o700))
+                    .map_err(|e| io_at("write", &to, e))?;
+                self.folders.insert(path);
+            }
+            EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
+                let size = entry.size();
+                if size > self.caps.file_bytes || size > self.caps.total_bytes - self.report.bytes {
+                    let reason = if size > self.caps.file_bytes {
+                        format!("larger than {} bytes", self.caps.file_bytes)
+                    } else {
+                        format!("{} bytes were taken before", self.report.bytes)
+                    };
+                    self.pass_over(size);
+                    self.leave_out(&path, reason);
+                    return Ok(());
+                }
+                let modified = entry.header().mtime().ok();
+                self.file(entry, &path, &to, mode, modified)?;
+            }
+            EntryType::Symlink if self.caps.links => match entry.link_name() {
+                Ok(Some(target)) => self.links.push((path, target.into_owned())),
+                _ => self.leave_out(&path, "a link without an end"),
+            },
+            EntryType::Link => {
+                // The same file under another name: docker tars the first in full.
+                let first = entry.link_name().ok().flatten().and_then(|name| plain(&name));
+                let first: Option<PathBuf> = first.map(|name| name.components().skip(1).collect());
+                match first.filter(|first| self.files.contains(first)) {
+                    Some(first) => {
+                        let from = self.to.join(first);
+                        let source = File::open(&from).map_err(|e| io_at("read", &from, e))?;
+                        let size = source.metadata().map_or(0, |found| found.len());
+                        if size > self.caps.total_bytes - self.report.bytes {
+                            self.leave_out(&path, format!("{} bytes were taken before", self.report.bytes));
+                        } else {
+                            self.file(source, &path, &to, mode, None)?;
+                        }
+                    }
+                    None => self.leave_out(&path, words(kind)),
+                }
+            }
+            kind => {
+                self.pass_over(entry.size());
+                self.leave_out(&path, words(kind));
+            }
+        }
+        Ok(())
+    }
+
+    fn file(
+        &mut self,
+        mut source: impl Read,
+        path: &Path,
+        to: &Path,
+        mode: u32,
+        modified: Option<u64>,
+    ) -> Result<(), SandboxError> {
+        let mut new = match OpenOptions::new().write(true).create_new(true).mode(mode | 0o200).open(to) {
+            Ok(new) => new,
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                self.leave_out(path, "stands there already");
+                return Ok(());
+            }
+            Err(error) => return Err(io_at("create", to, error)),
+        };
+        let copied = io::copy(&mut source, &mut new).map_err(|error| io_at("write", to, error))?;
+        new.set_permissions(Permissions::from_mode(mode)).map_err(|error| io_at("write", to, error))?;
+        if let Some(modified) = modified {
+            let time = std::time::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(modified));
+            // A file system that takes no times takes the content all the same.
+            let _ = time.map(|time| new.set_modified(time));
+        }
+        self.report.files += 1;
+        self.report.bytes += copied;
+        self.files.insert(path.to_owned());
+        Ok(())
+    }
+
+    fn pass_over(&mut self, bytes: u64) {
+        self.passed_over = self.passed_over.saturating_add(bytes);
+    }
+
+    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) {
+        // Enough to see what happened; a million lines would say no more.
+        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
+            self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
+        }
+    }
+
+    /// Makes the links.
+    pub(super) fn finish(mut self) -> Result<CopyReport, SandboxError> {
+        for (path, target) in std::mem::take(&mut self.links) {
+            let to = self.to.join(&path);
+            match std::os::unix::fs::symlink(target, &to) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.leave_out(&path, "stands there already");
+                }
+                Err(error) => return Err(io_at("create", &to, error)),
+            }
+        }
+        Ok(self.report)
+    }
+}
+
+fn io_at(action: &'static str, path: &Path, source: io::Error) -> SandboxError {
+    SandboxError::Io { action, path: path.to_owned(), source }
+}
+
+fn folder(path: &Path) -> Result<(), SandboxError> {
+    match fs::DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_folder(path) => Ok(()),
+        Err(error) => Err(io_at("create", path, error)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Not a link to one.
+fn is_folder(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|found| found.is_dir())
+}
+
+/// A relative path of plain names.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir => {}
+            _ => return None,
+        }
+    }
+    Some(plain)
+}

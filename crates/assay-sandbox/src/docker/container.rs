@@ -1,0 +1,496 @@
+//! A container: made, started, killed, started again, removed.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use bollard::container::AttachContainerResults;
+use bollard::models::{
+    ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount as ApiMount, MountBindOptions,
+    MountBindOptionsPropagationEnum, MountType, ResourcesUlimits,
+};
+use bollard::query_parameters::{
+    AttachContainerOptions, ContainerArchiveInfoOptions, KillContainerOptions, RemoveContainerOptions,
+};
+
+use super::counters::Counters;
+use super::{Docker, Image, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE, failed, status};
+use crate::spec::{absolute, bad, environment, limits};
+use crate::{
+    ChangeKind, Enforcement, Exec, ExecOutcome, Limits, Mechanism, Mount, SandboxError, Session, Usage,
+};
+
+/// The first process. It waits for the end of its standard input in a child, which it starts anew should somebody inside
+/// kill it; itself, nothing inside can kill (pid_namespaces(7)). Waiting for one child, a shell reaps all others, so that
+/// orphans do not pile up. It needs nothing of the image but `/bin/sh`.
+const FIRST: &str = "exec 3<&0\nwhile :; do\n(while read -r _ <&3; do :; done; exit 42) &\nwait $!\n[ $? = 42 ] && exit 0\ndone";
+
+/// What root in a container keeps. `apt`, `pip` and their like change owners and modes (CHOWN, FOWNER, FSETID), write
+/// where they do not own (DAC_OVERRIDE), become other users (SETUID, SETGID) and set capabilities of files (SETFCAP);
+/// servers listen on low ports (NET_BIND_SERVICE); a grader may end what another user left (KILL). Of what Docker gives
+/// unless told otherwise this leaves out AUDIT_WRITE, MKNOD, NET_RAW, SETPCAP and SYS_CHROOT.
+const CAPABILITIES: [&str; 9] =
+    ["CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "NET_BIND_SERVICE", "SETFCAP", "SETGID", "SETUID"];
+
+/// Most processes where no limit is asked for: the host's table is everybody's.
+const MOST_PIDS: u32 = 4096;
+
+/// Host folders that no container gets to see, nor what holds them.
+const KEPT: [&str; 9] = [
+    "/proc",
+    "/sys",
+    "/dev",
+    "/boot",
+    "/etc",
+    "/run/docker",
+    "/run/containerd",
+    "/var/lib/docker",
+    "/var/lib/containerd",
+];
+
+/// What can be reached from inside.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum DockerNetwork {
+    /// An own loopback and nothing else.
+    #[default]
+    None,
+    /// The daemon's own bridge: the host's networks, with its loopback out of reach.
+    Public,
+    /// These hosts and no others. Refused: no part of the daemon can hold it without a container of its own beside.
+    Allow(Vec<String>),
+}
+
+/// What a container is made of. Targets are absolute paths inside it.
+#[derive(Debug, Clone)]
+pub struct ContainerSpec {
+    /// What its file system begins as.
+    pub image: Image,
+    /// Host folders and files that are seen inside.
+    pub mounts: Vec<Mount>,
+    /// Empty in-memory folders. What is [`put`](Container::put) there is not seen inside.
+    pub tmpfs: Vec<PathBuf>,
+    /// Where commands start unless they say otherwise; `None`: the image's. Made where it is not there.
+    pub workdir: Option<PathBuf>,
+    /// Whom commands run as, `name`, `uid` or `uid:gid`; `None`: the image's user.
+    pub user: Option<String>,
+    /// Added to the image's environment.
+    pub env: Vec<(String, String)>,
+    /// What can be reached.
+    pub network: DockerNetwork,
+    /// What it may use. Without a limit of processes there are at most 4096. Nothing holds the limit of storage.
+    pub limits: Limits,
+    /// A short name for messages and labels: `[a-z0-9-]{1,40}`.
+    pub label: String,
+}
+
+impl ContainerSpec {
+    /// Of an image, with nothing else.
+    pub fn new(image: Image, label: impl Into<String>) -> Self {
+        Self {
+            image,
+            mounts: Vec::new(),
+            tmpfs: Vec::new(),
+            workdir: None,
+            user: None,
+            env: Vec::new(),
+            network: DockerNetwork::None,
+            limits: Limits::default(),
+            label: label.into(),
+        }
+    }
+}
+
+/// Whose the files are that are put into a container.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Owner {
+    /// The user's number.
+    pub uid: u32,
+    /// The group's number.
+    pub gid: u32,
+}
+
+/// A path of a container that differs from its image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// The absolute path inside.
+    pub path: PathBuf,
+    /// What became of it. A folder counts as modified when something in it was.
+    pub kind: ChangeKind,
+}
+
+/// What a path of a container is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathStat {
+    /// Bytes.
+    pub size: u64,
+    /// Whether it is a folder.
+    pub is_dir: bool,
+    /// Whether it is a regular file.
+    pub is_file: bool,
+    /// Permission bits.
+    pub mode: u32,
+    /// Where a symbolic link points.
+    pub link: Option<PathBuf>,
+}
+
+/// A started container. Dropping it kills and removes it.
+pub struct Container {
+    pub(super) inner: Arc<Inner>,
+    pub(super) id: String,
+    pub(super) user: String,
+    pub(super) workdir: Option<String>,
+    pub(super) enforcement: Enforcement,
+    pub(super) counters: Counters,
+    pub(super) alive: bool,
+    label: String,
+    /// The connection that its first process lives by.
+    held: Option<AttachContainerResults>,
+    used: Usage,
+    removed: bool,
+}
+
+impl fmt::Debug for Container {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Container")
+            .field("id", &self.id)
+            .field("label", &self.label)
+            .field("alive", &self.alive)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Docker {
+    /// Makes a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
+    ///
+    /// [`SandboxError::Spec`] for what is refused; [`SandboxError::Start`] where the image cannot run a shell.
+    pub fn create(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
+        check(spec, &self.inner.socket)?;
+        let inner = Arc::clone(&self.inner);
+        let body = body(spec, &inner);
+        let made = inner.ask("create a container", inner.api.create_container(None, body))?;
+        let enforced = |wanted: bool, by: Mechanism| if wanted { by } else { Mechanism::Nothing };
+        let all = inner.enforcement;
+        let config = &spec.image.config;
+        let mut container = Container {
+            id: made.id,
+            user: spec.user.clone().or_else(|| config.user.clone()).unwrap_or_else(|| "0".to_owned()),
+            workdir: spec.workdir.as_ref().map(|path| path.to_string_lossy().into_owned()),
+            enforcement: Enforcement {
+                cpus: enforced(spec.limits.cpus.is_some(), all.cpus),
+                memory: enforced(spec.limits.memory_bytes.is_some(), all.memory),
+                pids: all.pids,
+                storage: Mechanism::Nothing,
+            },
+            counters: Counters::nothing(),
+            alive: false,
+            label: spec.label.clone(),
+            held: None,
+            used: Usage::default(),
+            removed: false,
+            inner,
+        };
+        container.start()?;
+        Ok(container)
+    }
+}
+
+impl Container {
+    /// Its id at the daemon.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Attaches first: were it the other way round, and this process killed between the two, the container would stay.
+    fn start(&mut self) -> Result<(), SandboxError> {
+        let attach =
+            AttachContainerOptions { stream: true, stdin: true, ..AttachContainerOptions::default() };
+        let api = &self.inner.api;
+        let held = self.inner.ask("attach to a container", api.attach_container(&self.id, Some(attach)))?;
+        let started = self.inner.block(api.start_container(&self.id, None));
+        if let Err(error) = started {
+            return Err(match status(&error) {
+                // An image without a shell, a mount that went away, a limit that the kernel does not take.
+                Some(_) => SandboxError::Start(super::words(&error)),
+                None => failed("start a container", &error),
+            });
+        }
+        self.held = Some(held);
+        self.alive = true;
+        self.counters = Counters::of(&self.id);
+        Ok(())
+    }
+
+    /// Kills every process of it, at once, and waits until none is left. Its files stay. Twice is once.
+    pub fn halt(&mut self) -> Result<(), SandboxError> {
+        if !self.alive {
+            return Ok(());
+        }
+        self.count();
+        let kill = KillContainerOptions { signal: "KILL".to_owned() };
+        // The daemon answers when it is dead.
+        match self.inner.block(self.inner.api.kill_container(&self.id, Some(kill))) {
+            Ok(()) => {}
+            // It is dead already, or gone.
+            Err(error) if matches!(status(&error), Some(404 | 409)) => {}
+            Err(error) => return Err(failed("kill a container", &error)),
+        }
+        self.alive = false;
+        self.held = None;
+        Ok(())
+    }
+
+    /// Starts it again, with the files it has and none of the processes it had. [`halt`](Self::halt)s it first.
+    ///
+    /// In-memory folders are empty again. A network interface may have another address.
+    pub fn restart(&mut self) -> Result<(), SandboxError> {
+        self.halt()?;
+        self.start()
+    }
+
+    /// Whether its first process lives.
+    pub fn is_running(&self) -> Result<bool, SandboxError> {
+        let found =
+            self.inner.ask("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+        Ok(found.state.and_then(|state| state.running).unwrap_or(false))
+    }
+
+    /// What differs from the image, by path; what lies under mounts and in-memory folders is not looked at. Paths that are
+    /// not UTF-8 come with replacement characters.
+    pub fn changes(&self) -> Result<Vec<Changed>, SandboxError> {
+        let found = self.inner.ask("compare a container", self.inner.api.container_changes(&self.id))?;
+        let mut changes: Vec<Changed> = found
+            .unwrap_or_default()
+            .into_iter()
+            .map(|change| Changed {
+                path: PathBuf::from(change.path),
+                kind: match change.kind {
+                    bollard::models::ChangeType::_0 => ChangeKind::Modified,
+                    bollard::models::ChangeType::_1 => ChangeKind::Added,
+                    bollard::models::ChangeType::_2 => ChangeKind::Removed,
+                },
+            })
+            .collect();
+        changes.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(changes)
+    }
+
+    /// What is at a path, not following a link at its end; `None` where nothing is. In-memory folders look empty.
+    pub fn stat(&self, path: &Path) -> Result<Option<PathStat>, SandboxError> {
+        /// Bits of Go's `fs.FileMode`, in which the daemon tells modes.
+        const DIR: u32 = 1 << 31;
+        const SPECIAL: u32 = 0x8f28_0000;
+        absolute(path, "the path")?;
+        let options = ContainerArchiveInfoOptions { path: path.to_string_lossy().into_owned() };
+        match self.inner.block(self.inner.api.get_container_archive_info(&self.id, Some(options))) {
+            Ok(found) => Ok(Some(PathStat {
+                size: u64::try_from(found.size).unwrap_or(0),
+                is_dir: found.file_mode & DIR != 0,
+                is_file: found.file_mode & SPECIAL == 0,
+                mode: found.file_mode & 0o777,
+                link: Some(found.link_target).filter(|link| !link.is_empty()).map(PathBuf::from),
+            })),
+            Err(error) if status(&error) == Some(404) => Ok(None),
+            Err(error) => Err(failed("look at a path in a container", &error)),
+        }
+    }
+
+    /// What it has used so far, all its lives together. Nothing where the daemon is not on this machine.
+    pub fn usage(&self) -> Usage {
+        if self.alive { sum(self.used, self.counters.usage()) } else { self.used }
+    }
+
+    fn count(&mut self) {
+        self.used = self.usage();
+    }
+
+    /// Kills it and removes it with its files; gives what it used.
+    pub fn remove(mut self) -> Result<Usage, SandboxError> {
+        self.count();
+        self.discard()?;
+        Ok(self.used)
+    }
+
+    fn discard(&mut self) -> Result<(), SandboxError> {
+        if self.removed {
+            return Ok(());
+        }
+        self.alive = false;
+        let options = RemoveContainerOptions { v: true, force: true, link: false };
+        let removed = self.inner.block(self.inner.api.remove_container(&self.id, Some(options)));
+        self.held = None;
+        match removed {
+            Ok(()) => {}
+            // Gone, or somebody else is at it.
+            Err(error) if matches!(status(&error), Some(404 | 409)) => {}
+            Err(error) => return Err(failed("remove a container", &error)),
+        }
+        self.removed = true;
+        Ok(())
+    }
+}
+
+impl Drop for Container {
+    fn drop(&mut self) {
+        // A daemon that is away has it swept later.
+        let _ = self.discard();
+    }
+}
+
+impl Session for Container {
+    fn exec(&mut self, command: &Exec, cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError> {
+        self.exec_as(command, None, cancel)
+    }
+
+    fn path(&self, target: &Path) -> PathBuf {
+        target.to_owned()
+    }
+
+    fn enforcement(&self) -> &Enforcement {
+        &self.enforcement
+    }
+
+    fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
+        self.remove()
+    }
+}
+
+fn sum(before: Usage, now: Usage) -> Usage {
+    Usage {
+        cpu_seconds: match (before.cpu_seconds, now.cpu_seconds) {
+            (Some(before), Some(now)) => Some(before + now),
+            (before, now) => before.or(now),
+        },
+        peak_memory_bytes: before.peak_memory_bytes.max(now.peak_memory_bytes),
+    }
+}
+
+fn check(spec: &ContainerSpec, socket: &Path) -> Result<(), SandboxError> {
+    let named = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    if spec.label.is_empty() || spec.label.len() > 40 || !spec.label.chars().all(named) {
+        return bad(format!("the label {:?} is not 1 to 40 of a-z, 0-9 and -", spec.label));
+    }
+    for target in spec.mounts.iter().map(|mount| &mount.target).chain(&spec.tmpfs) {
+        absolute(target, "the mount target")?;
+        let covers = |path: &str| target.starts_with(path) || Path::new(path).starts_with(target);
+        if ["/proc", "/sys", "/dev"].into_iter().any(covers) {
+            return bad(format!("the mount target {} would cover a part of the system", target.display()));
+        }
+    }
+    for mount in &spec.mounts {
+        source(&mount.source, socket)?;
+    }
+    if let Some(workdir) = &spec.workdir {
+        absolute(workdir, "the working folder")?;
+    }
+    if let Some(user) = &spec.user {
+        user_name(user)?;
+    }
+    environment(&spec.env)?;
+    limits(&spec.limits)?;
+    match &spec.network {
+        DockerNetwork::Allow(hosts) => bad(format!(
+            "a network of {} allowed hosts: Docker holds that only with a container of its own in between, which assay \
+             does not start",
+            hosts.len()
+        )),
+        DockerNetwork::None | DockerNetwork::Public => Ok(()),
+    }
+}
+
+/// Neither the daemon's socket nor what the host is ruled with, by whatever name, nor a folder that holds one of them.
+fn source(path: &Path, socket: &Path) -> Result<(), SandboxError> {
+    let found = match path.canonicalize() {
+        Ok(found) => found,
+        Err(error) => return bad(format!("cannot mount {}: {error}", path.display())),
+    };
+    let socket = socket.canonicalize().unwrap_or_else(|_| socket.to_owned());
+    let within = KEPT.iter().any(|kept| found.starts_with(kept) || Path::new(kept).starts_with(&found));
+    if within || socket.starts_with(&found) || found.to_str().is_none() {
+        return bad(format!("{} may not be mounted into a container", path.display()));
+    }
+    Ok(())
+}
+
+pub(super) fn user_name(user: &str) -> Result<(), SandboxError> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_.:-$".contains(c);
+    if user.is_empty() || !user.chars().all(plain) {
+        return bad(format!("the user {user:?} is no name or number"));
+    }
+    Ok(())
+}
+
+fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let mounts = spec.mounts.iter().map(|mount| ApiMount {
+        target: Some(text(&mount.target)),
+        source: Some(mount.source.canonicalize().map_or_else(|_| text(&mount.source), |path| text(&path))),
+        typ: Some(MountType::BIND),
+        read_only: Some(!mount.writable),
+        bind_options: Some(MountBindOptions {
+            propagation: Some(MountBindOptionsPropagationEnum::RPRIVATE),
+            ..Default::default()
+        }),
+        ..Default::default()
+    });
+    let memory = spec.limits.memory_bytes.and_then(|bytes| i64::try_from(bytes).ok());
+    let host = HostConfig {
+        mounts: Some(mounts.collect()),
+        tmpfs: Some(
+            spec.tmpfs.iter().map(|path| (text(path), "rw,exec,nosuid,nodev,mode=1777".to_owned())).collect(),
+        ),
+        network_mode: Some(if spec.network == DockerNetwork::Public { "bridge" } else { "none" }.to_owned()),
+        memory,
+        // As much as the memory: none beyond it.
+        memory_swap: memory,
+        // The daemon counts in billionths of a processor. Bounds were checked; a float casts to the nearest end.
+        nano_cpus: spec.limits.cpus.map(nano),
+        pids_limit: Some(spec.limits.pids.unwrap_or(MOST_PIDS).into()),
+        ulimits: Some(vec![ResourcesUlimits { name: Some("core".to_owned()), soft: Some(0), hard: Some(0) }]),
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        cap_add: Some(CAPABILITIES.iter().map(ToString::to_string).collect()),
+        security_opt: Some(vec!["no-new-privileges".to_owned()]),
+        privileged: Some(false),
+        ipc_mode: Some("private".to_owned()),
+        // What its first process says is nothing; what commands say comes to us.
+        log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
+        ..Default::default()
+    };
+    let labels = [
+        (LABEL_STORE, &inner.options.store_label),
+        (LABEL_OWNER, &inner.options.owner),
+        (LABEL_NAME, &spec.label),
+    ];
+    ContainerCreateBody {
+        image: Some(spec.image.id.clone()),
+        entrypoint: Some(vec!["/bin/sh".to_owned(), "-c".to_owned(), FIRST.to_owned()]),
+        cmd: Some(Vec::new()),
+        // So that no other user inside can kill the child that waits.
+        user: Some("0:0".to_owned()),
+        attach_stdin: Some(true),
+        open_stdin: Some(true),
+        stdin_once: Some(true),
+        env: Some(spec.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
+        working_dir: spec.workdir.as_deref().map(text),
+        network_disabled: Some(spec.network != DockerNetwork::Public),
+        // An image's own check would run beside the trial, and cost it time.
+        healthcheck: Some(bollard::models::HealthConfig {
+            test: Some(vec!["NONE".to_owned()]),
+            ..Default::default()
+        }),
+        labels: Some(
+            labels
+                .into_iter()
+                .map(|(name, value)| (name.to_owned(), value.clone()))
+                .collect::<HashMap<_, _>>(),
+        ),
+        host_config: Some(host),
+        ..Default::default()
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "more processors than fit are as good as all")]
+fn nano(cpus: f64) -> i64 {
+    (cpus * 1e9).ceil() as i64
+}

@@ -1,0 +1,346 @@
+//! Files on their way to the daemon: build contexts, and what is put into containers.
+
+use std::ffi::OsString;
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Component, Path, PathBuf};
+
+use bollard::query_parameters::UploadToContainerOptions;
+use bytes::Bytes;
+use rustix::fs::{FileType, readlinkat};
+use rustix::io::Errno;
+use tar::{Builder, EntryType, Header};
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+
+use super::container::{Container, Owner};
+use crate::collect::open_file;
+use crate::spec::{absolute, bad};
+use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
+use crate::{Caps, CollectError, CopyReport, LeftOut, SandboxError};
+
+/// Pieces of an archive on their way.
+const PIECES: usize = 4;
+/// Bytes of one.
+const PIECE: usize = 64 << 10;
+
+/// What an archive holds besides the files themselves.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style {
+    /// Whose the files are.
+    pub(super) owner: Owner,
+    /// When all of them were modified, in seconds; `None`: as the host has it.
+    pub(super) modified: Option<u64>,
+}
+
+/// Whoever writes an archive.
+pub(super) type Writer = std::thread::JoinHandle<Result<CopyReport, CollectError>>;
+/// What of a folder goes into an archive: a path within it, and whether that is a folder.
+pub(super) type Keep<'a> = dyn Fn(&Path, bool) -> bool + 'a;
+/// What stands in for a file's content.
+pub(super) type Instead<'a> = (&'a Path, &'a [u8]);
+
+impl Container {
+    /// Puts the content of the folder `from`, or the one file, at `target` inside, over what is there.
+    ///
+    /// Folders on the way are made. Links are put as links if `caps` has them; pipes, sockets and devices are left out, and
+    /// so is what goes beyond `caps`. Permissions and times are kept, set-id bits are not. It works before and after
+    /// [`Container::halt`] alike, but not in in-memory folders.
+    pub fn put(
+        &self,
+        from: &Path,
+        target: &Path,
+        owner: Owner,
+        caps: &Caps,
+    ) -> Result<CopyReport, SandboxError> {
+        let inside = beneath_root(target)?;
+        let (source, caps) = (from.to_owned(), *caps);
+        let style = Style { owner, modified: None };
+        let (pieces, writer) =
+            send(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
+        let sent = self.upload(Upload::Pieces(pieces));
+        joined(writer, from, sent).map(|((), report)| report)
+    }
+
+    /// Puts one file of these bytes at `target`, with these permission bits.
+    pub fn put_bytes(
+        &self,
+        bytes: &[u8],
+        target: &Path,
+        mode: u32,
+        owner: Owner,
+    ) -> Result<(), SandboxError> {
+        let inside = beneath_root(target)?;
+        let mut archive = Builder::new(Vec::new());
+        let mut header = header(EntryType::Regular, mode & 0o777, Style { owner, modified: Some(0) });
+        header.set_size(bytes.len() as u64);
+        let built = archive
+            .append_data(&mut header, &inside, bytes)
+            .and_then(|()| archive.into_inner())
+            .map_err(|source| SandboxError::Io { action: "pack", path: target.to_owned(), source })?;
+        self.upload(Upload::Whole(Bytes::from(built)))
+    }
+
+    fn upload(&self, archive: Upload) -> Result<(), SandboxError> {
+        let options = UploadToContainerOptions { path: "/".to_owned(), ..Default::default() };
+        let body = match archive {
+            Upload::Whole(bytes) => bollard::body_full(bytes),
+            Upload::Pieces(pieces) => bollard::body_stream(stream(pieces)),
+        };
+        let api = &self.inner.api;
+        self.inner.ask("put files into a container", api.upload_to_container(&self.id, Some(options), body))
+    }
+}
+
+enum Upload {
+    Whole(Bytes),
+    Pieces(Receiver<Bytes>),
+}
+
+/// Starts to write an archive; what is written comes out at the other end.
+pub(super) fn send<T: Send + 'static>(
+    write: impl FnOnce(&mut Pieces) -> T + Send + 'static,
+) -> Result<(Receiver<Bytes>, std::thread::JoinHandle<T>), SandboxError> {
+    let (sender, receiver) = channel(PIECES);
+    let thread = std::thread::Builder::new().name("archive".to_owned()).spawn(move || {
+        let mut out = Pieces { sender, piece: Vec::with_capacity(PIECE) };
+        write(&mut out)
+    });
+    let thread = thread.map_err(|source| SandboxError::Io {
+        action: "start",
+        path: PathBuf::from("a thread"),
+        source,
+    })?;
+    Ok((receiver, thread))
+}
+
+/// What a request takes.
+pub(super) fn stream(receiver: Receiver<Bytes>) -> impl futures_util::Stream<Item = Bytes> + Send + 'static {
+    futures_util::stream::unfold(receiver, |mut receiver| async {
+        receiver.recv().await.map(|piece| (piece, receiver))
+    })
+}
+
+/// What came of sending and of writing. What could not be read is why the daemon got half an archive.
+pub(super) fn joined<T>(
+    writer: Writer,
+    from: &Path,
+    sent: Result<T, SandboxError>,
+) -> Result<(T, CopyReport), SandboxError> {
+    let io = |action, path, source| SandboxError::Io { action, path, source };
+    match (writer.join(), sent) {
+        (Ok(Ok(report)), Ok(sent)) => Ok((sent, report)),
+        (Ok(Err(CollectError::Io { action, path, source })), _)
+            if source.kind() != io::ErrorKind::BrokenPipe =>
+        {
+            Err(io(action, path, source))
+        }
+        (_, Err(error)) => Err(error),
+        (Ok(Err(error)), Ok(_)) => Err(io("pack", from.to_owned(), io::Error::other(error))),
+        (Err(_), Ok(_)) => Err(io("pack", from.to_owned(), io::Error::other("the thread ended"))),
+    }
+}
+
+/// The writing end of an archive on its way.
+pub(super) struct Pieces {
+    sender: Sender<Bytes>,
+    piece: Vec<u8>,
+}
+
+impl Write for Pieces {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.piece.extend_from_slice(bytes);
+        if self.piece.len() >= PIECE {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.sender.blocking_send(Bytes::from(piece)).map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+/// Writes the content of the folder `from`, or the one file, as what is at `inside`, a relative path that may be empty.
+pub(super) fn pack(
+    from: &Path,
+    inside: &Path,
+    out: &mut impl Write,
+    style: Style,
+    caps: &Caps,
+    keep: &Keep<'_>,
+    instead: Option<Instead<'_>>,
+) -> Result<CopyReport, CollectError> {
+    let mut archive = Builder::new(&mut *out);
+    archive.sparse(false);
+    let mut pack =
+        Pack { archive, inside, style, caps, keep, instead, seen: 0, report: CopyReport::default() };
+    let found = std::fs::symlink_metadata(from).map_err(|error| CollectError::io("look at", from, error))?;
+    if found.is_file() {
+        pack.single(from)?;
+    } else {
+        let root = walk::open(from).map_err(|error| CollectError::io("open", from, error))?;
+        if !inside.as_os_str().is_empty() {
+            let stat = rustix::fs::fstat(&root).map_err(|error| CollectError::io("look at", from, error))?;
+            pack.folder(Path::new(""), stat.st_mode, stat.st_mtime)?;
+        }
+        walk(root, Sequence::ByName(caps.entries), &mut pack)?;
+    }
+    let Pack { archive, report, .. } = pack;
+    archive.into_inner().and_then(Write::flush).map_err(|error| CollectError::io("pack", from, error))?;
+    Ok(report)
+}
+
+struct Pack<'a, W: Write> {
+    archive: Builder<&'a mut W>,
+    inside: &'a Path,
+    style: Style,
+    caps: &'a Caps,
+    keep: &'a Keep<'a>,
+    instead: Option<Instead<'a>>,
+    seen: u64,
+    report: CopyReport,
+}
+
+impl<W: Write> Pack<'_, W> {
+    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) -> Next {
+        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
+            self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
+        }
+        Next::Past
+    }
+
+    fn header(&self, kind: EntryType, mode: u32, modified: i64) -> Header {
+        let modified = self.style.modified.or_else(|| u64::try_from(modified).ok());
+        header(kind, mode & 0o777, Style { modified, ..self.style })
+    }
+
+    fn folder(&mut self, path: &Path, mode: u32, modified: i64) -> Result<(), CollectError> {
+        let mut header = self.header(EntryType::Directory, mode, modified);
+        header.set_size(0);
+        let inside = self.inside.join(path);
+        let added = self.archive.append_data(&mut header, &inside, io::empty());
+        added.map_err(|error| CollectError::io("pack", path, error))
+    }
+
+    fn single(&mut self, from: &Path) -> Result<(), CollectError> {
+        let fail = |error| CollectError::io("read", from, error);
+        let file = std::fs::File::open(from).map_err(fail)?;
+        let stat = rustix::fs::fstat(&file).map_err(|error| fail(error.into()))?;
+        let size = u64::try_from(stat.st_size).unwrap_or(0);
+        let mut header = self.header(EntryType::Regular, stat.st_mode, stat.st_mtime);
+        header.set_size(size);
+        let inside = self.inside.to_owned();
+        let content = exactly(file, size);
+        self.archive.append_data(&mut header, inside, content).map_err(fail)?;
+        self.report.files += 1;
+        self.report.bytes += size;
+        Ok(())
+    }
+
+    fn file(&mut self, item: &Item<'_>) -> Result<Next, CollectError> {
+        let fail = |error| CollectError::io("pack", item.path, error);
+        let mut header = self.header(EntryType::Regular, item.stat.st_mode, item.stat.st_mtime);
+        let inside = self.inside.join(item.path);
+        if let Some((_, content)) = self.instead.filter(|(path, _)| *path == item.path) {
+            header.set_size(content.len() as u64);
+            self.archive.append_data(&mut header, inside, content).map_err(fail)?;
+            return Ok(Next::Past);
+        }
+        let size = u64::try_from(item.stat.st_size).unwrap_or(0);
+        if size > self.caps.file_bytes {
+            return Ok(self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes)));
+        }
+        if size > self.caps.total_bytes - self.report.bytes {
+            return Ok(self.leave_out(item.path, format!("{} bytes were taken before", self.report.bytes)));
+        }
+        let source = match open_file(item.dir, item.name) {
+            Ok(Some(source)) => source,
+            Ok(None) => return Ok(self.leave_out(item.path, "changed while it was read")),
+            Err(error) => return Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
+        };
+        header.set_size(size);
+        self.archive.append_data(&mut header, inside, exactly(source, size)).map_err(fail)?;
+        self.report.files += 1;
+        self.report.bytes += size;
+        Ok(Next::Past)
+    }
+}
+
+impl<W: Write> Visitor for Pack<'_, W> {
+    type Error = CollectError;
+
+    fn item(&mut self, item: &Item<'_>) -> Result<Next, CollectError> {
+        self.seen += 1;
+        if self.seen > self.caps.entries {
+            self.leave_out(item.path, format!("more than {} entries", self.caps.entries));
+            return Ok(Next::Stop);
+        }
+        let is_folder = item.kind() == FileType::Directory;
+        if !(self.keep)(item.path, is_folder) {
+            // Something beneath it may be kept all the same.
+            return Ok(if is_folder { Next::Into } else { Next::Past });
+        }
+        match item.kind() {
+            FileType::Directory if item.depth > self.caps.depth => {
+                Ok(self.leave_out(item.path, format!("more than {} folders deep", self.caps.depth)))
+            }
+            FileType::Directory => {
+                self.folder(item.path, item.stat.st_mode, item.stat.st_mtime)?;
+                Ok(Next::Into)
+            }
+            FileType::RegularFile => self.file(item),
+            FileType::Symlink if self.caps.links => match readlinkat(item.dir, item.name, Vec::new()) {
+                Ok(target) => {
+                    let mut header = self.header(EntryType::Symlink, 0o777, item.stat.st_mtime);
+                    header.set_size(0);
+                    let inside = self.inside.join(item.path);
+                    let target = OsString::from_vec(target.into_bytes());
+                    match self.archive.append_link(&mut header, inside, target) {
+                        Ok(()) => Ok(Next::Past),
+                        Err(error) => Err(CollectError::io("pack", item.path, error)),
+                    }
+                }
+                Err(error) => Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
+            },
+            _ => Ok(self.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+        }
+    }
+
+    fn failed(&mut self, path: &Path, error: Errno) -> Result<(), CollectError> {
+        let reason = match error {
+            Errno::OVERFLOW => format!("more than {} entries", self.caps.entries),
+            error => format!("cannot be read: {error}"),
+        };
+        self.leave_out(path, reason);
+        Ok(())
+    }
+}
+
+/// As many bytes as the header says, whatever became of the file since.
+fn exactly(file: impl Read, size: u64) -> impl Read {
+    file.chain(io::repeat(0)).take(size)
+}
+
+fn header(kind: EntryType, mode: u32, style: Style) -> Header {
+    let mut header = Header::new_gnu();
+    header.set_entry_type(kind);
+    header.set_mode(mode);
+    header.set_uid(style.owner.uid.into());
+    header.set_gid(style.owner.gid.into());
+    header.set_mtime(style.modified.unwrap_or(0));
+    header
+}
+
+/// An absolute path inside, relative to the root, which is nothing that can be put.
+fn beneath_root(target: &Path) -> Result<PathBuf, SandboxError> {
+    absolute(target, "the target")?;
+    let inside: PathBuf = target.components().filter(|c| matches!(c, Component::Normal(_))).collect();
+    if inside.as_os_str().is_empty() {
+        return bad("nothing can be put in place of the root folder".to_owned());
+    }
+    Ok(inside)
+}

@@ -1,0 +1,364 @@
+//! A command in a container, from its start to its end.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use bollard::container::LogOutput;
+use bollard::errors::Error;
+use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use bollard::models::ExecInspectResponse;
+use bollard::query_parameters::KillContainerOptions;
+use futures_util::StreamExt;
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+
+use super::container::{Container, user_name};
+use super::counters::Counters;
+use super::{failed, status, words};
+use crate::spec::check_exec;
+use crate::streams::Recorder;
+use crate::{Captured, Exec, ExecOutcome, Exit, LimitKind, SandboxError};
+
+/// How often cancellation, the deadline and the command's own process are looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// How long the output is still read after the command ended, while something holds it open.
+const DRAIN: Duration = Duration::from_millis(50);
+/// How long a killed process group may take until its whole container is killed.
+const GRACE: Duration = Duration::from_secs(1);
+/// How long the daemon may take to see that a command has ended.
+const SETTLE: Duration = Duration::from_secs(10);
+/// Most time until it is asked again.
+const SLOWEST: Duration = Duration::from_millis(200);
+/// What a shell returns for a command that SIGKILL ended; the daemon does too.
+const KILLED: i64 = 128 + 9;
+
+/// What came of a command.
+struct Ran {
+    cause: Option<Exit>,
+    code: Option<i64>,
+    wall: Duration,
+}
+
+impl Container {
+    /// [`Session::exec`](crate::Session::exec) as another user, `name`, `uid` or `uid:gid`.
+    ///
+    /// Without a `stderr` sink, the two streams come in the order in which the daemon passes them on, which is nearly that
+    /// in which they were written. A command that a signal ended has the status 128 and its number: the daemon does not
+    /// tell the two apart. A program that is not there is the status 127, one that cannot be started 126.
+    pub fn exec_as(
+        &mut self,
+        command: &Exec,
+        user: Option<&str>,
+        cancel: &AtomicBool,
+    ) -> Result<ExecOutcome, SandboxError> {
+        check_exec(command)?;
+        if let Some(user) = user {
+            user_name(user)?;
+        }
+        let died = || SandboxError::Died { command: command.argv.first().cloned().unwrap_or_default() };
+        if !self.alive {
+            return Err(died());
+        }
+        let mut stdout = Recorder::open(&command.stdout)?;
+        let mut stderr = command.stderr.as_ref().map(Recorder::open).transpose()?;
+        let kills = self.counters.memory_kills();
+        let mut running = Running { container: self, id: String::new(), pid: None };
+        let ran = running.container.inner.clone().block(running.run(
+            command,
+            user,
+            cancel,
+            &mut stdout,
+            stderr.as_mut(),
+        ));
+        let ran = match ran {
+            Ok(ran) => ran,
+            Err(error) => return Err(self.what_happened(&error, command)),
+        };
+        let out_of_memory = match (kills, self.counters.memory_kills()) {
+            (Some(before), Some(after)) => after > before,
+            _ => false,
+        };
+        if ran.code == Some(KILLED) && !(ran.cause.is_none() && out_of_memory) && !self.is_running()? {
+            self.alive = false;
+            if ran.cause.is_none() {
+                return Err(died());
+            }
+        }
+        let exit = match (ran.cause, ran.code) {
+            (Some(cause), _) => cause,
+            (None, Some(KILLED)) if out_of_memory => Exit::Limit(LimitKind::Memory),
+            (None, Some(code)) => Exit::Code(i32::try_from(code).unwrap_or(i32::MAX)),
+            (None, None) => return Err(died()),
+        };
+        let stdout = stdout.close()?;
+        let stderr = stderr.map_or(Ok(Captured::default()), Recorder::close)?;
+        Ok(ExecOutcome { exit, stdout, stderr, wall: ran.wall })
+    }
+
+    /// An error of the daemon, or the container's own death.
+    fn what_happened(&mut self, error: &Error, command: &Exec) -> SandboxError {
+        let gone =
+            matches!(status(error), Some(404 | 409)) || self.is_running().is_ok_and(|running| !running);
+        if gone {
+            self.alive = false;
+            return SandboxError::Died { command: command.argv.first().cloned().unwrap_or_default() };
+        }
+        failed("run a command", error)
+    }
+}
+
+/// A command that is being run.
+struct Running<'a> {
+    container: &'a mut Container,
+    id: String,
+    /// Its process on this machine, where the daemon is on this machine.
+    pid: Option<Pid>,
+}
+
+impl Running<'_> {
+    async fn run(
+        &mut self,
+        command: &Exec,
+        user: Option<&str>,
+        cancel: &AtomicBool,
+        stdout: &mut Recorder,
+        mut stderr: Option<&mut Recorder>,
+    ) -> Result<Ran, Error> {
+        let api = self.container.inner.api.clone();
+        let start = Instant::now();
+        let options = CreateExecOptions {
+            attach_stdin: Some(false),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            tty: Some(false),
+            env: Some(command.env.iter().map(|(name, value)| format!("{name}={value}")).collect()),
+            cmd: Some(command.argv.clone()),
+            user: Some(user.unwrap_or(&self.container.user).to_owned()),
+            working_dir: command
+                .cwd
+                .as_ref()
+                .map(|path| path.to_string_lossy().into_owned())
+                .or_else(|| self.container.workdir.clone()),
+            ..Default::default()
+        };
+        self.id = api.create_exec(&self.container.id, options).await?.id;
+        let began = Some(StartExecOptions { output_capacity: Some(64 << 10), ..Default::default() });
+        let mut output = match api.start_exec(&self.id, began).await {
+            Ok(StartExecResults::Attached { output, input }) => {
+                drop(input);
+                output
+            }
+            Ok(StartExecResults::Detached) => {
+                return Ok(Ran { cause: None, code: None, wall: start.elapsed() });
+            }
+            Err(error) => {
+                let code = not_started(&error).ok_or(error)?;
+                return Ok(Ran { cause: None, code: Some(code), wall: start.elapsed() });
+            }
+        };
+
+        let mut ticks = tokio::time::interval_at(tokio::time::Instant::now() + TICK, TICK);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut watch = Watch::default();
+        loop {
+            let wake =
+                command.deadline.filter(|_| watch.killed.is_none()).map(tokio::time::Instant::from_std);
+            tokio::select! {
+                frame = output.next(), if !watch.closed => match frame {
+                    Some(Ok(LogOutput::StdErr { message })) => match &mut stderr {
+                        Some(stderr) => stderr.take(&message),
+                        None => stdout.take(&message),
+                    },
+                    Some(Ok(frame)) => stdout.take(&frame.into_bytes()),
+                    // Whether it has ended is asked for below; a daemon that went away does not answer there.
+                    Some(Err(_)) | None => watch.closed = true,
+                },
+                _ = ticks.tick() => {}
+                () = until(wake) => {}
+                () = tokio::time::sleep(watch.pause), if watch.closed => {
+                    watch.pause = (watch.pause * 2).min(SLOWEST);
+                }
+            }
+            if watch.killed.is_none() {
+                let full = stdout.has_failed() || stderr.as_ref().is_some_and(|stderr| stderr.has_failed());
+                if cancel.load(Ordering::Relaxed) {
+                    watch.kill(Some(Exit::Cancelled));
+                } else if command.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                    watch.kill(Some(Exit::Deadline));
+                } else if full {
+                    watch.kill(None);
+                }
+            }
+            if let Some(code) = self.look(&mut watch, start).await? {
+                return Ok(Ran { cause: watch.cause, code, wall: start.elapsed() });
+            }
+        }
+    }
+
+    /// Does what is due; gives the status, `None` within where there is none, once it is over.
+    async fn look(&mut self, watch: &mut Watch, start: Instant) -> Result<Option<Option<i64>>, Error> {
+        let now = Instant::now();
+        if let Some(at) = watch.killed
+            && watch.ended.is_none()
+        {
+            if now <= at + GRACE {
+                // Again at every tick: it may not have begun when it was first tried.
+                self.kill().await?;
+            } else if !watch.container_killed {
+                watch.container_killed = true;
+                self.kill_container().await?;
+            }
+        }
+        // Only what runs for a while is looked for: most commands end before, and their output with them.
+        if self.pid.is_none() && !watch.looked && now > start + TICK {
+            watch.looked = true;
+            self.find().await?;
+        }
+        if watch.ended.is_none() && self.has_ended() {
+            watch.ended = Some(now);
+        }
+        if watch.ended.is_some_and(|at| now > at + DRAIN) {
+            // Something in the background holds the output open.
+            watch.closed = true;
+        }
+        if watch.closed {
+            let found = self.inspect().await?;
+            if found.running != Some(true) {
+                return Ok(Some(found.exit_code));
+            }
+            if watch.ended.is_some_and(|at| now > at + SETTLE) {
+                return Ok(Some(None));
+            }
+        }
+        Ok(None)
+    }
+
+    async fn inspect(&self) -> Result<ExecInspectResponse, Error> {
+        self.container.inner.api.inspect_exec(&self.id).await
+    }
+
+    /// Finds its process, if that is on this machine.
+    async fn find(&mut self) -> Result<(), Error> {
+        let pid = self.inspect().await?.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
+        self.pid = pid.filter(|pid| Counters::holds(&self.container.id, *pid)).and_then(Pid::from_raw);
+        Ok(())
+    }
+
+    fn has_ended(&self) -> bool {
+        self.pid.is_some_and(|pid| stat(pid).is_none_or(|(state, _)| state == "Z" || state == "X"))
+    }
+
+    /// Kills its process group: by hand where its process is on this machine and ours to kill, else by a command inside,
+    /// and where its process cannot even be seen, the container.
+    async fn kill(&mut self) -> Result<(), Error> {
+        if self.pid.is_none() {
+            self.find().await?;
+        }
+        let Some(pid) = self.pid else {
+            let found = self.inspect().await?;
+            if found.running == Some(true) && found.pid.is_some_and(|pid| pid > 0) {
+                self.kill_container().await?;
+            }
+            return Ok(());
+        };
+        let Some((_, group)) = stat(pid) else { return Ok(()) };
+        // The runtime makes each command the leader of a session.
+        let leads = group == pid.as_raw_nonzero().get();
+        let done =
+            if leads { kill_process_group(pid, Signal::KILL) } else { kill_process(pid, Signal::KILL) };
+        match (done, inside(pid)) {
+            (Err(rustix::io::Errno::PERM), Some(number)) => self.kill_inside(number).await,
+            _ => Ok(()),
+        }
+    }
+
+    async fn kill_inside(&self, number: i32) -> Result<(), Error> {
+        let api = &self.container.inner.api;
+        let script = format!("kill -9 -{number} || kill -9 {number}");
+        let options = CreateExecOptions {
+            cmd: Some(vec!["/bin/sh".to_owned(), "-c".to_owned(), script]),
+            user: Some("0".to_owned()),
+            ..Default::default()
+        };
+        let id = api.create_exec(&self.container.id, options).await?.id;
+        let detached = StartExecOptions { detach: true, ..Default::default() };
+        // Where there is no room for one more process, the container is killed a second later.
+        let _ = api.start_exec(&id, Some(detached)).await;
+        Ok(())
+    }
+
+    async fn kill_container(&mut self) -> Result<(), Error> {
+        let options = KillContainerOptions { signal: "KILL".to_owned() };
+        match self.container.inner.api.kill_container(&self.container.id, Some(options)).await {
+            Err(error) if !matches!(status(&error), Some(404 | 409)) => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// What was seen of a running command so far.
+struct Watch {
+    /// Why we killed it, if we did and there is something to tell.
+    cause: Option<Exit>,
+    killed: Option<Instant>,
+    container_killed: bool,
+    looked: bool,
+    /// When its process was seen to have ended.
+    ended: Option<Instant>,
+    /// Whether its output is at its end, or left.
+    closed: bool,
+    /// Until the daemon is asked again whether it has ended.
+    pause: Duration,
+}
+
+impl Default for Watch {
+    fn default() -> Self {
+        Self {
+            cause: None,
+            killed: None,
+            container_killed: false,
+            looked: false,
+            ended: None,
+            closed: false,
+            pause: Duration::from_millis(2),
+        }
+    }
+}
+
+impl Watch {
+    fn kill(&mut self, cause: Option<Exit>) {
+        self.cause = cause;
+        self.killed = Some(Instant::now());
+    }
+}
+
+async fn until(at: Option<tokio::time::Instant>) {
+    match at {
+        Some(at) => tokio::time::sleep_until(at).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The status of a command that could not be started, if that is what the error says.
+fn not_started(error: &Error) -> Option<i64> {
+    let text = words(error);
+    if !text.contains("OCI runtime exec failed") {
+        return None;
+    }
+    let missing = ["executable file not found", "no such file or directory", "not a directory"];
+    Some(if missing.iter().any(|words| text.contains(words)) { 127 } else { 126 })
+}
+
+/// State and process group of a process of this machine; the second field of the line may hold spaces and brackets.
+fn stat(pid: Pid) -> Option<(String, i32)> {
+    let line = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).ok()?;
+    let mut fields = line.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?.to_owned();
+    Some((state, fields.nth(1)?.parse().ok()?))
+}
+
+/// The number that a process has in the innermost namespace it is in.
+fn inside(pid: Pid) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{}/status", pid.as_raw_nonzero())).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("NSpid:"))?.split_whitespace().last()?.parse().ok()
+}

@@ -1,0 +1,543 @@
+//! Images: found, pulled or built.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, PoisonError};
+use std::time::{Duration, Instant};
+
+use bollard::errors::Error;
+use bollard::models::ImageInspect;
+use bollard::query_parameters::{BuildImageOptions, CreateImageOptions, TagImageOptions};
+use futures_util::{Stream, StreamExt};
+
+use super::container::Owner;
+use super::context::{self, Style, joined, pack, send, stream};
+use super::ignore::Ignore;
+use super::{Docker, Inner, LABEL_STORE, buildkit, dockerfile, failed, status, words};
+use crate::streams::Recorder;
+use crate::{Caps, Captured, CollectError, SandboxError, Sink, read_beneath};
+
+/// Upper bounds on a build context.
+const CONTEXT: Caps =
+    Caps { entries: 200_000, file_bytes: 2 << 30, total_bytes: 4 << 30, depth: 64, links: true };
+/// Most bytes of a Dockerfile.
+const DOCKERFILE: u64 = 1 << 20;
+/// Bytes of a build's output that are kept from its beginning, and as many from its end.
+const LOG: usize = 32 << 10;
+/// How often cancellation is looked at.
+const TICK: Duration = Duration::from_millis(50);
+/// When the files of a context were modified, as builds see it: the same for everybody who checks a task out. 2020-01-01, not
+/// 1970, which zip archives cannot hold.
+const MODIFIED: u64 = 1_577_836_800;
+/// The repository of images that we build.
+const REPOSITORY: &str = "assay/task";
+
+/// Where an image comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImageSource {
+    /// It is there, or in a registry.
+    Prebuilt {
+        /// As a task names it: the image map is applied.
+        name: String,
+    },
+    /// It is built.
+    Build {
+        /// The folder whose files the Dockerfile may copy.
+        context: PathBuf,
+        /// The Dockerfile, relative to it.
+        dockerfile: PathBuf,
+        /// Build arguments.
+        args: BTreeMap<String, String>,
+        /// Whether what the Dockerfile runs has a network.
+        network: bool,
+        /// How long it may take.
+        timeout: Duration,
+    },
+}
+
+impl ImageSource {
+    /// The Dockerfile of a folder, built without arguments, without a network and within ten minutes.
+    pub fn build(context: impl Into<PathBuf>) -> Self {
+        Self::Build {
+            context: context.into(),
+            dockerfile: PathBuf::from("Dockerfile"),
+            args: BTreeMap::new(),
+            network: false,
+            timeout: Duration::from_mins(10),
+        }
+    }
+}
+
+/// An image at the daemon.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// What the daemon knows it by: `sha256:` and 64 digits.
+    pub id: String,
+    /// What it is called.
+    pub name: String,
+    /// Bytes of all its layers.
+    pub size: u64,
+    /// What it says of how it is to be run.
+    pub config: ImageConfig,
+    /// What the build said; empty where nothing was built.
+    pub log: Captured,
+}
+
+/// What an image says of how it is to be run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ImageConfig {
+    /// `USER`.
+    pub user: Option<String>,
+    /// `WORKDIR`.
+    pub workdir: Option<PathBuf>,
+    /// `ENV`.
+    pub env: Vec<(String, String)>,
+    /// `VOLUME`: what is written there does not show in [`Container::changes`](super::Container::changes).
+    pub volumes: Vec<PathBuf>,
+}
+
+/// Why there is no image.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// It is not there and may not be pulled.
+    #[error("the image {name} is not here{}: pull it, allow pulling, or map its name to an image that is here", mapped.as_ref().map(|m| format!(" (mapped to {m})")).unwrap_or_default())]
+    Missing {
+        /// As the task names it.
+        name: String,
+        /// What the map made of it.
+        mapped: Option<String>,
+    },
+    /// It could not be pulled.
+    #[error("the image {name} cannot be pulled: {reason}")]
+    Pull {
+        /// What was to be pulled.
+        name: String,
+        /// What the daemon said.
+        reason: String,
+    },
+    /// The Dockerfile asks for what no task gets.
+    #[error("{}:{line}: refused: {reason}", path.display())]
+    Refused {
+        /// The Dockerfile.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+        /// What it asks for.
+        reason: String,
+    },
+    /// Only BuildKit can build it, and that is not here.
+    #[error("{}:{line}: `{reason}` needs BuildKit: {missing}", path.display())]
+    NeedsBuildKit {
+        /// The Dockerfile.
+        path: PathBuf,
+        /// Its line.
+        line: usize,
+        /// What needs it.
+        reason: String,
+        /// What there would have to be.
+        missing: String,
+    },
+    /// The context or the Dockerfile cannot be read.
+    #[error("the build context cannot be used: {0}")]
+    Context(String),
+    /// The build failed.
+    #[error("the build failed: {reason}")]
+    Failed {
+        /// The daemon's last word.
+        reason: String,
+        /// What it said before.
+        log: Captured,
+    },
+    /// It took too long.
+    #[error("the build took more than {} seconds", after.as_secs())]
+    TimedOut {
+        /// How long it might take.
+        after: Duration,
+        /// What it said until then.
+        log: Captured,
+    },
+    /// The caller cancelled.
+    #[error("the build was cancelled")]
+    Cancelled,
+    /// The daemon failed us.
+    #[error(transparent)]
+    Sandbox(SandboxError),
+}
+
+impl ImageError {
+    /// Whether this says something of the machine, and nothing of the task.
+    pub fn is_infrastructure(&self) -> bool {
+        matches!(self, Self::Sandbox(_) | Self::Cancelled | Self::Pull { .. })
+    }
+}
+
+impl Docker {
+    /// Has an image: looks it up, pulls it where that is allowed, or builds it.
+    ///
+    /// A build has the folder's files as they are, `.dockerignore` honoured, links sent as links; images that the
+    /// Dockerfile names go through the image map, in what is sent and not in the file. Equal contexts are built once: the
+    /// image's name is made of what went in. What a Dockerfile could ask for beyond its own container is refused.
+    ///
+    /// All files of the context are read each time: keep what this gives for as long as the task does not change.
+    pub fn image(&self, source: &ImageSource, cancel: &AtomicBool) -> Result<Image, ImageError> {
+        match source {
+            ImageSource::Prebuilt { name } => {
+                let (used, found) = self.inner.resolve(name, cancel)?;
+                Ok(image(used, found, Captured::default()))
+            }
+            ImageSource::Build { context, dockerfile, args, network, timeout } => {
+                let build = Build { docker: self, context, path: dockerfile, args, network: *network };
+                build.run(*timeout, cancel)
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// What is used in place of a name: the map's entry for it as written, in full or in short, or that for `*`.
+    fn mapped(&self, name: &str) -> Option<&String> {
+        let map = &self.options.image_map;
+        let short = |name: &str| {
+            let name = name.strip_prefix("docker.io/").unwrap_or(name);
+            let name = name.strip_prefix("library/").unwrap_or(name);
+            name.strip_suffix(":latest").unwrap_or(name).to_owned()
+        };
+        map.get(name)
+            .or_else(|| map.iter().find(|(from, _)| short(from) == short(name)).map(|(_, to)| to))
+            .or_else(|| map.get("*"))
+    }
+
+    /// The image that a name stands for here.
+    fn resolve(&self, name: &str, cancel: &AtomicBool) -> Result<(String, ImageInspect), ImageError> {
+        let mapped = self.mapped(name);
+        let used = mapped.map_or(name, String::as_str).to_owned();
+        if used.is_empty() || used.contains(|c: char| c.is_whitespace() || c.is_control()) {
+            return Err(ImageError::Missing { name: name.to_owned(), mapped: mapped.cloned() });
+        }
+        if let Some(found) = self.find(&used)? {
+            return Ok((used, found));
+        }
+        let missing = || ImageError::Missing { name: name.to_owned(), mapped: mapped.cloned() };
+        if !self.options.pull {
+            return Err(missing());
+        }
+        let (repository, tag) = match used.rsplit_once(':') {
+            Some((repository, tag)) if !tag.contains('/') => (repository, tag),
+            _ => (used.as_str(), "latest"),
+        };
+        let options = CreateImageOptions {
+            from_image: Some(if used.contains('@') { used.clone() } else { format!("{repository}:{tag}") }),
+            ..Default::default()
+        };
+        let pulling = self.api.create_image(Some(options), None, None);
+        let end = self.block(follow(pulling, None, cancel, |_| {}));
+        match end {
+            End::Done => {}
+            End::Cancelled | End::TimedOut => return Err(ImageError::Cancelled),
+            End::Failed(error)
+                if status(&error).is_some() || matches!(error, Error::DockerStreamError { .. }) =>
+            {
+                return Err(ImageError::Pull { name: used, reason: words(&error) });
+            }
+            End::Failed(error) => return Err(ImageError::Sandbox(failed("pull an image", &error))),
+        }
+        let found = self.find(&used)?.ok_or_else(missing)?;
+        Ok((used, found))
+    }
+
+    fn find(&self, name: &str) -> Result<Option<ImageInspect>, ImageError> {
+        match self.block(self.api.inspect_image(name)) {
+            Ok(found) => Ok(Some(found)),
+            Err(error) if matches!(status(&error), Some(400 | 404)) => Ok(None),
+            Err(error) => Err(ImageError::Sandbox(failed("look at an image", &error))),
+        }
+    }
+}
+
+/// How something that the daemon tells of line by line ended.
+enum End {
+    Done,
+    Failed(Error),
+    TimedOut,
+    Cancelled,
+}
+
+/// Follows it. Turning away makes the daemon break off.
+async fn follow<T>(
+    mut lines: impl Stream<Item = Result<T, Error>> + Unpin,
+    deadline: Option<Instant>,
+    cancel: &AtomicBool,
+    mut each: impl FnMut(T),
+) -> End {
+    let mut ticks = tokio::time::interval(TICK);
+    loop {
+        tokio::select! {
+            line = lines.next() => match line {
+                None => return End::Done,
+                Some(Ok(line)) => each(line),
+                Some(Err(error)) => return End::Failed(error),
+            },
+            _ = ticks.tick() => {}
+        }
+        if cancel.load(Ordering::Relaxed) {
+            return End::Cancelled;
+        }
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return End::TimedOut;
+        }
+    }
+}
+
+fn image(name: String, found: ImageInspect, log: Captured) -> Image {
+    let config = found.config.unwrap_or_default();
+    let some = |text: Option<String>| text.filter(|text| !text.is_empty());
+    let env = config.env.unwrap_or_default();
+    Image {
+        id: found.id.unwrap_or_default(),
+        name,
+        size: found.size.and_then(|size| u64::try_from(size).ok()).unwrap_or(0),
+        config: ImageConfig {
+            user: some(config.user),
+            workdir: some(config.working_dir).map(PathBuf::from),
+            env: env
+                .into_iter()
+                .map(|pair| {
+                    pair.split_once('=')
+                        .map(|(n, v)| (n.to_owned(), v.to_owned()))
+                        .unwrap_or((pair, String::new()))
+                })
+                .collect(),
+            volumes: config.volumes.unwrap_or_default().into_iter().map(PathBuf::from).collect(),
+        },
+        log,
+    }
+}
+
+/// One build.
+struct Build<'a> {
+    docker: &'a Docker,
+    context: &'a Path,
+    path: &'a Path,
+    args: &'a BTreeMap<String, String>,
+    network: bool,
+}
+
+impl Build<'_> {
+    fn run(&self, timeout: Duration, cancel: &AtomicBool) -> Result<Image, ImageError> {
+        let inner = &self.docker.inner;
+        let unusable = |error: CollectError| ImageError::Context(with_cause(&error));
+        let text = read_beneath(self.context, self.path, DOCKERFILE).map_err(unusable)?;
+        let text = text.ok_or_else(|| {
+            ImageError::Context(format!("there is no {} in {}", self.path.display(), self.context.display()))
+        })?;
+        let text = String::from_utf8(text)
+            .map_err(|_| ImageError::Context(format!("{} is not UTF-8", self.path.display())))?;
+        let full = self.context.join(self.path);
+        let mut bases = Vec::new();
+        let rewritten = |by_name: bool, bases: &mut Vec<String>| {
+            let done = dockerfile::rewrite(&text, self.args, self.network, |name| {
+                let (used, found) = inner.resolve(name, cancel)?;
+                let id = found.id.unwrap_or_default();
+                bases.push(id.clone());
+                // By its number, nothing can be pulled in its place; BuildKit takes only names.
+                Ok(if by_name || id.is_empty() { used } else { id })
+            })?;
+            done.map_err(|refusal| ImageError::Refused {
+                path: full.clone(),
+                line: refusal.line,
+                reason: refusal.reason,
+            })
+        };
+        let mut sent = rewritten(false, &mut bases)?;
+        let buildkit = sent.buildkit.clone();
+        if buildkit.is_some() {
+            bases.clear();
+            sent = rewritten(true, &mut bases)?;
+        }
+        let ignore = Ignore::read(self.context, self.path).map_err(ImageError::Context)?;
+
+        let tag = self.digest(&sent.text, &bases, &ignore).map_err(unusable)?;
+        let name = format!("{REPOSITORY}:{tag}");
+        let lock = Arc::clone(
+            inner.builds.lock().unwrap_or_else(PoisonError::into_inner).entry(tag.clone()).or_default(),
+        );
+        let _one = lock.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = inner.find(&name)? {
+            // Its being tagged tells when it was last used.
+            let options = TagImageOptions { repo: Some(REPOSITORY.to_owned()), tag: Some(tag) };
+            inner
+                .ask("tag an image", inner.api.tag_image(&name, Some(options)))
+                .map_err(ImageError::Sandbox)?;
+            return Ok(image(name, found, Captured::default()));
+        }
+        let deadline = Instant::now() + timeout;
+        let mut log = Recorder::open(&Sink { file: None, cap: 0, keep: LOG }).map_err(ImageError::Sandbox)?;
+        let end = match &buildkit {
+            None => self.classic(&name, sent.text, ignore, deadline, cancel, &mut log)?,
+            Some(need) => {
+                let need = |missing: String| ImageError::NeedsBuildKit {
+                    path: full.clone(),
+                    line: need.line,
+                    reason: need.reason.clone(),
+                    missing,
+                };
+                self.with_buildkit(&name, sent.text, ignore, deadline, cancel, &mut log, need)?
+            }
+        };
+        let log = log.close().map_err(ImageError::Sandbox)?;
+        match end {
+            Built::Done => {}
+            Built::TimedOut => return Err(ImageError::TimedOut { after: timeout, log }),
+            Built::Cancelled => return Err(ImageError::Cancelled),
+            Built::Failed(reason) => return Err(ImageError::Failed { reason, log }),
+        }
+        let reason = "the daemon built it, and has no image of its name".to_owned();
+        match inner.find(&name)? {
+            Some(found) => Ok(image(name, found, log)),
+            None => Err(ImageError::Failed { reason, log }),
+        }
+    }
+
+    /// What goes in: the archive that is sent, the images it starts from, arguments and network.
+    fn digest(&self, text: &str, bases: &[String], ignore: &Ignore) -> Result<String, CollectError> {
+        let mut hasher = blake3::Hasher::new();
+        for part in bases.iter().chain(self.args.iter().flat_map(|(name, value)| [name, value])) {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        hasher.update(&[u8::from(self.network)]);
+        let keep = |path: &Path, _: bool| ignore.keeps(path);
+        let instead = Some((self.path, text.as_bytes()));
+        let report = pack(self.context, Path::new(""), &mut hasher, STYLE, &CONTEXT, &keep, instead)?;
+        whole(self.context, &report)?;
+        Ok(hasher.finalize().to_hex()[..32].to_owned())
+    }
+
+    fn archive(
+        &self,
+        text: String,
+        ignore: Ignore,
+    ) -> Result<(tokio::sync::mpsc::Receiver<bytes::Bytes>, context::Writer), ImageError> {
+        let (context, path) = (self.context.to_owned(), self.path.to_owned());
+        send(move |out| {
+            let keep = |path: &Path, _: bool| ignore.keeps(path);
+            let instead = Some((path.as_path(), text.as_bytes()));
+            pack(&context, Path::new(""), out, STYLE, &CONTEXT, &keep, instead)
+        })
+        .map_err(ImageError::Sandbox)
+    }
+
+    fn classic(
+        &self,
+        name: &str,
+        text: String,
+        ignore: Ignore,
+        deadline: Instant,
+        cancel: &AtomicBool,
+        log: &mut Recorder,
+    ) -> Result<Built, ImageError> {
+        let inner = &self.docker.inner;
+        let (pieces, writer) = self.archive(text, ignore)?;
+        let options = BuildImageOptions {
+            dockerfile: self.path.to_string_lossy().into_owned(),
+            t: Some(name.to_owned()),
+            rm: true,
+            forcerm: true,
+            networkmode: Some(if self.network { "default" } else { "none" }.to_owned()),
+            buildargs: Some(self.args.iter().map(|(name, value)| (name.clone(), value.clone())).collect()),
+            labels: Some(HashMap::from([(LABEL_STORE.to_owned(), inner.options.store_label.clone())])),
+            ..Default::default()
+        };
+        // The daemon answers when it has something to say, which may be after the whole context.
+        let api =
+            inner.api.clone().with_timeout(deadline.saturating_duration_since(Instant::now()).max(TICK));
+        let body = bollard::body_stream(stream(pieces));
+        let building = api.build_image(options, None, Some(body));
+        let end = inner.block(follow(building, Some(deadline), cancel, |line| {
+            if let Some(text) = line.stream.or(line.status) {
+                log.take(text.as_bytes());
+            }
+        }));
+        let sent = match end {
+            End::Done => Ok(Built::Done),
+            End::TimedOut | End::Failed(Error::RequestTimeoutError) => Ok(Built::TimedOut),
+            End::Cancelled => Ok(Built::Cancelled),
+            End::Failed(Error::DockerStreamError { error }) => Ok(Built::Failed(error.trim().to_owned())),
+            // What the builder cannot read; 500 as well, in its words.
+            End::Failed(error) if status(&error).is_some() => Ok(Built::Failed(words(&error))),
+            End::Failed(error) => Err(failed("build an image", &error)),
+        };
+        match sent {
+            Ok(Built::Done) => joined(writer, self.context, Ok(Built::Done)).map(|(built, _)| built),
+            // Turned away from, the writer ends by itself.
+            Ok(other) => Ok(other),
+            Err(error) => joined(writer, self.context, Err(error)).map(|(built, _)| built),
+        }
+        .map_err(ImageError::Sandbox)
+    }
+
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "what both ways of building take, and how to say that this one is missing"
+    )]
+    fn with_buildkit(
+        &self,
+        name: &str,
+        text: String,
+        ignore: Ignore,
+        deadline: Instant,
+        cancel: &AtomicBool,
+        log: &mut Recorder,
+        need: impl Fn(String) -> ImageError,
+    ) -> Result<Built, ImageError> {
+        let inner = &self.docker.inner;
+        let Some(program) = &inner.options.program else {
+            return Err(need("no `docker` program was given".to_owned()));
+        };
+        let (pieces, _writer) = self.archive(text, ignore)?;
+        let order = buildkit::Order {
+            program,
+            socket: &inner.socket,
+            name,
+            dockerfile: self.path,
+            label: format!("{LABEL_STORE}={}", inner.options.store_label),
+            args: self.args,
+            network: self.network,
+        };
+        match order.run(pieces, deadline, cancel, log).map_err(ImageError::Sandbox)? {
+            Built::Failed(reason) if buildkit::is_missing(&reason) => Err(need(reason)),
+            built => Ok(built),
+        }
+    }
+}
+
+/// How a build ended.
+pub(super) enum Built {
+    Done,
+    Failed(String),
+    TimedOut,
+    Cancelled,
+}
+
+const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };
+
+/// A build of a part of the context would be another task.
+fn whole(context: &Path, report: &crate::CopyReport) -> Result<(), CollectError> {
+    match report.left_out.first() {
+        None => Ok(()),
+        Some(left) => Err(CollectError::io(
+            "send",
+            &context.join(&left.path),
+            std::io::Error::other(left.reason.clone()),
+        )),
+    }
+}
+
+fn with_cause(error: &CollectError) -> String {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
+}

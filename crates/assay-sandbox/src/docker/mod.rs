@@ -1,0 +1,257 @@
+//! Containers of a Docker daemon, over its Unix socket.
+//!
+//! [`Docker::connect`] finds the daemon, [`Docker::image`] has an image built or found, [`Docker::create`] starts a
+//! [`Container`] of it. A container is a [`Session`](crate::Session), and has besides what a bubblewrap needs no daemon for: files in and
+//! out ([`Container::put`], [`Container::fetch`]), what was changed ([`Container::changes`]), and a second life with a
+//! clean process tree ([`Container::halt`], [`Container::restart`]).
+//!
+//! **What ends with us.** The first process of a container is a shell of ours that waits for the end of its standard
+//! input, which one connection of this process holds. When this process dies, in whatever way, the daemon closes that
+//! input, the shell ends, and the kernel ends all others. Nobody has to be there to clean up for nothing to run on; what
+//! is left is a dead container, which [`Docker::sweep`] removes.
+//!
+//! **What is not given.** No container is privileged, sees the daemon's socket or shares a namespace of the host. All
+//! capabilities are dropped but those that package managers need as root; nothing gains privileges by set-id programs;
+//! there is no network unless it is asked for, and then one that the daemon has anyway.
+//!
+//! This is the one place of the workspace with an asynchronous runtime: one worker thread, owned by [`Docker`].
+//! Everything outward blocks.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use bollard::errors::Error;
+use tokio::runtime::Runtime;
+
+use crate::{Enforcement, Mechanism, SandboxError};
+
+mod archive;
+mod buildkit;
+mod container;
+mod context;
+mod counters;
+mod dockerfile;
+mod exec;
+mod ignore;
+mod image;
+mod sweep;
+
+pub use container::{Changed, Container, ContainerSpec, DockerNetwork, Owner, PathStat};
+pub use image::{Image, ImageConfig, ImageError, ImageSource};
+pub use sweep::Swept;
+
+/// Where the daemon listens unless somebody says otherwise.
+pub const DEFAULT_SOCKET: &str = "/var/run/docker.sock";
+/// Says on each container and image which store it belongs to.
+const LABEL_STORE: &str = "dev.assay.store";
+/// Says on each container which process made it.
+const LABEL_OWNER: &str = "dev.assay.owner";
+/// Says on each container what it is for.
+const LABEL_NAME: &str = "dev.assay.name";
+/// How long the daemon may take to answer a request; a busy one takes seconds to start a container.
+const PATIENCE: Duration = Duration::from_mins(2);
+
+/// How to reach a daemon, and what it may do.
+#[derive(Debug, Clone)]
+pub struct DockerOptions {
+    /// Its socket; `None`: [`DEFAULT_SOCKET`].
+    pub socket: Option<PathBuf>,
+    /// Which store containers and images belong to: [`Docker::sweep`] and [`Docker::prune`] look at one store's only.
+    pub store_label: String,
+    /// Which process this is, for whoever sweeps. Opaque here.
+    pub owner: String,
+    /// What stands in for an image: the name a task writes, and the name that is used.
+    pub image_map: BTreeMap<String, String>,
+    /// Whether images that are missing may be pulled.
+    pub pull: bool,
+    /// The `docker` program, for Dockerfiles that only BuildKit can build; `None`: those are refused.
+    pub program: Option<PathBuf>,
+}
+
+impl DockerOptions {
+    /// For a store and a process: the default socket, no image map, nothing pulled, no program.
+    pub fn new(store_label: impl Into<String>, owner: impl Into<String>) -> Self {
+        Self {
+            socket: None,
+            store_label: store_label.into(),
+            owner: owner.into(),
+            image_map: BTreeMap::new(),
+            pull: false,
+            program: None,
+        }
+    }
+}
+
+/// What a daemon is and can hold.
+#[derive(Debug, Clone)]
+pub struct DockerProbe {
+    /// Its version, such as `20.10.24`.
+    pub version: String,
+    /// The version of its API.
+    pub api: String,
+    /// `1` or `2`; `none` where it has no control groups.
+    pub cgroup: String,
+    /// Its storage driver, such as `overlay2`.
+    pub storage: String,
+    /// What holds each limit.
+    pub enforcement: Enforcement,
+    /// What it warns of itself.
+    pub warnings: Vec<String>,
+}
+
+/// A connection to a daemon. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Docker {
+    pub(crate) inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Inner {
+    pub(crate) api: bollard::Docker,
+    pub(crate) options: DockerOptions,
+    pub(crate) socket: PathBuf,
+    pub(crate) enforcement: Enforcement,
+    probe: DockerProbe,
+    /// One lock for each image that is being built.
+    pub(crate) builds: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+    // Dropped last: what the others hold lives on it.
+    runtime: Runtime,
+}
+
+impl Docker {
+    /// Finds the daemon and asks what it is.
+    ///
+    /// [`SandboxError::Unavailable`] where none answers, with what to do.
+    pub fn connect(options: DockerOptions) -> Result<Self, SandboxError> {
+        let socket = options.socket.clone().unwrap_or_else(|| PathBuf::from(DEFAULT_SOCKET));
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(1)
+            .thread_name("docker")
+            .enable_io()
+            .enable_time()
+            .build()
+            .map_err(|source| SandboxError::Io {
+                action: "start",
+                path: PathBuf::from("a thread"),
+                source,
+            })?;
+        let path = socket.to_str().ok_or_else(|| unavailable(&socket, "its name is not UTF-8"))?;
+        let (api, probe) = runtime
+            .block_on(async {
+                let api = bollard::Docker::connect_with_unix(
+                    path,
+                    PATIENCE.as_secs(),
+                    bollard::API_DEFAULT_VERSION,
+                )?;
+                let api = api.negotiate_version().await?;
+                let probe = probe(&api).await?;
+                Ok((api, probe))
+            })
+            .map_err(|error: Error| unavailable(&socket, &words(&error)))?;
+        let enforcement = probe.enforcement;
+        let builds = Mutex::default();
+        Ok(Self { inner: Arc::new(Inner { api, options, socket, enforcement, probe, builds, runtime }) })
+    }
+
+    /// What the daemon is.
+    pub fn probe(&self) -> &DockerProbe {
+        &self.inner.probe
+    }
+
+    /// Whether the daemon answers now.
+    pub fn answers(&self) -> bool {
+        self.inner.block(self.inner.api.ping()).is_ok()
+    }
+}
+
+impl Inner {
+    /// Waits for what the daemon does.
+    pub(crate) fn block<F: Future>(&self, future: F) -> F::Output {
+        self.runtime.block_on(future)
+    }
+
+    /// Waits for an answer of the daemon.
+    pub(crate) fn ask<T>(
+        &self,
+        action: &'static str,
+        future: impl Future<Output = Result<T, Error>>,
+    ) -> Result<T, SandboxError> {
+        self.block(future).map_err(|error| failed(action, &error))
+    }
+}
+
+async fn probe(api: &bollard::Docker) -> Result<DockerProbe, Error> {
+    let version = api.version().await?;
+    let info = api.info().await?;
+    let cgroup = info.cgroup_version.map_or_else(String::new, |version| version.to_string());
+    let group = match cgroup.as_str() {
+        "1" => Mechanism::CgroupV1,
+        "2" => Mechanism::CgroupV2,
+        _ => Mechanism::Nothing,
+    };
+    let held = |by: Option<bool>| if by == Some(true) { group } else { Mechanism::Nothing };
+    Ok(DockerProbe {
+        version: version.version.unwrap_or_default(),
+        api: api.client_version().to_string(),
+        cgroup: if cgroup.is_empty() { "none".to_owned() } else { cgroup },
+        storage: info.driver.unwrap_or_default(),
+        enforcement: Enforcement {
+            cpus: held(info.cpu_cfs_quota),
+            memory: held(info.memory_limit),
+            pids: held(info.pids_limit),
+            // Only some storage drivers on some file systems can, and none says so.
+            storage: Mechanism::Nothing,
+        },
+        warnings: info.warnings.unwrap_or_default(),
+    })
+}
+
+fn unavailable(socket: &Path, reason: &str) -> SandboxError {
+    SandboxError::Unavailable {
+        what: "docker",
+        reason: format!(
+            "no daemon answers at {}: {reason}; start it, or name another socket",
+            socket.display()
+        ),
+    }
+}
+
+/// An error of the daemon or on the way to it.
+pub(crate) fn failed(action: &'static str, error: &Error) -> SandboxError {
+    // A 5xx of the daemon is an answer. No answer at all is what goes by.
+    let gone = !matches!(
+        error,
+        Error::DockerResponseServerError { .. }
+            | Error::DockerStreamError { .. }
+            | Error::JsonDataError { .. }
+    );
+    SandboxError::Daemon { action, reason: words(error), gone }
+}
+
+/// What an error says, with what caused it.
+pub(crate) fn words(error: &Error) -> String {
+    if let Error::DockerResponseServerError { message, .. } = error {
+        return message.trim().to_owned();
+    }
+    let mut text = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    text
+}
+
+/// The status that the daemon answered with.
+pub(crate) fn status(error: &Error) -> Option<u16> {
+    match error {
+        Error::DockerResponseServerError { status_code, .. } => Some(*status_code),
+        _ => None,
+    }
+}

@@ -1,0 +1,110 @@
+//! Removing what nobody needs any more.
+
+use std::collections::{BTreeMap, HashMap};
+
+use bollard::query_parameters::{
+    ListContainersOptions, ListImagesOptions, RemoveContainerOptions, RemoveImageOptions,
+};
+
+use super::{Docker, LABEL_OWNER, LABEL_STORE, status};
+use crate::SandboxError;
+
+/// What [`Docker::sweep`] or [`Docker::prune`] removed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Containers, by id.
+    pub containers: Vec<String>,
+    /// Images, by id.
+    pub images: Vec<String>,
+    /// Bytes of the images. Images share layers, so that less may have come free.
+    pub image_bytes: u64,
+}
+
+impl Docker {
+    /// Removes the containers of `store_label` whose owner is dead, and untagged images of the store.
+    ///
+    /// `is_alive` gets [`DockerOptions::owner`](super::DockerOptions::owner) of whoever made the container.
+    pub fn sweep(&self, store_label: &str, is_alive: &dyn Fn(&str) -> bool) -> Result<Swept, SandboxError> {
+        let inner = &self.inner;
+        let filters = HashMap::from([("label".to_owned(), vec![format!("{LABEL_STORE}={store_label}")])]);
+        let list = ListContainersOptions { all: true, filters: Some(filters.clone()), ..Default::default() };
+        let found = inner.ask("list containers", inner.api.list_containers(Some(list)))?;
+        let mut swept = Swept::default();
+        for container in found {
+            let Some(id) = container.id else { continue };
+            let labels = container.labels.unwrap_or_default();
+            if labels.get(LABEL_OWNER).is_some_and(|owner| is_alive(owner)) {
+                continue;
+            }
+            let options = RemoveContainerOptions { v: true, force: true, link: false };
+            match inner.block(inner.api.remove_container(&id, Some(options))) {
+                Ok(()) => swept.containers.push(id),
+                // Somebody else was quicker, or is at it.
+                Err(error) if matches!(status(&error), Some(404 | 409)) => {}
+                Err(error) => return Err(super::failed("remove a container", &error)),
+            }
+        }
+        let mut filters = filters;
+        filters.insert("dangling".to_owned(), vec!["true".to_owned()]);
+        let list = ListImagesOptions { filters: Some(filters), ..Default::default() };
+        for image in inner.ask("list images", inner.api.list_images(Some(list)))? {
+            self.remove_image(&image.id, image.size, &mut swept)?;
+        }
+        Ok(swept)
+    }
+
+    /// Removes images that were built for this store, least recently used first, until the rest takes no more than
+    /// `budget_bytes`. What a container is made of stays.
+    pub fn prune(&self, budget_bytes: u64) -> Result<Swept, SandboxError> {
+        let inner = &self.inner;
+        let label = format!("{LABEL_STORE}={}", inner.options.store_label);
+        let list = ListImagesOptions {
+            filters: Some(HashMap::from([("label".to_owned(), vec![label])])),
+            ..Default::default()
+        };
+        let images = inner.ask("list images", inner.api.list_images(Some(list)))?;
+        let mut total: u64 = images.iter().map(|image| u64::try_from(image.size).unwrap_or(0)).sum();
+        let mut swept = Swept::default();
+        if total <= budget_bytes {
+            return Ok(swept);
+        }
+        // An image is tagged anew whenever it is used, and the daemon remembers when that was last.
+        let mut by_use = BTreeMap::new();
+        for image in images {
+            let found = inner.ask("look at an image", inner.api.inspect_image(&image.id))?;
+            let used = found.metadata.and_then(|metadata| metadata.last_tag_time).unwrap_or_default();
+            by_use.insert((sortable(&used), image.id.clone()), image);
+        }
+        for image in by_use.into_values() {
+            if total <= budget_bytes {
+                break;
+            }
+            if self.remove_image(&image.id, image.size, &mut swept)? {
+                total = total.saturating_sub(u64::try_from(image.size).unwrap_or(0));
+            }
+        }
+        Ok(swept)
+    }
+
+    /// False where something still needs it.
+    fn remove_image(&self, id: &str, size: i64, swept: &mut Swept) -> Result<bool, SandboxError> {
+        let options = RemoveImageOptions { force: false, noprune: false, platforms: None };
+        match self.inner.block(self.inner.api.remove_image(id, Some(options), None)) {
+            Ok(_) => {
+                swept.images.push(id.to_owned());
+                swept.image_bytes += u64::try_from(size).unwrap_or(0);
+                Ok(true)
+            }
+            Err(error) if matches!(status(&error), Some(404 | 409)) => Ok(false),
+            Err(error) => Err(super::failed("remove an image", &error)),
+        }
+    }
+}
+
+/// The daemon's times are RFC 3339 of one zone, with as many digits of a second as it takes: filled up, text sorts as
+/// time does.
+fn sortable(time: &str) -> String {
+    let (whole, rest) = time.split_once('.').unwrap_or((time.trim_end_matches('Z'), ""));
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    format!("{whole}.{digits:0<9}")
+}

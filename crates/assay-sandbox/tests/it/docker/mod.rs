@@ -1,0 +1,82 @@
+//! Containers of a real daemon.
+
+use std::sync::OnceLock;
+use std::sync::atomic::AtomicBool;
+
+use assay_sandbox::Exit;
+use assay_sandbox::docker::{Container, ContainerSpec, Docker, DockerOptions, Image, ImageSource};
+
+use crate::common::{command, exec};
+
+mod builds;
+mod commands;
+mod daemon;
+mod files;
+mod hold;
+mod limits;
+
+/// What tests start from; `scripts/base-image` makes it.
+pub(crate) const BASE: &str = "base:bookworm";
+
+/// Whether a daemon and the base image are here. Without them tests are skipped, unless the environment says that they are
+/// required.
+pub(crate) fn docker_is_here() -> bool {
+    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
+    let found = FOUND.get_or_init(|| {
+        let docker = Docker::connect(options("probe")).map_err(|error| error.to_string())?;
+        image_of(&docker, BASE).map(|_| ())
+    });
+    match found {
+        Ok(()) => true,
+        Err(reason) => {
+            let required = std::env::var_os("ASSAY_REQUIRE_DOCKER").is_some_and(|value| value == "1");
+            assert!(!required, "ASSAY_REQUIRE_DOCKER=1, and {reason}");
+            println!("skipped: {reason}");
+            false
+        }
+    }
+}
+
+/// Ends the test where there is no Docker.
+macro_rules! needs_docker {
+    () => {
+        if !crate::docker::docker_is_here() {
+            return;
+        }
+    };
+}
+pub(crate) use needs_docker;
+
+/// Of a store that no other test has.
+pub(crate) fn options(test: &str) -> DockerOptions {
+    DockerOptions::new(format!("test-{test}-{}", std::process::id()), "tester")
+}
+
+pub(crate) fn docker(test: &str) -> Docker {
+    Docker::connect(options(test)).unwrap()
+}
+
+fn image_of(docker: &Docker, name: &str) -> Result<Image, String> {
+    let source = ImageSource::Prebuilt { name: name.to_owned() };
+    docker.image(&source, &AtomicBool::new(false)).map_err(|error| error.to_string())
+}
+
+pub(crate) fn base(docker: &Docker) -> Image {
+    image_of(docker, BASE).unwrap()
+}
+
+/// A container of the base image.
+pub(crate) fn container(test: &str) -> Container {
+    let docker = docker(test);
+    docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap()
+}
+
+/// Runs a shell script; gives how it ended and its merged output.
+pub(crate) fn sh(container: &mut Container, script: &str) -> (Exit, String) {
+    let outcome = exec(container, &command(&["sh", "-c", script])).unwrap();
+    (outcome.exit, outcome.stdout.text())
+}
+
+pub(crate) fn ok(text: &str) -> (Exit, String) {
+    (Exit::Code(0), text.to_owned())
+}
