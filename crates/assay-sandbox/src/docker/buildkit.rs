@@ -99,7 +99,7 @@ impl Order<'_> {
             }
             match child.try_wait() {
                 Ok(Some(status)) => {
-                    for piece in words.iter() {
+                    for piece in &words {
                         hear(&piece);
                     }
                     break if status.success() { Built::Done } else { Built::Failed(String::new()) };

@@ -31,6 +31,10 @@ const SETTLE: Duration = Duration::from_secs(10);
 const SLOWEST: Duration = Duration::from_millis(200);
 /// What a shell returns for a command that SIGKILL ended; the daemon does too.
 const KILLED: i64 = 128 + 9;
+/// What a shell returns for a program that is not there (POSIX, `sh`, 2.8.2).
+const MISSING: i32 = 127;
+/// And for one that cannot be started.
+const CANNOT: i32 = 126;
 
 /// What came of a command.
 struct Ran {
@@ -92,6 +96,11 @@ impl Container {
         };
         let stdout = stdout.close()?;
         let stderr = stderr.map_or(Ok(Captured::default()), Recorder::close)?;
+        // Some daemons say what could not be started in the command's own output, with one status for all.
+        let exit = match exit {
+            Exit::Code(CANNOT) => Exit::Code(not_started(&stdout.text()).unwrap_or(CANNOT)),
+            exit => exit,
+        };
         Ok(ExecOutcome { exit, stdout, stderr, wall: ran.wall })
     }
 
@@ -152,8 +161,8 @@ impl Running<'_> {
                 return Ok(Ran { cause: None, code: None, wall: start.elapsed() });
             }
             Err(error) => {
-                let code = not_started(&error).ok_or(error)?;
-                return Ok(Ran { cause: None, code: Some(code), wall: start.elapsed() });
+                let code = not_started(&words(&error)).ok_or(error)?;
+                return Ok(Ran { cause: None, code: Some(code.into()), wall: start.elapsed() });
             }
         };
 
@@ -339,14 +348,13 @@ async fn until(at: Option<tokio::time::Instant>) {
     }
 }
 
-/// The status of a command that could not be started, if that is what the error says.
-fn not_started(error: &Error) -> Option<i64> {
-    let text = words(error);
+/// The status of a command that could not be started, if that is what the daemon says.
+fn not_started(text: &str) -> Option<i32> {
     if !text.contains("OCI runtime exec failed") {
         return None;
     }
     let missing = ["executable file not found", "no such file or directory", "not a directory"];
-    Some(if missing.iter().any(|words| text.contains(words)) { 127 } else { 126 })
+    Some(if missing.iter().any(|words| text.contains(words)) { MISSING } else { CANNOT })
 }
 
 /// State and process group of a process of this machine; the second field of the line may hold spaces and brackets.
