@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::lint::LintArgs;
+use crate::commands::health::HealthArgs;
 use crate::commands::simulate::SimulateArgs;
 
 /// Measures agent skills: whether one helps, and how sure that is
@@ -100,6 +101,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Tell what works on this machine, and what to do about the rest
     Doctor,
+    /// Score the documents of a library by a profile's rules
+    Health(HealthArgs),
     /// Simulate suites with a known truth, and count how often the verdicts on them are right
     Simulate(SimulateArgs),
     /// Measure assay itself

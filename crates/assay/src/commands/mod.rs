@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod doctor;
 pub(crate) mod gc;
+pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod import;
 pub(crate) mod init;
