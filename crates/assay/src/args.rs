@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::lint::LintArgs;
+use crate::commands::corpus::CorpusArgs;
 use crate::commands::health::HealthArgs;
 use crate::commands::simulate::SimulateArgs;
 
@@ -101,6 +102,8 @@ pub(crate) enum Command {
     Gc(GcArgs),
     /// Tell what works on this machine, and what to do about the rest
     Doctor,
+    /// Work with skills by the thousand: sift, compare, count
+    Corpus(CorpusArgs),
     /// Score the documents of a library by a profile's rules
     Health(HealthArgs),
     /// Simulate suites with a known truth, and count how often the verdicts on them are right

@@ -60,6 +60,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Doctor => commands::doctor::run(&settings, &ui),
+        Command::Corpus(args) => commands::corpus::run(&args, &ui),
         Command::Health(args) => commands::health::run(&args, &ui),
         Command::Simulate(args) => commands::simulate::run(&args, &ui),
         Command::Bench(args) => commands::bench::run(&args, &ui),

@@ -1,0 +1,224 @@
+//! JSON Lines from files, compressed files and standard input, many lines at a time.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use rayon::prelude::*;
+
+use crate::Record;
+
+/// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB, and JSON may need six bytes for one.
+pub const LINE_CAP: usize = 64 << 20;
+/// Lines that are parsed at once.
+const BATCH: usize = 512;
+/// Bytes after which a batch is closed, so that long lines do not add up.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// Why a corpus cannot be read on.
+#[derive(Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file cannot be opened.
+    #[error("cannot open {}", path.display())]
+    Open {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The stream broke off, or is not what its first bytes say.
+    #[error("cannot read {} after line {line}", path.display())]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// The last line that was read.
+        line: u64,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// A line that holds no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// From 1.
+    pub line: u64,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+/// Lines of records.
+pub struct Input {
+    path: PathBuf,
+    reader: Box<dyn BufRead + Send>,
+    line: u64,
+}
+
+impl Input {
+    /// Opens a file, or standard input for `-`. Gzip and Zstandard are known by their first bytes, whatever the name; Zstandard may have
+    /// a window of up to 2^27 bytes, as `--long` gives it.
+    pub fn open(path: &Path) -> Result<Self, InputError> {
+        let open = |source| InputError::Open { path: path.to_path_buf(), source };
+        let raw: Box<dyn Read + Send> = if path == Path::new("-") {
+            Box::new(io::stdin())
+        } else {
+            let file = std::fs::File::open(path).map_err(open)?;
+            if file.metadata().map_err(open)?.is_dir() {
+                return Err(open(io::ErrorKind::IsADirectory.into()));
+            }
+            Box::new(file)
+        };
+        Self::of(path, raw).map_err(open)
+    }
+
+    /// Reads from a stream, which `path` names in messages.
+    pub fn of(path: &Path, raw: Box<dyn Read + Send>) -> io::Result<Self> {
+        let mut raw = BufReader::with_capacity(1 << 18, raw);
+        let head = raw.fill_buf()?;
+        let reader: Box<dyn BufRead + Send> = if head.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+            let mut decoder = zstd::Decoder::with_buffer(raw)?;
+            decoder.window_log_max(27)?;
+            Box::new(BufReader::with_capacity(1 << 18, decoder))
+        } else if head.starts_with(&[0x1f, 0x8b]) {
+            Box::new(BufReader::with_capacity(1 << 18, flate2::bufread::MultiGzDecoder::new(raw)))
+        } else {
+            Box::new(raw)
+        };
+        Ok(Self { path: path.to_path_buf(), reader, line: 0 })
+    }
+
+    /// The next records, as `work` makes of each, in order; `None` at the end. Blank lines are passed over.
+    ///
+    /// Records are parsed, and `work` is done, on all threads of the pool.
+    pub fn batch<T: Send>(
+        &mut self,
+        work: impl Fn(Record) -> T + Sync,
+    ) -> Result<Option<Vec<Result<T, BadLine>>>, InputError> {
+        let Some(lines) = self.lines()? else { return Ok(None) };
+        Ok(Some(
+            lines
+                .into_par_iter()
+                .map(|(number, line)| match parse(&line) {
+                    Ok(record) => Ok(work(record)),
+                    Err(message) => Err(BadLine { line: number, message }),
+                })
+                .collect(),
+        ))
+    }
+
+    /// The next lines that are not blank, with their numbers from 1; `None` at the end. Of a line above [`LINE_CAP`] one byte more than that is left.
+    pub fn lines(&mut self) -> Result<Option<Vec<(u64, Vec<u8>)>>, InputError> {
+        let mut lines: Vec<(u64, Vec<u8>)> = Vec::with_capacity(BATCH);
+        let mut bytes = 0;
+        while lines.len() < BATCH && bytes < BATCH_BYTES {
+            let mut line = Vec::new();
+            let cap = LINE_CAP as u64 + 1;
+            let read = (&mut self.reader).take(cap).read_until(b'\n', &mut line);
+            let read = read.map_err(|source| self.broken(source))?;
+            if read == 0 {
+                break;
+            }
+            self.line += 1;
+            if line.len() > LINE_CAP && line.last() != Some(&b'\n') {
+                self.reader.skip_until(b'\n').map_err(|source| self.broken(source))?;
+            }
+            bytes += line.len();
+            if !line.trim_ascii().is_empty() {
+                lines.push((self.line, line));
+            }
+        }
+        Ok((!lines.is_empty()).then_some(lines))
+    }
+
+    /// What the input is called.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn broken(&self, source: io::Error) -> InputError {
+        InputError::Read { path: self.path.clone(), line: self.line, source }
+    }
+}
+
+/// One line as a record, or what is wrong with it.
+pub fn parse(line: &[u8]) -> Result<Record, String> {
+    if line.len() > LINE_CAP {
+        return Err(format!("a line above {LINE_CAP} bytes"));
+    }
+    // A mark at the beginning of a file is no part of its first line.
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
+    let record: Record = match serde_json::from_slice(line) {
+        Ok(record) => record,
+        Err(error) if error.is_eof() => return Err(format!("cut off: {}", short(&error))),
+        Err(error) => return Err(format!("not a record: {}", short(&error))),
+    };
+    if record.skill_md.is_empty() && record.id.is_empty() && record.name.is_empty() && record.path.is_empty()
+    {
+        return Err("not a record: neither `skill_md`, `id`, `name` nor `path`".to_owned());
+    }
+    if record.id.len() > 4096 {
+        return Err(format!("an id of {} bytes", record.id.len()));
+    }
+    Ok(record)
+}
+
+/// The parser's words without the line, which is always the first here.
+fn short(error: &serde_json::Error) -> String {
+    error.to_string().replace(" at line 1 column ", " at column ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn read(bytes: Vec<u8>) -> Vec<Result<String, u64>> {
+        let mut input = Input::of(Path::new("x"), Box::new(io::Cursor::new(bytes))).unwrap();
+        let mut all = Vec::new();
+        while let Some(batch) = input.batch(|record| record.id).unwrap() {
+            all.extend(batch.into_iter().map(|line| line.map_err(|bad| bad.line)));
+        }
+        all
+    }
+
+    #[test]
+    fn bad_lines_are_told_and_the_rest_goes_on() {
+        let text = "\u{feff}{\"id\":\"a\"}\n\n  \nnonsense\n{\"id\":\"b\",\"license\":null}\r\n[]\n{}\n{\"id\":\"c\"\n{\"id\":7}\n{\"id\":\"d\"}";
+        let ok = |id: &str| Ok(id.to_owned());
+        let expected = vec![ok("a"), Err(4), ok("b"), Err(6), Err(7), Err(8), Err(9), ok("d")];
+        assert_eq!(read(text.into()), expected);
+        let mut latin = b"{\"id\":\"caf\xe9\"}\n".to_vec();
+        latin.extend(b"{\"id\":\"e\"}\n\n\n");
+        assert_eq!(read(latin), vec![Err(1), ok("e")]);
+    }
+
+    #[test]
+    fn compressed_streams_are_known_by_their_bytes() {
+        let text = "{\"id\":\"a\"}\n".repeat(2000);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        let mut long = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        long.window_log(27).unwrap();
+        long.write_all(text.as_bytes()).unwrap();
+        for bytes in [text.clone().into_bytes(), gzip.finish().unwrap(), long.finish().unwrap()] {
+            assert_eq!(read(bytes), vec![Ok("a".to_owned()); 2000]);
+        }
+    }
+
+    #[test]
+    fn a_broken_stream_is_an_error_with_a_line() {
+        let mut bytes = zstd::encode_all("{\"id\":\"a\"}\n".repeat(5).as_bytes(), 1).unwrap();
+        bytes.truncate(bytes.len() - 3);
+        let mut input = Input::of(Path::new("x"), Box::new(io::Cursor::new(bytes))).unwrap();
+        let error = loop {
+            match input.batch(|record| record.id) {
+                Ok(Some(_)) => {}
+                Ok(None) => panic!("the break went unseen"),
+                Err(error) => break error,
+            }
+        };
+        assert!(error.to_string().starts_with("cannot read x after line "), "{error}");
+    }
+}

@@ -1,0 +1,74 @@
+//! `assay corpus`: what can be said of skills by the thousand.
+
+mod compare;
+mod funnel;
+
+use std::path::Path;
+
+use assay_corpus::input::{BadLine, InputError};
+
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CorpusArgs {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Take strays and copies out of a corpus, in SkillRet's five stages, with a ledger
+    Funnel(funnel::FunnelArgs),
+    /// Compare a ledger with what the records of a corpus say of themselves
+    Compare(compare::CompareArgs),
+}
+
+pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        What::Funnel(args) => funnel::run(args, ui),
+        What::Compare(args) => compare::run(args, ui),
+    }
+}
+
+/// Tells of lines that hold no record: the first hundred, for the rest a count is enough.
+struct Told<'a> {
+    ui: &'a Ui,
+    path: &'a Path,
+    lines: usize,
+}
+
+impl<'a> Told<'a> {
+    const MOST: usize = 100;
+
+    fn new(ui: &'a Ui, path: &'a Path) -> Self {
+        Self { ui, path, lines: 0 }
+    }
+
+    fn bad(&mut self, bad: &BadLine) {
+        self.lines += 1;
+        if self.lines <= Self::MOST {
+            self.ui.note(&format!("{}:{}: {}; passed over", self.path.display(), bad.line, bad.message));
+        }
+    }
+
+    fn end(&self) {
+        if self.lines > Self::MOST {
+            self.ui.note(&format!("{} lines of {} hold no record", self.lines, self.path.display()));
+        }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let message = error.to_string();
+        let (InputError::Open { source, .. } | InputError::Read { source, .. }) = error;
+        let hint = "name a file of JSON Lines, plain, .gz or .zst, or `-`";
+        Self::BadInput {
+            message,
+            hint: Some(hint.to_owned()),
+            source: Some(source.into()),
+            details: Vec::new(),
+        }
+    }
+}
