@@ -48,6 +48,9 @@ pub struct BadLine {
     pub message: String,
 }
 
+/// A line's number, from 1, and its bytes.
+pub type Line = (u64, Vec<u8>);
+
 /// Lines of records.
 pub struct Input {
     path: PathBuf,
@@ -108,8 +111,8 @@ impl Input {
     }
 
     /// The next lines that are not blank, with their numbers from 1; `None` at the end. Of a line above [`LINE_CAP`] one byte more than that is left.
-    pub fn lines(&mut self) -> Result<Option<Vec<(u64, Vec<u8>)>>, InputError> {
-        let mut lines: Vec<(u64, Vec<u8>)> = Vec::with_capacity(BATCH);
+    pub fn lines(&mut self) -> Result<Option<Vec<Line>>, InputError> {
+        let mut lines: Vec<Line> = Vec::with_capacity(BATCH);
         let mut bytes = 0;
         while lines.len() < BATCH && bytes < BATCH_BYTES {
             let mut line = Vec::new();

@@ -5,6 +5,7 @@
 mod cheating;
 mod checks;
 mod commands;
+mod corpus;
 mod disk;
 mod errors;
 mod exposure;

@@ -68,9 +68,8 @@ pub(super) fn run(args: &FunnelArgs, ui: &Ui) -> Result<Status, Failure> {
     };
     let order = match args.order {
         Some(OrderName::Paper) => Order::Paper,
-        Some(OrderName::Code) => Order::Code,
         None if args.rules == RulesName::Corpus => Order::Paper,
-        None => Order::Code,
+        Some(OrderName::Code) | None => Order::Code,
     };
     // Asked for first: an hour's reading is not to end at a folder that is not there.
     let ledger = args.ledger.as_deref().map(|path| File::create(path).map_err(|e| ledger_failure(path, e)));

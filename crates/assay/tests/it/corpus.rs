@@ -1,0 +1,126 @@
+//! `assay corpus` and `assay health`.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Lab;
+
+fn record(id: &str, license: Option<&str>, body: &str) -> String {
+    let record = json!({
+        "id": id, "repo": "o/r", "path": format!("{id}/SKILL.md"), "name": id, "license": license,
+        "description": format!("What {id} is for, at length."), "skill_md": format!("---\nname: {id}\n---\n{body}\n"),
+    });
+    format!("{record}\n")
+}
+
+fn corpus() -> String {
+    [
+        record("a", Some("MIT"), "One."),
+        "{broken\n".to_owned(),
+        record("b", Some("MIT"), "ONE"),
+        record("c", None, "Two."),
+    ]
+    .concat()
+}
+
+#[test]
+fn the_funnel_prints_its_stages_and_writes_its_ledger() {
+    let lab = Lab::new().file("in.jsonl", corpus());
+    let ran = lab.assay(&["corpus", "funnel", "in.jsonl", "--ledger", "out.jsonl", "--format", "json"]).ok();
+    let found = ran.json();
+    assert_eq!(
+        found,
+        json!({
+            "schema": "assay.corpus-funnel/1", "records": 3, "bad_lines": 1,
+            "stages": [
+                {"stage": "description", "removed": 0, "left": 3},
+                {"stage": "language", "removed": 0, "left": 3},
+                {"stage": "license", "removed": 1, "left": 2},
+                {"stage": "content", "removed": 1, "left": 1},
+                {"stage": "name-description", "removed": 0, "left": 1},
+            ],
+            "kept": 1,
+        })
+    );
+    assert!(ran.stdout.starts_with("{\n  \"schema\""), "{}", ran.stdout);
+    assert_eq!(ran.stderr, "in.jsonl:2: not a record: key must be a string at column 2; passed over\n");
+    let ledger = std::fs::read_to_string(lab.path("out.jsonl")).unwrap();
+    let lines: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(
+        lines,
+        [
+            json!({"id": "b", "stage": "content", "reason": "same-content", "survivor": "a"}),
+            json!({"id": "c", "stage": "license", "reason": "undeclared", "survivor": null}),
+        ]
+    );
+    let table = lab.assay(&["corpus", "funnel", "in.jsonl", "--order", "code"]).ok().stdout;
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[2..4], [vec!["content", "1", "2"], vec!["name-description", "0", "2"]], "{table}");
+}
+
+#[test]
+fn what_is_no_corpus_is_refused() {
+    let lab = Lab::new().file("notes.txt", "just\nwords\n").file("empty.jsonl", "");
+    for (args, code, words) in [
+        (["corpus", "funnel", "notes.txt"], 2, "notes.txt:1: not a record"),
+        (["corpus", "funnel", "missing.jsonl"], 2, "error: cannot open missing.jsonl"),
+        (["corpus", "funnel", "."], 2, "error: cannot open ."),
+        (["corpus", "funnel", "empty.jsonl"], 0, ""),
+    ] {
+        let ran = lab.assay(&args).ended(code);
+        assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_ledger_is_compared_with_decisions() {
+    let decided: String = corpus()
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok())
+        .zip([("4-content", Some("b")), ("kept", None), ("3-license-undeclared", None)])
+        .map(|(mut record, (stage, of))| {
+            record["filter_stage"] = json!(stage);
+            record["dup_of"] = json!(of);
+            format!("{record}\n")
+        })
+        .collect();
+    let lab = Lab::new().file("in.jsonl", decided);
+    lab.assay(&["corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
+    let text = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
+    assert!(text.starts_with("a  o/r/a/SKILL.md: ours kept, theirs content (for b). twins: "), "{text}");
+    assert!(
+        text.ends_with(
+            "1 of 3 records in the same stage (33.33 %); of 0 copies in both, 0 with the same survivor\n"
+        ),
+        "{text}"
+    );
+    let found = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl", "--format", "json"]).ok().json();
+    assert_eq!((&found["same_stage"], &found["differences"][1]["id"]), (&json!(1), &json!("b")));
+}
+
+#[test]
+fn health_scores_a_library_by_a_profile() {
+    let text = "---\nname: reports\ndescription: Twenty characters or more.\n---\n## Gotchas\n1. x\n";
+    let lab = Lab::new().file("lib/skills/reports/SKILL.md", text);
+    let profile = ["health", "lib", "--profile", "context-engineering", "--format", "json"];
+    let found = lab.assay(&profile).ok().json();
+    assert_eq!(found["schema"], "assay.health/1");
+    assert_eq!(found["flagged"], 1);
+    assert_eq!(found["skills"][0]["components"]["gotchas"].as_f64().map(|x| (x * 1e4).round()), Some(3333.0));
+    let names: Vec<&String> = found["skills"][0]["components"].as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        [
+            "activation",
+            "claims",
+            "code",
+            "frontmatter",
+            "gotchas",
+            "internal_links",
+            "mechanisms",
+            "sections"
+        ]
+    );
+    lab.assay(&["health", "lib", "--profile", "context-engineering", "--strict"]).ended(1);
+    let refused = lab.assay(&["health", "home", "--profile", "context-engineering"]).ended(2);
+    assert!(refused.stderr.contains("error: home holds no skill"), "{}", refused.stderr);
+}
