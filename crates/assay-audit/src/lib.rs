@@ -5,9 +5,11 @@
 //! that it rests on the skill's own text and exceeds what pairs without a difference show.
 
 pub mod behaviour;
+pub mod calibrated;
 pub mod corpus;
 pub mod cta;
 pub mod evidence;
+pub mod layout;
 mod method;
 
 pub use method::Method;

@@ -104,6 +104,13 @@ pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
     Ingestion { lines: lines.len(), ingested }
 }
 
+/// How many tool calls of a trajectory name a skill or a path in it.
+pub fn touches(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
+    let tracker = Tracker::new(skill);
+    let calls = trajectory.steps.iter().flat_map(|step| &step.tool_calls);
+    calls.filter(|call| strings(&call.arguments).iter().any(|text| tracker.is_named(text))).count()
+}
+
 struct Tracker<'a> {
     skill: &'a OfferedSkill<'a>,
     lines: BTreeSet<&'a str>,

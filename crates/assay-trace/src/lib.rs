@@ -11,7 +11,7 @@ mod trajectory;
 mod usage;
 
 pub use diagnostic::Diagnostic;
-pub use exposure::{Execution, Exposure, Ingestion, OfferedSkill, carries, exposure, ingestion};
+pub use exposure::{Execution, Exposure, Ingestion, OfferedSkill, carries, exposure, ingestion, touches};
 pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_trace::read::{self, Transcript};
-use assay_trace::{Counting, OfferedSkill, Tally, exposure, ingestion};
+use assay_trace::{Counting, OfferedSkill, Tally, exposure, ingestion, touches};
 use serde_json::Value;
 
 use crate::shared;
@@ -59,6 +59,7 @@ fn exposure_is_what_the_labels_say_on_every_trace() {
         let listed = label["condition"] == "with";
         let found = (
             found.touched.is_some(),
+            touches(&trajectory, &skill) as u64,
             found.opened.is_some(),
             found.advertised.is_some(),
             lines.ingested as u64,
@@ -66,6 +67,7 @@ fn exposure_is_what_the_labels_say_on_every_trace() {
         );
         let expected = (
             label["skill_tool_touches"] != 0,
+            label["skill_tool_touches"].as_u64().unwrap(),
             label["ingested"].as_bool().unwrap(),
             listed,
             label["skill_body_lines_ingested"].as_u64().unwrap(),
