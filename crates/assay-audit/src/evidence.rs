@@ -14,3 +14,4 @@ pub(crate) use authored::writes;
 pub use authored::{Manner, TraceText};
 pub use skill::SkillText;
 pub(crate) use skill::keys;
+pub(crate) use words::words;

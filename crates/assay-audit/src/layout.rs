@@ -79,7 +79,12 @@ pub fn find(root: &Path) -> io::Result<Layout> {
                 for (repetition, folder) in folders(&folder)? {
                     for (name, path) in files(&folder)? {
                         let id = format!("{arm}/{task}/{condition}/{repetition}/{name}");
-                        tasks.entry(task.clone()).or_default().push(TraceFile { path, id, arm: arm.clone(), with });
+                        tasks.entry(task.clone()).or_default().push(TraceFile {
+                            path,
+                            id,
+                            arm: arm.clone(),
+                            with,
+                        });
                     }
                 }
             }
@@ -90,7 +95,10 @@ pub fn find(root: &Path) -> io::Result<Layout> {
         let existing = |path: PathBuf| path.is_file().then_some(path);
         let skill = existing(root.join("skills").join(&task).join("SKILL.md"));
         if skill.is_none() {
-            let (path, message) = (root.join("skills").join(&task), "no SKILL.md for this task: its runs are not audited".to_owned());
+            let (path, message) = (
+                root.join("skills").join(&task),
+                "no SKILL.md for this task: its runs are not audited".to_owned(),
+            );
             layout.remarks.push(Remark { path, message });
         }
         let prompt = existing(root.join("tasks").join(format!("{task}.md")));

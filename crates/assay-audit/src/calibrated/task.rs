@@ -87,7 +87,8 @@ pub struct TaskAudit {
 /// Audits the runs of one task. `library` holds every skill there is, the task's own among them or not.
 pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
     let skills = || library.iter().chain([task.skill]);
-    let texts: Vec<TraceText> = task.runs.iter().map(|run| TraceText::new(&run.trajectory, skills())).collect();
+    let texts: Vec<TraceText> =
+        task.runs.iter().map(|run| TraceText::new(&run.trajectory, skills())).collect();
     let own = scores(task, &texts, task.skill, library);
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let placebo: Vec<Vec<Adoption>> = others.map(|skill| scores(task, &texts, skill, library)).collect();
@@ -109,7 +110,12 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
     TaskAudit { task: task.task.clone(), baseline: task.baseline, runs: runs.collect() }
 }
 
-fn scores(task: &TaskRuns<'_>, texts: &[TraceText], skill: &SkillText, library: &[SkillText]) -> Vec<Adoption> {
+fn scores(
+    task: &TaskRuns<'_>,
+    texts: &[TraceText],
+    skill: &SkillText,
+    library: &[SkillText],
+) -> Vec<Adoption> {
     // The task's own skill is background to the others, whether or not the library has it.
     let others = library.iter().chain([task.skill]);
     adoptions(texts, skill, &Background::new(&task.prompt, skill, others))

@@ -13,7 +13,8 @@ fn audited(root: &Path) -> Vec<TaskAudit> {
     let layout = layout::find(root).unwrap();
     assert_eq!(layout.remarks, []);
     let read = |path: &Option<std::path::PathBuf>| std::fs::read(path.as_ref().unwrap()).unwrap();
-    let library: Vec<SkillText> = layout.tasks.iter().map(|task| SkillText::parse(&read(&task.skill))).collect();
+    let library: Vec<SkillText> =
+        layout.tasks.iter().map(|task| SkillText::parse(&read(&task.skill))).collect();
     let tasks = layout.tasks.iter().zip(&library).map(|(files, skill)| {
         let run = |file: &layout::TraceFile| {
             let transcript = assay_trace::read::read(&file.path, None).unwrap();
@@ -42,7 +43,15 @@ fn look() {
     let Some(root) = shared("cta") else { return };
     for task in audited(&root) {
         for run in &task.runs {
-            println!("{} {:?} {:.1} {:.1} {:.2} max {:.2}", run.trace, run.exposure.opened, run.adoption.evidence, run.adoption.floor, run.adoption.score, run.placebo.iter().copied().fold(0.0, f64::max));
+            println!(
+                "{} {:?} {:.1} {:.1} {:.2} max {:.2}",
+                run.trace,
+                run.exposure.opened,
+                run.adoption.evidence,
+                run.adoption.floor,
+                run.adoption.score,
+                run.placebo.iter().copied().fold(0.0, f64::max)
+            );
         }
     }
 }
