@@ -13,5 +13,5 @@ pub use adoption::{ADOPTED, Adoption, Background, Place, Span, adoptions};
 pub(crate) use authored::writes;
 pub use authored::{Manner, TraceText};
 pub use skill::SkillText;
-pub(crate) use skill::keys;
+pub(crate) use skill::{SkillLine, keys};
 pub(crate) use words::words;

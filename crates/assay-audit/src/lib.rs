@@ -9,7 +9,6 @@ pub mod calibrated;
 pub mod corpus;
 pub mod cta;
 pub mod evidence;
-pub mod layout;
 mod method;
 
 pub use method::Method;

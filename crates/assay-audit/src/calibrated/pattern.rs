@@ -106,6 +106,9 @@ pub(super) struct Facts {
     pub(super) tokens: u64,
 }
 
+/// A line of a report has room for this much of a line, in characters.
+const SPAN_CAP: usize = 300;
+
 /// Words of evidence under which next to nothing of a skill was taken up: they give half of the score that counts as adoption.
 const INERT: f64 = 3.0;
 
@@ -137,7 +140,7 @@ pub(super) fn patterns(
         // A copy is no background to its original, so everything in it would look like the skill's.
         return Vec::new();
     }
-    let evidence = adoptions(&[one.text.clone(), other.text.clone()], skill, background).swap_remove(0);
+    let evidence = adoptions(&[&one.text, &other.text], skill, background).swap_remove(0);
     let mut found = Vec::new();
     scaffolding(&evidence, &mut found);
     edge_cases(&evidence, one, &mut found);
@@ -150,8 +153,14 @@ pub(super) fn patterns(
 }
 
 fn finding(pattern: Pattern, span: &Span, step: usize, text: &str) -> Finding {
-    let (skill_text, trace_text) = (span.skill_text.clone(), text.to_owned());
-    Finding { pattern, skill_line: span.skill_line, skill_text, step, trace_text }
+    let cut = |text: &str| text.chars().take(SPAN_CAP).collect();
+    Finding {
+        pattern,
+        skill_line: span.skill_line,
+        skill_text: cut(&span.skill_text),
+        step,
+        trace_text: cut(text),
+    }
 }
 
 /// Sections and numbered items that were acted on, in order: the longest run of them whose first appearances do not go back.

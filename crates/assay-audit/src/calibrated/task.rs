@@ -1,9 +1,15 @@
-//! One task: its runs, each with its exposure and its adoption of the task's skill and of every other.
+//! One task: its runs, each with its exposure and its adoption of the task's skill and of every other, and its pairs of runs.
 
-use assay_trace::{OfferedSkill, Trajectory, exposure, ingestion, touches};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use assay_trace::{OfferedSkill, Source, Trajectory, carries, exposure, ingestion, touches};
 use serde::Serialize;
 
-use crate::evidence::{Adoption, Background, SkillText, TraceText, adoptions};
+use super::pattern::{Facts, Finding, Pattern, patterns};
+use super::planted;
+use crate::behaviour::{Action, Difference, Phase, actions, differences};
+use crate::cta::Mode;
+use crate::evidence::{Adoption, Background, SkillText, TraceText, adoptions, words};
 
 /// A run of a task.
 #[derive(Debug, Clone)]
@@ -27,7 +33,7 @@ pub struct TaskRuns<'a> {
     pub task: String,
     /// What the agent was asked; empty where it is not known.
     pub prompt: String,
-    /// Which of the library is the task's.
+    /// The task's skill.
     pub skill: &'a SkillText,
     /// The runs, of every arm.
     pub runs: Vec<Run>,
@@ -71,6 +77,10 @@ pub struct RunAudit {
     pub placebo: Vec<f64>,
     /// The first run of the task that holds the same words: itself, unless it is a copy.
     pub original: usize,
+    /// The score it would get with so many lines of the skill in it; empty unless asked for, and for runs that had the skill.
+    pub planted: Vec<(usize, f64)>,
+    /// Phase, first and last action of each stretch of its actions.
+    pub phases: Vec<(&'static str, usize, usize)>,
 }
 
 /// What the runs of a task show, in their order.
@@ -82,32 +92,89 @@ pub struct TaskAudit {
     pub baseline: Option<f64>,
     /// Its runs.
     pub runs: Vec<RunAudit>,
+    /// Its pairs, by arm.
+    pub arms: Vec<ArmPairs>,
 }
 
-/// Audits the runs of one task. `library` holds every skill there is, the task's own among them or not.
-pub fn audit(task: &TaskRuns<'_>, library: &[SkillText]) -> TaskAudit {
+/// The pairs of runs of one task in one arm. Copies of a run are left out.
+#[derive(Debug, Clone)]
+pub struct ArmPairs {
+    /// The arm.
+    pub arm: String,
+    /// Its runs, as places in [`TaskAudit::runs`].
+    pub runs: Vec<usize>,
+    /// `counts[i][j]`: what run i of `runs` shows compared with run j, in the order of [`Pattern::ALL`].
+    pub counts: Vec<Vec<Counts>>,
+    /// The pairs that are reported.
+    pub pairs: Vec<PairAudit>,
+}
+
+/// One count for each of [`Pattern::ALL`].
+pub type Counts = [usize; Pattern::ALL.len()];
+
+/// One pair.
+#[derive(Debug, Clone)]
+pub struct PairAudit {
+    /// How the two were put together.
+    pub mode: Mode,
+    /// The run that plays the one with the skill, as a place in [`TaskAudit::runs`].
+    pub one: usize,
+    /// The other.
+    pub other: usize,
+    /// Differences by kind.
+    pub by_type: BTreeMap<&'static str, usize>,
+    /// Differences by phase.
+    pub by_phase: BTreeMap<&'static str, usize>,
+    /// What of the skill the first shows and the second does not.
+    pub findings: Vec<Finding>,
+}
+
+/// Audits the runs of one task. `library` holds every skill there is, the task's own among them or not. With `plant`, lines of the
+/// skill are spliced into the controls too.
+pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAudit {
     let skills = || library.iter().chain([task.skill]);
     let texts: Vec<TraceText> =
         task.runs.iter().map(|run| TraceText::new(&run.trajectory, skills())).collect();
     let own = scores(task, &texts, task.skill, library);
     let others = library.iter().filter(|skill| skill.body != task.skill.body);
     let placebo: Vec<Vec<Adoption>> = others.map(|skill| scores(task, &texts, skill, library)).collect();
-    let runs = own.into_iter().enumerate().map(|(at, adoption)| {
-        let run = &task.runs[at];
-        let (exposure, opened_at) = exposed(task, &run.trajectory);
-        RunAudit {
-            trace: run.trace.clone(),
-            arm: run.arm.clone(),
-            with: run.with,
-            tokens: run.tokens,
-            exposure,
-            opened_at,
-            adoption,
-            placebo: placebo.iter().map(|skill| skill[at].score).collect(),
-            original: texts.iter().position(|text| text.same(&texts[at])).unwrap_or(at),
-        }
-    });
-    TaskAudit { task: task.task.clone(), baseline: task.baseline, runs: runs.collect() }
+    let originals: Vec<usize> = texts
+        .iter()
+        .map(|text| texts.iter().position(|other| text.same(other)).unwrap_or_default())
+        .collect();
+    let background = Background::new(&task.prompt, task.skill, library);
+    let planted: Vec<Vec<(usize, f64)>> = (0..texts.len())
+        .map(|at| {
+            let wanted = plant && !task.runs[at].with && originals[at] == at;
+            if wanted { planted::scores(&texts, at, task.skill, &background, at as u64) } else { Vec::new() }
+        })
+        .collect();
+    let facts: Vec<Facts> =
+        texts.into_iter().zip(&task.runs).map(|(text, run)| facts(text, run, task.skill)).collect();
+    let runs: Vec<RunAudit> = own
+        .into_iter()
+        .enumerate()
+        .map(|(at, adoption)| {
+            let run = &task.runs[at];
+            let (exposure, opened_at) = exposed(task, &run.trajectory);
+            RunAudit {
+                trace: run.trace.clone(),
+                arm: run.arm.clone(),
+                with: run.with,
+                tokens: run.tokens,
+                exposure,
+                opened_at,
+                adoption,
+                placebo: placebo.iter().map(|skill| skill[at].score).collect(),
+                original: originals[at],
+                planted: planted[at].clone(),
+                phases: stretches(&facts[at].actions),
+            }
+        })
+        .collect();
+    let names: BTreeSet<&str> = task.runs.iter().map(|run| run.arm.as_str()).collect();
+    let arms = names.into_iter().map(|arm| pairs(arm, task, &runs, &facts, &background)).collect();
+    TaskAudit { task: task.task.clone(), baseline: task.baseline, runs, arms }
 }
 
 fn scores(
@@ -119,6 +186,88 @@ fn scores(
     // The task's own skill is background to the others, whether or not the library has it.
     let others = library.iter().chain([task.skill]);
     adoptions(texts, skill, &Background::new(&task.prompt, skill, others))
+}
+
+fn pairs(
+    arm: &str,
+    task: &TaskRuns<'_>,
+    runs: &[RunAudit],
+    facts: &[Facts],
+    background: &Background,
+) -> ArmPairs {
+    let mut chosen: Vec<usize> = Vec::new();
+    for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.arm == arm) {
+        if !chosen.iter().any(|&other| runs[other].original == run.original && runs[other].with == run.with) {
+            chosen.push(at);
+        }
+    }
+    let mut found =
+        ArmPairs { arm: arm.to_owned(), runs: chosen.clone(), counts: Vec::new(), pairs: Vec::new() };
+    for &one in &chosen {
+        let mut row = Vec::new();
+        for &other in &chosen {
+            let mut counts = Counts::default();
+            if one != other {
+                let findings = patterns(&facts[one], &facts[other], task.skill, background, &task.prompt);
+                counts = count(&findings);
+                let mode = match (runs[one].with, runs[other].with) {
+                    (true, false) => Some(Mode::Treatment),
+                    (false, false) => Some(Mode::NullMinus),
+                    (true, true) => Some(Mode::NullPlus),
+                    (false, true) => None,
+                };
+                if let Some(mode) = mode {
+                    let differ = differences(&facts[one].actions, &facts[other].actions);
+                    let tally = |name: fn(&Difference) -> &'static str| {
+                        differ.iter().fold(BTreeMap::new(), |mut all: BTreeMap<_, usize>, difference| {
+                            *all.entry(name(difference)).or_default() += 1;
+                            all
+                        })
+                    };
+                    let (by_type, by_phase) = (tally(|d| d.kind.name()), tally(|d| d.phase.name()));
+                    found.pairs.push(PairAudit { mode, one, other, by_type, by_phase, findings });
+                }
+            }
+            row.push(counts);
+        }
+        found.counts.push(row);
+    }
+    found.pairs.sort_by_key(|pair| pair.mode);
+    found
+}
+
+/// How many findings there are of each pattern.
+pub(super) fn count(findings: &[Finding]) -> Counts {
+    let mut counts = Counts::default();
+    for finding in findings {
+        counts[finding.pattern as usize] += 1;
+    }
+    counts
+}
+
+fn facts(text: TraceText, run: &Run, skill: &SkillText) -> Facts {
+    let mut workspace = HashSet::new();
+    for step in run.trajectory.steps.iter().filter(|step| step.source == Source::Agent) {
+        for result in step.observation.iter().flat_map(|observation| &observation.results) {
+            let content = result.content.as_deref().unwrap_or_default();
+            // What brought the skill is not the workspace.
+            if !carries(content, &skill.body) {
+                workspace.extend(content.lines().flat_map(words).map(str::to_lowercase));
+            }
+        }
+    }
+    Facts::new(text, actions(&run.trajectory), workspace, run.tokens)
+}
+
+fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {
+    let mut stretches: Vec<(Phase, usize, usize)> = Vec::new();
+    for (at, action) in actions.iter().enumerate() {
+        match stretches.last_mut() {
+            Some((phase, _, last)) if *phase == action.phase => *last = at,
+            _ => stretches.push((action.phase, at, at)),
+        }
+    }
+    stretches.into_iter().map(|(phase, first, last)| (phase.name(), first, last)).collect()
 }
 
 fn exposed(task: &TaskRuns<'_>, trajectory: &Trajectory) -> (Exposed, Option<usize>) {

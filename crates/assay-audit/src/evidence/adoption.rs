@@ -18,6 +18,7 @@
 //! All traces of a task are treated alike: nobody asks which had the skill, opened it, or what their files are called. The price is
 //! told in docs/AUDIT.md: what most runs of a task adopt counts as the task's own.
 
+use std::borrow::Borrow;
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -93,10 +94,14 @@ pub struct Place {
 /// The adoption of a skill by each of a task's traces, in their order.
 ///
 /// Traces that hold the same words are one observation: a copy is no background to its original.
-pub fn adoptions(traces: &[TraceText], skill: &SkillText, background: &Background) -> Vec<Adoption> {
+pub fn adoptions<T: Borrow<TraceText>>(
+    traces: &[T],
+    skill: &SkillText,
+    background: &Background,
+) -> Vec<Adoption> {
     let mut distinct: Vec<&TraceText> = Vec::new();
     let mut of: Vec<usize> = Vec::new();
-    for trace in traces {
+    for trace in traces.iter().map(Borrow::borrow) {
         let at = distinct.iter().position(|known| known.same(trace)).unwrap_or_else(|| {
             distinct.push(trace);
             distinct.len() - 1

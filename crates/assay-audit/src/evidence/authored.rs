@@ -76,6 +76,13 @@ impl TraceText {
         Self { lines, first }
     }
 
+    /// The same trace, with lines written at its end.
+    pub(crate) fn with_lines(&self, added: &[&str]) -> Self {
+        let step = self.lines.last().map_or(1, |line| line.step);
+        let line = |text: &&str| Authored { step, manner: Manner::Wrote, text: (*text).to_owned() };
+        Self::of(self.lines.iter().cloned().chain(added.iter().map(line)).collect())
+    }
+
     /// Whether two traces hold the same words. Copies of one session are one observation.
     pub(crate) fn same(&self, other: &Self) -> bool {
         self.lines == other.lines

@@ -1,0 +1,500 @@
+//! What the tasks of an arm come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_stats::holm;
+use serde::Serialize;
+
+use super::check::Rate;
+use super::null::{Excess, Unit, mean, test};
+use super::pattern::{Effect, Finding, Pattern};
+use super::task::{ArmPairs, Counts, RunAudit, TaskAudit};
+use crate::cta::Mode;
+use crate::evidence::ADOPTED;
+
+/// The level of a test.
+const LEVEL: f64 = 0.05;
+
+/// The seed of the assignments that are drawn.
+const SEED: u64 = 20_261_121;
+
+/// Thresholds of adoption that are compared.
+const THRESHOLDS: [f64; 6] = [0.10, 0.15, 0.20, 0.25, 0.30, 0.40];
+
+/// Tasks that a report names.
+const TOP: usize = 5;
+
+/// What one arm shows.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArmFindings {
+    /// The arm.
+    pub arm: String,
+    /// Tasks with runs.
+    pub tasks: usize,
+    /// Runs that had the skill; copies counted once.
+    pub runs_with: usize,
+    /// Runs that had not.
+    pub runs_without: usize,
+    /// How far the skill reached the runs that had it.
+    pub exposure: ArmExposure,
+    /// Mean score of runs with the skill beyond that of runs without, per task.
+    pub adoption: Option<Excess>,
+    /// Runs at or above the threshold.
+    pub adopted: Adopted,
+    /// The same for other thresholds.
+    pub sensitivity: Vec<AtThreshold>,
+    /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
+    pub patterns: Vec<PatternFindings>,
+    /// Whether anything is beyond chance: adoption, or a pattern after Holm's correction.
+    pub beyond_chance: bool,
+    /// What became of the steps with a finding, in runs that read the skill.
+    pub steps: Steps,
+    /// What the skill cost.
+    pub cost: Option<Cost>,
+    /// By pass rate without the skill, where it is known.
+    pub buckets: Vec<Bucket>,
+    /// The tasks with the most findings in runs that read the skill.
+    pub top_tasks: Vec<TopTask>,
+    /// What turned up in each run that read the skill.
+    pub readers: Vec<Reader>,
+}
+
+/// How many runs the skill reached.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct ArmExposure {
+    /// Told of it.
+    pub listed: usize,
+    /// Told of it and no more: nothing is attributed to the skill in these.
+    pub only_listed: usize,
+    /// Named it in a tool call.
+    pub touched: usize,
+    /// Read it.
+    pub opened: usize,
+    /// Ran a file of it.
+    pub executed: usize,
+    /// Controls that read it all the same: their repository ships it.
+    pub contaminated: usize,
+}
+
+/// Runs that reach the threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Adopted {
+    /// Among those that read the skill.
+    pub read: Rate,
+    /// Among those that had it and did not read it.
+    pub unread: Rate,
+    /// Among those without it.
+    pub controls: Rate,
+}
+
+/// Runs that reach another threshold.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AtThreshold {
+    /// The threshold.
+    pub threshold: f64,
+    /// Runs that read the skill and reach it.
+    pub read: usize,
+    /// Runs with the skill, unread, that reach it.
+    pub unread: usize,
+    /// Controls that reach it.
+    pub controls: usize,
+}
+
+/// One pattern in an arm.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PatternFindings {
+    /// The pattern.
+    pub pattern: Pattern,
+    /// What it is to the task.
+    pub effect: Effect,
+    /// Per pair, beyond the null. `None` without a pair of either kind.
+    pub excess: Option<Excess>,
+    /// Findings in runs that read the skill, against every control.
+    pub attributed: usize,
+    /// Mean per pair of two runs with the skill.
+    pub null_plus: Option<f64>,
+}
+
+/// Steps with a finding, in runs that read the skill.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+pub struct Steps {
+    /// With any finding.
+    pub any: usize,
+    /// With a constructive one.
+    pub constructive: usize,
+    /// With a destructive one.
+    pub destructive: usize,
+    /// With both.
+    pub both: usize,
+    /// Share of constructive steps: those that are nothing else, and all of them.
+    pub constructive_share: Option<(f64, f64)>,
+    /// Share of destructive steps, likewise.
+    pub destructive_share: Option<(f64, f64)>,
+}
+
+/// Tokens with the skill over tokens without, all four kinds, once a message.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cost {
+    /// Tasks with runs of both kinds.
+    pub tasks: usize,
+    /// Mean over tasks of the ratio of means.
+    pub mean_ratio: f64,
+    /// Their median.
+    pub median_ratio: f64,
+    /// Tasks that cost less with the skill.
+    pub cheaper: usize,
+}
+
+/// Tasks of one range of pass rates without the skill.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bucket {
+    /// `ceiling` from .9 on, `floor` below .5, `mid` between, `unknown`.
+    pub bucket: &'static str,
+    /// Tasks.
+    pub tasks: usize,
+    /// Runs that read the skill.
+    pub opened: usize,
+    /// Those of them that reach the threshold.
+    pub adopted: usize,
+    /// Findings in runs that read the skill, by effect.
+    pub findings: BTreeMap<&'static str, usize>,
+}
+
+/// A task and how much was found in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct TopTask {
+    /// The task.
+    pub task: String,
+    /// Findings in its runs that read the skill.
+    pub findings: usize,
+    /// The largest score among them.
+    pub adoption: f64,
+}
+
+/// A run that read the skill.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reader {
+    /// The task.
+    pub task: String,
+    /// The trace.
+    pub trace: String,
+    /// The step in which the skill had been read.
+    pub opened_at: Option<usize>,
+    /// Its score.
+    pub adoption: f64,
+    /// What it would have been for the best of the other skills; `None` without another.
+    pub best_placebo: Option<f64>,
+    /// The skill's lines that turn up, the heaviest first.
+    pub spans: Vec<ReaderSpan>,
+    /// What is found in it against every control of its task.
+    pub findings: Vec<Finding>,
+}
+
+/// A line of the skill and the place it turns up at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ReaderSpan {
+    /// The line in the SKILL.md.
+    pub skill_line: usize,
+    /// What stands there.
+    pub skill_text: String,
+    /// ATIF's `step_id`.
+    pub step: usize,
+    /// `said`, `thought`, `wrote` or `ran`.
+    pub manner: &'static str,
+    /// What stands there.
+    pub trace_text: String,
+    /// Words found, weighed.
+    pub words: f64,
+    /// Whether that was after the skill had been read. What stood there before cannot come from it.
+    pub after_opening: bool,
+}
+
+/// Puts the tasks of each arm together, arms by name.
+pub fn findings(tasks: &[TaskAudit]) -> Vec<ArmFindings> {
+    let arms: BTreeSet<&str> = tasks.iter().flat_map(|task| &task.arms).map(|arm| arm.arm.as_str()).collect();
+    arms.into_iter().map(|arm| of_arm(arm, tasks)).collect()
+}
+
+/// A task's part in an arm.
+struct Part<'a> {
+    task: &'a TaskAudit,
+    pairs: &'a ArmPairs,
+}
+
+impl<'a> Part<'a> {
+    fn runs(&self) -> impl Iterator<Item = &'a RunAudit> + '_ {
+        self.pairs.runs.iter().map(|&at| &self.task.runs[at])
+    }
+
+    fn labels(&self) -> Vec<bool> {
+        self.runs().map(|run| run.with).collect()
+    }
+
+    fn readers(&self) -> impl Iterator<Item = (usize, &'a RunAudit)> + '_ {
+        let runs = self.pairs.runs.iter().map(|&at| (at, &self.task.runs[at]));
+        runs.filter(|(_, run)| run.with && run.exposure.opened)
+    }
+
+    /// What run `at` shows against each control: a finding that one control explains is not the skill's.
+    fn attributed(&self, at: usize) -> Vec<Finding> {
+        let opened = self.task.runs[at].opened_at.unwrap_or_default();
+        let mut against = self
+            .pairs
+            .pairs
+            .iter()
+            .filter(|pair| pair.mode == Mode::Treatment && pair.one == at)
+            .map(|pair| &pair.findings);
+        let Some(first) = against.next() else { return Vec::new() };
+        let rest: Vec<&Vec<Finding>> = against.collect();
+        let after = |finding: &&Finding| finding.step == 0 || finding.step > opened;
+        let everywhere = |finding: &&Finding| rest.iter().all(|other| other.iter().any(|f| same(f, finding)));
+        first.iter().filter(after).filter(everywhere).cloned().collect()
+    }
+}
+
+/// Whether two pairs show the same thing. Of inertia only the wording differs.
+fn same(one: &Finding, other: &Finding) -> bool {
+    (one.pattern, one.skill_line, one.step) == (other.pattern, other.skill_line, other.step)
+        && (one.step == 0 || one.trace_text == other.trace_text)
+}
+
+fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
+    let part = |task| {
+        let pairs = |task: &'_ TaskAudit| task.arms.iter().position(|pairs| pairs.arm == arm);
+        pairs(task).map(|at| Part { task, pairs: &task.arms[at] })
+    };
+    let parts: Vec<Part<'_>> = tasks.iter().filter_map(part).collect();
+    let runs: Vec<&RunAudit> = parts.iter().flat_map(Part::runs).collect();
+    let with: Vec<&RunAudit> = runs.iter().copied().filter(|run| run.with).collect();
+    let controls: Vec<&RunAudit> = runs.iter().copied().filter(|run| !run.with).collect();
+    let units = |part: &Part<'_>| {
+        let scores: Vec<f64> = part.runs().map(|run| run.adoption.score).collect();
+        Unit::of_runs(&part.task.task, &part.labels(), &scores)
+    };
+    let adoption = test(&parts.iter().filter_map(units).collect::<Vec<_>>(), LEVEL, SEED);
+    let found: BTreeMap<(usize, usize), Vec<Finding>> = parts
+        .iter()
+        .enumerate()
+        .flat_map(|(at, part)| part.readers().map(move |(run, _)| ((at, run), part.attributed(run))))
+        .collect();
+    let patterns = patterns(&parts, found.values().flatten());
+    let beyond = |excess: &Option<Excess>| {
+        excess.as_ref().is_some_and(|excess| excess.p_holm <= LEVEL && excess.excess > 0.0)
+    };
+    let beyond_chance = beyond(&adoption) || patterns.iter().any(|pattern| beyond(&pattern.excess));
+    let at_least = |runs: &[&RunAudit], opened: Option<bool>, threshold: f64| -> (usize, usize) {
+        let kept =
+            || runs.iter().filter(move |run| opened.is_none_or(|opened| run.exposure.opened == opened));
+        (kept().filter(|run| run.adoption.score >= threshold).count(), kept().count())
+    };
+    let rate = |(count, of)| Rate::new(count, of);
+    ArmFindings {
+        arm: arm.to_owned(),
+        tasks: parts.len(),
+        runs_with: with.len(),
+        runs_without: controls.len(),
+        exposure: exposure(&with, &controls),
+        adopted: Adopted {
+            read: rate(at_least(&with, Some(true), ADOPTED)),
+            unread: rate(at_least(&with, Some(false), ADOPTED)),
+            controls: rate(at_least(&controls, None, ADOPTED)),
+        },
+        sensitivity: THRESHOLDS
+            .into_iter()
+            .map(|threshold| AtThreshold {
+                threshold,
+                read: at_least(&with, Some(true), threshold).0,
+                unread: at_least(&with, Some(false), threshold).0,
+                controls: at_least(&controls, None, threshold).0,
+            })
+            .collect(),
+        adoption,
+        patterns,
+        beyond_chance,
+        steps: steps(&found),
+        cost: cost(&parts),
+        buckets: buckets(&parts, &found),
+        top_tasks: top(&parts, &found),
+        readers: parts
+            .iter()
+            .enumerate()
+            .flat_map(|(at, part)| part.readers().map(move |(run, audit)| (at, part, run, audit)))
+            .map(|(at, part, run, audit)| reader(&part.task.task, audit, &found[&(at, run)]))
+            .collect(),
+    }
+}
+
+fn exposure(with: &[&RunAudit], controls: &[&RunAudit]) -> ArmExposure {
+    let count = |wanted: &dyn Fn(&RunAudit) -> bool| with.iter().filter(|run| wanted(run)).count();
+    ArmExposure {
+        listed: count(&|run| run.exposure.listed),
+        only_listed: count(&|run| run.exposure.listed && run.exposure.touches == 0 && !run.exposure.opened),
+        touched: count(&|run| run.exposure.touches > 0),
+        opened: count(&|run| run.exposure.opened),
+        executed: count(&|run| run.exposure.executed),
+        contaminated: controls.iter().filter(|run| run.exposure.opened).count(),
+    }
+}
+
+fn patterns<'a>(parts: &[Part<'_>], attributed: impl Iterator<Item = &'a Finding>) -> Vec<PatternFindings> {
+    let mut all = Counts::default();
+    for finding in attributed {
+        all[finding.pattern as usize] += 1;
+    }
+    let family = Pattern::ALL.len();
+    let unit = |part: &Part<'_>, pattern: usize| {
+        let rows =
+            part.pairs.counts.iter().map(|row| row.iter().map(|counts| counts[pattern] as f64).collect());
+        Unit::of_pairs(&part.task.task, &part.labels(), &rows.collect::<Vec<Vec<f64>>>())
+    };
+    let mut found: Vec<PatternFindings> = Pattern::ALL
+        .into_iter()
+        .map(|pattern| {
+            let units: Vec<Unit> = parts.iter().filter_map(|part| unit(part, pattern as usize)).collect();
+            let plus = parts.iter().filter_map(|part| {
+                let pairs = part.pairs.pairs.iter().filter(|pair| pair.mode == Mode::NullPlus);
+                mean(pairs.map(|pair| pair.findings.iter().filter(|f| f.pattern == pattern).count() as f64))
+            });
+            PatternFindings {
+                pattern,
+                effect: pattern.effect(),
+                excess: test(&units, LEVEL / family as f64, SEED),
+                attributed: all[pattern as usize],
+                null_plus: mean(plus),
+            }
+        })
+        .collect();
+    let p: Vec<f64> =
+        found.iter().map(|pattern| pattern.excess.as_ref().map_or(1.0, |excess| excess.p)).collect();
+    for (pattern, adjusted) in found.iter_mut().zip(holm(&p)) {
+        if let Some(excess) = &mut pattern.excess {
+            excess.p_holm = adjusted;
+        }
+    }
+    found
+}
+
+fn steps(found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Steps {
+    let mut steps: BTreeMap<(usize, usize, usize), (bool, bool)> = BTreeMap::new();
+    for ((task, run), findings) in found {
+        for finding in findings {
+            let step = steps.entry((*task, *run, finding.step)).or_default();
+            step.0 |= finding.pattern.effect() == Effect::Constructive;
+            step.1 |= finding.pattern.effect() == Effect::Destructive;
+        }
+    }
+    let count = |wanted: &dyn Fn(&(bool, bool)) -> bool| steps.values().filter(|step| wanted(step)).count();
+    let (constructive, destructive, both) = (count(&|s| s.0), count(&|s| s.1), count(&|s| s.0 && s.1));
+    let any = steps.len();
+    let share = |of: usize| (any > 0).then(|| ((of - both) as f64 / any as f64, of as f64 / any as f64));
+    Steps {
+        any,
+        constructive,
+        destructive,
+        both,
+        constructive_share: share(constructive),
+        destructive_share: share(destructive),
+    }
+}
+
+fn cost(parts: &[Part<'_>]) -> Option<Cost> {
+    let tokens = |part: &Part<'_>, with: bool| {
+        mean(part.runs().filter(|run| run.with == with && run.tokens > 0).map(|run| run.tokens as f64))
+    };
+    let ratio = |part: &Part<'_>| Some(tokens(part, true)? / tokens(part, false)?);
+    let mut ratios: Vec<f64> = parts.iter().filter_map(ratio).collect();
+    ratios.sort_by(f64::total_cmp);
+    let n = ratios.len();
+    let middle = n.checked_sub(1)? / 2;
+    Some(Cost {
+        tasks: n,
+        mean_ratio: mean(ratios.iter().copied())?,
+        median_ratio: f64::midpoint(ratios[middle], ratios[n / 2]),
+        cheaper: ratios.iter().filter(|ratio| **ratio < 1.0).count(),
+    })
+}
+
+fn effect(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Constructive => "constructive",
+        Effect::Neutral => "neutral",
+        Effect::Destructive => "destructive",
+    }
+}
+
+fn buckets(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Vec<Bucket> {
+    let bucket = |baseline: Option<f64>| match baseline {
+        Some(rate) if rate >= 0.9 => "ceiling",
+        Some(rate) if rate >= 0.5 => "mid",
+        Some(_) => "floor",
+        None => "unknown",
+    };
+    let of = |name: &'static str| {
+        let here: Vec<usize> =
+            (0..parts.len()).filter(|&at| bucket(parts[at].task.baseline) == name).collect();
+        let readers = || here.iter().flat_map(|&at| parts[at].readers());
+        let mut findings: BTreeMap<&'static str, usize> = BTreeMap::new();
+        for finding in
+            found.iter().filter(|((at, _), _)| here.contains(at)).flat_map(|(_, findings)| findings)
+        {
+            *findings.entry(effect(finding.pattern.effect())).or_default() += 1;
+        }
+        Bucket {
+            bucket: name,
+            tasks: here.len(),
+            opened: readers().count(),
+            adopted: readers().filter(|(_, run)| run.adoption.score >= ADOPTED).count(),
+            findings,
+        }
+    };
+    ["ceiling", "mid", "floor", "unknown"].into_iter().map(of).filter(|bucket| bucket.tasks > 0).collect()
+}
+
+fn top(parts: &[Part<'_>], found: &BTreeMap<(usize, usize), Vec<Finding>>) -> Vec<TopTask> {
+    let of = |(at, part): (usize, &Part<'_>)| TopTask {
+        task: part.task.task.clone(),
+        findings: found.iter().filter(|((task, _), _)| *task == at).map(|(_, findings)| findings.len()).sum(),
+        adoption: part.readers().map(|(_, run)| run.adoption.score).fold(0.0, f64::max),
+    };
+    let mut tasks: Vec<TopTask> = parts.iter().enumerate().map(of).filter(|task| task.findings > 0).collect();
+    tasks.sort_by(|a, b| {
+        b.findings.cmp(&a.findings).then(b.adoption.total_cmp(&a.adoption)).then(a.task.cmp(&b.task))
+    });
+    tasks.truncate(TOP);
+    tasks
+}
+
+fn reader(task: &str, run: &RunAudit, findings: &[Finding]) -> Reader {
+    let opened = run.opened_at.unwrap_or_default();
+    let mut spans: Vec<ReaderSpan> = run
+        .adoption
+        .spans
+        .iter()
+        .filter_map(|span| {
+            let after = span.places.iter().filter(|place| place.step > opened);
+            // What was acted on says more than what was only said.
+            let place = after
+                .max_by_key(|place| (place.manner, std::cmp::Reverse(place.step)))
+                .or(span.places.first())?;
+            Some(ReaderSpan {
+                skill_line: span.skill_line,
+                skill_text: span.skill_text.clone(),
+                step: place.step,
+                manner: place.manner.name(),
+                trace_text: place.text.chars().take(300).collect(),
+                words: span.weight,
+                after_opening: place.step > opened,
+            })
+        })
+        .collect();
+    spans.sort_by(|a, b| b.words.total_cmp(&a.words).then(a.skill_line.cmp(&b.skill_line)));
+    Reader {
+        task: task.to_owned(),
+        trace: run.trace.clone(),
+        opened_at: run.opened_at,
+        adoption: run.adoption.score,
+        best_placebo: run.placebo.iter().copied().max_by(f64::total_cmp),
+        spans,
+        findings: findings.to_vec(),
+    }
+}
