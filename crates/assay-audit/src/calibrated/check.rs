@@ -2,17 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_stats::{Interval, clopper_pearson};
-use rand::{Rng, SeedableRng};
-use rand_chacha::ChaCha8Rng;
+use assay_stats::{Interval, clopper_pearson, rate};
 use serde::Serialize;
 
+use super::null::mean;
 use super::planted::RATES;
 use super::task::{RunAudit, TaskAudit};
 use crate::evidence::ADOPTED;
-
-/// Resamples of tasks.
-const DRAWS: usize = 9_999;
 
 /// A threshold is chosen so that at most this share of runs that read nothing reach it: half of what is allowed, to have room.
 const ALLOWANCE: f64 = 0.025;
@@ -54,10 +50,11 @@ pub struct Auc {
     pub value: f64,
     /// How many comparisons.
     pub comparisons: usize,
-    /// 2.5th and 97.5th percentile over 9,999 resamples of the tasks; of no width where every task gives the same.
-    pub low: f64,
-    /// The upper one.
-    pub high: f64,
+    /// Mean over tasks of the mean over the task's runs of the share each wins.
+    pub by_task: f64,
+    /// Its 95 % interval over tasks, with runs for trials: the project's default one for rates, which has a width also where all tasks
+    /// give the same. `None` with a single task.
+    pub interval: Option<(f64, f64)>,
     /// The smallest value with one task left out; the value itself with a single task.
     pub without_one_task: f64,
     /// By task.
@@ -121,6 +118,9 @@ pub struct Planted {
     pub detected: Rate,
 }
 
+/// By task, by run, what each comparison gave.
+type Comparisons = BTreeMap<String, Vec<Vec<f64>>>;
+
 /// Checks the score on some tasks. A run and its copies are one.
 pub fn check(tasks: &[TaskAudit]) -> Check {
     let distinct: Vec<(&TaskAudit, Vec<&RunAudit>)> = tasks
@@ -131,7 +131,9 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
             (task, kept.collect())
         })
         .collect();
-    let (mut controls, mut skills, mut placebo) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let (mut controls, mut skills, mut placebo) =
+        (Comparisons::new(), Comparisons::new(), Comparisons::new());
+    let mut both = Comparisons::new();
     let mut first = Vec::new();
     let (mut opened, mut with_reader) = (0, 0);
     for (task, runs) in &distinct {
@@ -148,14 +150,12 @@ pub fn check(tasks: &[TaskAudit]) -> Check {
             let by_chance = unread
                 .iter()
                 .flat_map(|run| reader.placebo.iter().zip(&run.placebo).map(|(a, b)| wins(*a, *b)));
-            placebo.entry(task.task.clone()).or_insert_with(Vec::new).extend(by_chance);
-            controls.entry(task.task.clone()).or_insert_with(Vec::new).extend(won);
-            skills.entry(task.task.clone()).or_insert_with(Vec::new).extend(over);
+            let name = &task.task;
+            placebo.entry(name.clone()).or_default().push(by_chance.collect());
+            both.entry(name.clone()).or_default().push(won.iter().chain(&over).copied().collect());
+            controls.entry(name.clone()).or_default().push(won);
+            skills.entry(name.clone()).or_default().push(over);
         }
-    }
-    let mut both: BTreeMap<String, Vec<f64>> = controls.clone();
-    for (task, wins) in &skills {
-        both.entry(task.clone()).or_default().extend(wins);
     }
     let runs = || distinct.iter().flat_map(|(_, runs)| runs.iter());
     let reaches = |run: &&&RunAudit| run.adoption.score >= ADOPTED;
@@ -218,39 +218,32 @@ fn wins(one: f64, other: f64) -> f64 {
     }
 }
 
-/// Pools comparisons by task. `None` without one.
-fn auc(tasks: &BTreeMap<String, Vec<f64>>) -> Option<Auc> {
-    let sums: Vec<(f64, usize)> =
-        tasks.values().filter(|wins| !wins.is_empty()).map(|wins| (wins.iter().sum(), wins.len())).collect();
-    let pool = |chosen: &mut dyn Iterator<Item = (f64, usize)>| {
-        let (sum, n) = chosen.fold((0.0, 0), |(sum, n), (wins, of)| (sum + wins, n + of));
-        sum / n as f64
+/// Puts comparisons together: those of a run, the runs of a task, the tasks. `None` without one.
+fn auc(tasks: &Comparisons) -> Option<Auc> {
+    let tasks: BTreeMap<&String, Vec<&Vec<f64>>> = tasks
+        .iter()
+        .map(|(task, runs)| (task, runs.iter().filter(|wins| !wins.is_empty()).collect::<Vec<_>>()))
+        .filter(|(_, runs)| !runs.is_empty())
+        .collect();
+    let pool = |left_out: Option<usize>| {
+        let kept = tasks.values().enumerate().filter(|(at, _)| Some(*at) != left_out);
+        mean(kept.flat_map(|(_, runs)| runs.iter().flat_map(|wins| wins.iter().copied())))
     };
-    if sums.is_empty() {
-        return None;
-    }
-    let value = pool(&mut sums.iter().copied());
-    let mut random = ChaCha8Rng::seed_from_u64(1);
-    let mut draw = || {
-        let high = u128::from(random.next_u64()) * sums.len() as u128;
-        // The high half of the product is below the length.
-        sums[usize::try_from(high >> 64).unwrap_or_default()]
-    };
-    let mut drawn: Vec<f64> = (0..DRAWS).map(|_| pool(&mut (0..sums.len()).map(|_| draw()))).collect();
-    drawn.sort_by(f64::total_cmp);
-    let rest =
-        |at: usize| pool(&mut sums.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, sum)| *sum));
-    let without = (0..sums.len()).map(rest).fold(f64::INFINITY, f64::min);
+    let by_run: Vec<Vec<f64>> = tasks
+        .values()
+        .map(|runs| runs.iter().filter_map(|wins| mean(wins.iter().copied())).collect())
+        .collect();
+    let value = pool(None)?;
+    let estimate = rate(&by_run, 0.95)?;
+    let without = (0..tasks.len()).filter_map(|at| pool(Some(at))).reduce(f64::min);
+    let of_task = |runs: &Vec<f64>| mean(runs.iter().copied()).unwrap_or_default();
     Some(Auc {
         value,
-        comparisons: sums.iter().map(|(_, n)| n).sum(),
-        low: drawn[DRAWS / 40],
-        high: drawn[DRAWS - 1 - DRAWS / 40],
-        without_one_task: if sums.len() > 1 { without } else { value },
-        per_task: tasks
-            .iter()
-            .map(|(task, wins)| (task.clone(), wins.iter().sum::<f64>() / wins.len().max(1) as f64))
-            .collect(),
+        comparisons: tasks.values().flatten().map(|wins| wins.len()).sum(),
+        by_task: estimate.mean,
+        interval: estimate.interval.map(|interval| (interval.low, interval.high)),
+        without_one_task: without.unwrap_or(value),
+        per_task: tasks.keys().map(|task| (*task).clone()).zip(by_run.iter().map(of_task)).collect(),
     })
 }
 
@@ -259,20 +252,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comparisons_are_pooled_over_tasks() {
-        let tasks = BTreeMap::from([("a".to_owned(), vec![1.0, 1.0, 0.5, 0.0]), ("b".to_owned(), vec![1.0])]);
+    fn comparisons_are_pooled_over_runs_and_tasks() {
+        let a = vec![vec![1.0, 1.0, 0.5, 0.0], vec![1.0, 1.0]];
+        let tasks = BTreeMap::from([("a".to_owned(), a), ("b".to_owned(), vec![vec![1.0], Vec::new()])]);
         let found = auc(&tasks).unwrap();
-        assert!((found.value - 3.5 / 5.0).abs() < 1e-12);
-        assert!((found.without_one_task - 0.625).abs() < 1e-12);
-        assert!((found.low, found.high) == (0.625, 1.0));
+        let near =
+            |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+        near(found.value, 5.5 / 7.0);
+        // Run means .625 and 1 in one task, 1 in the other.
+        near(found.per_task["a"], 0.8125);
+        near(found.by_task, 0.90625);
+        near(found.without_one_task, 4.5 / 6.0);
+        assert_eq!(found.comparisons, 7);
+        // Tasks that all give 1 still leave room.
+        let sure = BTreeMap::from(["a", "b", "c"].map(|task| (task.to_owned(), vec![vec![1.0; 9]])));
+        let (low, high) = auc(&sure).unwrap().interval.unwrap();
+        assert!(low < 0.9 && (high - 1.0).abs() < 1e-12, "{low} {high}");
         assert!(auc(&BTreeMap::new()).is_none());
     }
 
     #[test]
     fn a_rate_carries_its_exact_interval() {
-        // scipy.stats.binomtest(1, 66).proportion_ci(method="exact") of SciPy.
+        // scipy.stats.binomtest(1, 66).proportion_ci(method="exact"), SciPy 1.17.1.
         let rate = Rate::new(1, 66);
-        assert!((rate.low - 0.000_383_5).abs() < 1e-6 && (rate.high - 0.081_55).abs() < 1e-4, "{rate:?}");
+        assert!(
+            (rate.low - 0.000_383_529_585).abs() < 1e-9 && (rate.high - 0.081_552_321_09).abs() < 1e-9,
+            "{rate:?}"
+        );
         assert_eq!(Rate::counted([]).of, 0);
     }
 }

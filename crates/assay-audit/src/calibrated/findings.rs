@@ -45,7 +45,8 @@ pub struct ArmFindings {
     pub sensitivity: Vec<AtThreshold>,
     /// Each pattern, found in pairs with the skill against without, beyond pairs without it.
     pub patterns: Vec<PatternFindings>,
-    /// Whether anything is beyond chance: adoption, or a pattern after Holm's correction.
+    /// Whether anything is beyond chance, adoption or a pattern after Holm's correction, in an arm where a run read the skill: what
+    /// nobody read explains nothing.
     pub beyond_chance: bool,
     /// What became of the steps with a finding, in runs that read the skill.
     pub steps: Steps,
@@ -281,7 +282,9 @@ fn of_arm(arm: &str, tasks: &[TaskAudit]) -> ArmFindings {
     let beyond = |excess: &Option<Excess>| {
         excess.as_ref().is_some_and(|excess| excess.p_holm <= LEVEL && excess.excess > 0.0)
     };
-    let beyond_chance = beyond(&adoption) || patterns.iter().any(|pattern| beyond(&pattern.excess));
+    let anybody = with.iter().any(|run| run.exposure.opened);
+    let beyond_chance =
+        anybody && (beyond(&adoption) || patterns.iter().any(|pattern| beyond(&pattern.excess)));
     let at_least = |runs: &[&RunAudit], opened: Option<bool>, threshold: f64| -> (usize, usize) {
         let kept =
             || runs.iter().filter(move |run| opened.is_none_or(|opened| run.exposure.opened == opened));

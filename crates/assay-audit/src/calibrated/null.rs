@@ -127,20 +127,13 @@ pub fn test(units: &[Unit], level: f64, seed: u64) -> Option<Excess> {
     let tasks = units.len();
     let treatment = mean(units.iter().map(|unit| unit.treatment))?;
     let null = mean(units.iter().map(|unit| unit.null))?;
-    let (p, means) = share(units, seed);
-    let left_out = |at: usize| -> Vec<Unit> {
-        units.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, unit)| unit.clone()).collect()
-    };
+    let (p, means, without) = share(units, seed);
     let mut range = (treatment - null, treatment - null);
-    let mut worst = p;
     if tasks > 1 {
-        range = (f64::INFINITY, f64::NEG_INFINITY);
-        for at in 0..tasks {
-            let rest = left_out(at);
-            let excess = mean(rest.iter().map(Unit::excess)).unwrap_or_default();
-            range = (range.0.min(excess), range.1.max(excess));
-            worst = worst.max(share(&rest, seed).0);
-        }
+        let sum: f64 = units.iter().map(Unit::excess).sum();
+        let rest = units.iter().map(|unit| (sum - unit.excess()) / (tasks - 1) as f64);
+        range = rest
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), mean| (low.min(mean), high.max(mean)));
     }
     let per_task = units.iter().map(|unit| TaskExcess {
         task: unit.task.clone(),
@@ -158,7 +151,7 @@ pub fn test(units: &[Unit], level: f64, seed: u64) -> Option<Excess> {
         smallest_p: 1.0 / combinations(units).map_or((DRAWS + 1) as f64, |all| all as f64),
         seen_from: seen_from(means, level),
         without_one_task: range,
-        p_without_one_task: worst,
+        p_without_one_task: without.into_iter().fold(p, f64::max),
         per_task: per_task.collect(),
     })
 }
@@ -172,38 +165,67 @@ fn combinations(units: &[Unit]) -> Option<u64> {
     Some(all)
 }
 
-/// The share of assignments with a mean of at least the observed one, and all their means.
-fn share(units: &[Unit], seed: u64) -> (f64, Vec<f64>) {
+/// The share of assignments with a mean of at least the observed one, all their means, and the same share with each task left out.
+fn share(units: &[Unit], seed: u64) -> (f64, Vec<f64>, Vec<f64>) {
     let tasks = units.len() as f64;
-    let observed: f64 = units.iter().map(Unit::excess).sum::<f64>() / tasks;
     let largest =
         units.iter().flat_map(|unit| &unit.possible).fold(0.0_f64, |most, value| most.max(value.abs()));
-    let bar = observed - TIE * largest;
-    let mut means = Vec::new();
+    let tie = TIE * largest * tasks;
+    let observed: Vec<f64> = units.iter().map(Unit::excess).collect();
+    let sum: f64 = observed.iter().sum();
     if combinations(units).is_some() {
-        means.push(0.0);
+        let mut sums = vec![0.0];
         for unit in units.iter().filter(|unit| !unit.possible.is_empty()) {
-            means = means.iter().flat_map(|sum| unit.possible.iter().map(move |value| sum + value)).collect();
+            sums = sums.iter().flat_map(|sum| unit.possible.iter().map(move |value| sum + value)).collect();
         }
-        for value in &mut means {
-            *value /= tasks;
-        }
-        let above = means.iter().filter(|value| **value >= bar).count();
-        return (above as f64 / means.len() as f64, means);
+        let above = sums.iter().filter(|value| **value >= sum - tie).count();
+        let p = above as f64 / sums.len() as f64;
+        let rest = |at: usize| -> Vec<Unit> {
+            units.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, unit)| unit.clone()).collect()
+        };
+        // One level deep: what is left out is not left out again.
+        let without = if units.len() > 1 {
+            (0..units.len()).map(|at| exact(&rest(at), tie)).collect()
+        } else {
+            Vec::new()
+        };
+        return (p, sums.into_iter().map(|sum| sum / tasks).collect(), without);
     }
     let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut means = Vec::with_capacity(DRAWS);
+    let mut drawn = vec![0.0; units.len()];
+    let mut above = 0_usize;
+    let mut above_without = vec![0_usize; units.len()];
     for _ in 0..DRAWS {
-        let mut sum = 0.0;
-        for unit in units.iter().filter(|unit| !unit.possible.is_empty()) {
+        for (value, unit) in drawn.iter_mut().zip(units) {
             let high = u128::from(random.next_u64()) * unit.possible.len() as u128;
             // The high half of the product is below the length.
-            sum += unit.possible[usize::try_from(high >> 64).unwrap_or_default()];
+            *value = unit
+                .possible
+                .get(usize::try_from(high >> 64).unwrap_or_default())
+                .copied()
+                .unwrap_or_default();
         }
-        means.push(sum / tasks);
+        let all: f64 = drawn.iter().sum();
+        above += usize::from(all >= sum - tie);
+        for ((count, value), own) in above_without.iter_mut().zip(&drawn).zip(&observed) {
+            *count += usize::from(all - value >= sum - own - tie);
+        }
+        means.push(all / tasks);
     }
-    let above = means.iter().filter(|value| **value >= bar).count();
     // Phipson & Smyth (2010): the observed assignment is one of them.
-    ((above + 1) as f64 / (DRAWS + 1) as f64, means)
+    let p = |count: usize| (count + 1) as f64 / (DRAWS + 1) as f64;
+    (p(above), means, above_without.into_iter().map(p).collect())
+}
+
+/// The share alone, where all assignments are counted.
+fn exact(units: &[Unit], tie: f64) -> f64 {
+    let sum: f64 = units.iter().map(Unit::excess).sum();
+    let mut sums = vec![0.0];
+    for unit in units.iter().filter(|unit| !unit.possible.is_empty()) {
+        sums = sums.iter().flat_map(|sum| unit.possible.iter().map(move |value| sum + value)).collect();
+    }
+    sums.iter().filter(|value| **value >= sum - tie).count() as f64 / sums.len() as f64
 }
 
 /// The smallest of the means that at most `level` of them reach.
@@ -291,12 +313,12 @@ mod tests {
         // Two of four runs had the skill, with values 3 and 2 against 1 and 0: the most extreme of six assignments.
         let unit = Unit::of_runs("t", &[true, true, false, false], &[3.0, 2.0, 1.0, 0.0]).unwrap();
         near(unit.excess(), 2.0);
-        let found = test(&[unit.clone()], 0.2, 1).unwrap();
+        let found = test(std::slice::from_ref(&unit), 0.2, 1).unwrap();
         near(found.p, 1.0 / 6.0);
         near(found.smallest_p, 1.0 / 6.0);
         near(found.seen_from.unwrap(), 2.0);
         // At .05 nothing can be seen with six assignments.
-        assert_eq!(test(&[unit.clone()], 0.05, 1).unwrap().seen_from, None);
+        assert_eq!(test(std::slice::from_ref(&unit), 0.05, 1).unwrap().seen_from, None);
         // Two such tasks: one of 36.
         let found = test(&[unit.clone(), unit], 0.05, 1).unwrap();
         near(found.p, 1.0 / 36.0);
@@ -347,7 +369,7 @@ mod tests {
         let again = share(&units[..], 4).0;
         assert!((drawn - again).abs() < 0.01, "{drawn} {again}");
         let few: Vec<Unit> = units[..4].to_vec();
-        let (exact, means) = share(&few, 3);
+        let (exact, means, _) = share(&few, 3);
         assert_eq!(means.len(), 160_000);
         let bar = mean(few.iter().map(Unit::excess)).unwrap();
         near(exact, means.iter().filter(|value| **value >= bar - 1e-9).count() as f64 / 160_000.0);

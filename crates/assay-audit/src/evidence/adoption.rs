@@ -76,7 +76,7 @@ pub struct Span {
     pub step_of_skill: bool,
     /// Words found, weighed.
     pub weight: f64,
-    /// The places it turns up at: the step, how, and the line, by the step of first appearance.
+    /// The places its parts turn up at first, and those at which they are first written or run, in the order of the trace.
     pub places: Vec<Place>,
 }
 
@@ -167,6 +167,7 @@ impl<'a> Weights<'a> {
                 if weight > 0.0 {
                     raise(&mut words, feature.words.clone(), weight);
                     at.push(place);
+                    at.extend(trace.acted.get(&feature.key));
                 }
             }
             let weight: f64 = words.iter().sum();

@@ -52,6 +52,8 @@ pub(crate) struct Authored {
 pub struct TraceText {
     pub(crate) lines: Vec<Authored>,
     pub(crate) first: HashMap<u64, usize>,
+    /// Where it is first written or run, when that is later.
+    pub(crate) acted: HashMap<u64, usize>,
 }
 
 impl TraceText {
@@ -67,13 +69,16 @@ impl TraceText {
     }
 
     pub(crate) fn of(lines: Vec<Authored>) -> Self {
-        let mut first = HashMap::new();
+        let (mut first, mut acted) = (HashMap::new(), HashMap::new());
         for (at, line) in lines.iter().enumerate() {
             for feature in features(&words(&line.text)) {
-                first.entry(feature.key).or_insert(at);
+                let earliest = *first.entry(feature.key).or_insert(at);
+                if line.manner >= Manner::Wrote && lines[earliest].manner < Manner::Wrote {
+                    acted.entry(feature.key).or_insert(at);
+                }
             }
         }
-        Self { lines, first }
+        Self { lines, first, acted }
     }
 
     /// The same trace, with lines written at its end.

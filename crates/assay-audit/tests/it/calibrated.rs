@@ -1,29 +1,174 @@
 //! The calibrated auditor on the traces of the release.
 
-use std::sync::OnceLock;
+use std::collections::BTreeMap;
+use std::path::Path;
 
-use assay_audit::calibrated::{CorpusAudit, corpus};
+use assay_audit::calibrated::{CorpusAudit, Run, TaskRuns, audit, corpus};
 use assay_audit::corpus::Corpus;
+use assay_audit::evidence::{ADOPTED, SkillText};
+use serde_json::Value;
 
 use crate::shared::shared;
 
-/// The nine tasks, audited once for all tests.
-fn audited() -> Option<&'static CorpusAudit> {
-    static AUDIT: OnceLock<Option<CorpusAudit>> = OnceLock::new();
-    AUDIT
-        .get_or_init(|| {
-            let root = shared("cta")?;
-            let found = Corpus::find(&root).unwrap();
-            Some(corpus(&root, &found, true, |notice| panic!("{notice:?}")))
+/// The nine tasks are audited once, and then asked everything: an audit with planted lines takes seconds.
+#[test]
+fn the_release_is_audited() {
+    let Some(root) = shared("cta") else { return };
+    let found = Corpus::find(&root).expect("the release is a corpus");
+    let audit = corpus(&root, &found, true, |notice| panic!("{notice:?}"));
+    the_score_tells_runs_that_read_the_skill_from_the_rest(&audit);
+    nothing_is_found_where_nobody_read_and_something_where_they_did(&audit);
+    exposure_is_as_labelled(&audit, &root);
+    lines_have_what_the_contract_says(&audit);
+}
+
+fn the_score_tells_runs_that_read_the_skill_from_the_rest(audit: &CorpusAudit) {
+    let check = audit.check.as_ref().expect("it was asked for");
+    assert_eq!((check.opened, check.tasks), (6, 4));
+    let auc = check.auc.as_ref().expect("there are readers");
+    assert!(auc.value >= 0.9 && auc.without_one_task >= 0.9, "{auc:?}");
+    // Six readers against 18 controls of theirs, and 48 times against another skill.
+    assert_eq!(auc.comparisons, 66);
+    let placebo = check.placebo_auc.as_ref().and_then(|auc| auc.interval).expect("there are four tasks");
+    assert!(placebo.0 < 0.5 && 0.5 < placebo.1, "{placebo:?}");
+    let alarms = check.false_alarms;
+    assert!(alarms.of == 66 && alarms.count as f64 <= 0.05 * alarms.of as f64, "{alarms:?}");
+    // What is planted is found, and the more of it the better: three lines nearly always.
+    let rate = |lines: usize| {
+        let planted = check.planted.iter().find(|planted| planted.lines == lines).expect("a rate");
+        planted.detected.count as f64 / planted.detected.of as f64
+    };
+    assert!(rate(1) < rate(2) && rate(2) < rate(3) && rate(3) >= 0.9, "{:?}", check.planted);
+}
+
+fn nothing_is_found_where_nobody_read_and_something_where_they_did(audit: &CorpusAudit) {
+    let arm = |name: &str| audit.arms.iter().find(|arm| arm.arm == name).expect("an arm");
+    let (plain, nudged) = (arm("claude-sonnet-4.5"), arm("claude-sonnet-4.5-nudged"));
+    assert_eq!((plain.exposure.opened, plain.exposure.only_listed), (0, 18));
+    assert!(!plain.beyond_chance && plain.readers.is_empty());
+    assert!(plain.patterns.iter().all(|pattern| pattern.attributed == 0));
+    assert_eq!((nudged.exposure.opened, nudged.exposure.touched, nudged.exposure.contaminated), (6, 9, 0));
+    assert!(nudged.beyond_chance);
+    let adoption = nudged.adoption.as_ref().expect("there are tasks");
+    assert!(adoption.p < 0.01 && adoption.p_without_one_task < 0.05, "{adoption:?}");
+    // Every reader has its spans, and no finding stands before the skill was read.
+    for reader in &nudged.readers {
+        assert!(!reader.spans.is_empty(), "{}", reader.trace);
+        let opened = reader.opened_at.expect("it was read");
+        assert!(reader.findings.iter().all(|finding| finding.step == 0 || finding.step > opened));
+    }
+}
+
+fn exposure_is_as_labelled(audit: &CorpusAudit, root: &Path) {
+    let labels = std::fs::read_to_string(root.join("exposure_labels.jsonl")).expect("labels");
+    let mut expected = BTreeMap::new();
+    for label in labels.lines().map(|line| serde_json::from_str::<Value>(line).expect("a label")) {
+        let part = |key: &str| label[key].as_str().unwrap_or_default().to_owned();
+        let place = ["arm", "task", "condition", "rep"].map(part).join("/");
+        let number = |key: &str| label[key].as_u64().unwrap_or_default();
+        let value =
+            (number("skill_tool_touches"), number("skill_body_lines_ingested"), label["ingested"] == true);
+        expected.insert(place, value);
+    }
+    let mut found = BTreeMap::new();
+    for run in audit.tasks.iter().flat_map(|task| &task.runs) {
+        let exposed = run.exposure;
+        let place = run.trace.rsplit_once('/').expect("a folder").0.to_owned();
+        found.insert(place, (exposed.touches as u64, exposed.body_lines_ingested as u64, exposed.opened));
+    }
+    assert_eq!(found, expected);
+}
+
+/// The runs of one task, as they lie.
+fn runs(root: &Path, task: &str) -> Vec<Run> {
+    let corpus = Corpus::find(root).expect("the release is a corpus");
+    let groups = corpus.groups.iter().filter(|group| group.task == task);
+    groups
+        .flat_map(|group| {
+            let files = group
+                .with
+                .iter()
+                .map(|file| (file, true))
+                .chain(group.without.iter().map(|file| (file, false)));
+            files.map(|(file, with)| {
+                let transcript = assay_trace::read::read(&file.path, None).expect("a log");
+                let tokens = transcript.tally.usage.total();
+                Run {
+                    trace: file.name.clone(),
+                    arm: group.arm.clone(),
+                    with,
+                    trajectory: transcript.trajectory,
+                    tokens,
+                }
+            })
         })
-        .as_ref()
+        .collect()
 }
 
 #[test]
-fn look() {
-    let Some(audit) = audited() else { return };
-    println!("{:#?}", audit.check);
-    for arm in &audit.arms {
-        println!("{arm:#?}");
+fn labels_names_and_results_do_not_move_the_score() {
+    let Some(root) = shared("cta") else { return };
+    let skills = ["add-admin-api-endpoint", "langsmith-fetch"];
+    let text = |name: &str| std::fs::read(root.join("skills").join(name).join("SKILL.md")).expect("a skill");
+    let library: Vec<SkillText> = skills.iter().map(|name| SkillText::parse(&text(name))).collect();
+    for (task, skill) in skills.iter().zip(&library) {
+        let straight = runs(&root, task);
+        let scores = |name: &str, runs: Vec<Run>| -> Vec<u64> {
+            let task = TaskRuns { task: name.to_owned(), prompt: String::new(), skill, runs, baseline: None };
+            audit(&task, &library, false).runs.iter().map(|run| run.adoption.score.to_bits()).collect()
+        };
+        let expected = scores(task, straight.clone());
+        assert!(expected.iter().any(|score| f64::from_bits(*score) > 0.0));
+        // Other labels, names and arms, and a task of another name.
+        let mut shuffled = straight.clone();
+        for (at, run) in shuffled.iter_mut().enumerate() {
+            run.with = at % 2 == 0;
+            run.trace = format!("x/{}.jsonl", (at * 7) % 11);
+            run.arm = format!("arm-{}", at % 3);
+        }
+        assert_eq!(scores("another-name", shuffled), expected);
+        // Without prompts and results nothing tells who opened what.
+        let mut bare = straight.clone();
+        for run in &mut bare {
+            run.trajectory.steps.retain(|step| step.source == assay_trace::Source::Agent);
+            for step in &mut run.trajectory.steps {
+                step.observation = None;
+            }
+        }
+        assert_eq!(scores(task, bare), expected);
+        // In another order each run keeps its own.
+        let mut back = scores(task, straight.into_iter().rev().collect());
+        back.reverse();
+        assert_eq!(back, expected);
     }
+}
+
+fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
+    let mut lines = Vec::new();
+    audit.lines(|line| lines.push(line));
+    let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).collect::<Vec<_>>();
+    let (pairs, traces) = (of("pair"), of("trace"));
+    // 9 tasks: 6 + 9 treatment pairs, 2 · 6 null-minus in both orders, 2 + 6 null-plus.
+    assert_eq!((pairs.len(), traces.len(), of("findings").len()), (9 * 35, 99, 1));
+    assert_eq!(lines.last().expect("lines")["kind"], "findings");
+    for line in &lines {
+        assert_eq!(line["schema"], "assay.audit/1");
+    }
+    for pair in pairs {
+        for key in ["arm", "task", "mode", "with_trace", "without_trace", "phases", "tokens", "exposure"] {
+            assert!(!pair[key].is_null(), "{key}");
+        }
+        let total: u64 =
+            pair["sips"]["by_type"].as_object().expect("a map").values().filter_map(Value::as_u64).sum();
+        assert_eq!(pair["sips"]["total"], total);
+    }
+    for trace in traces {
+        let score = trace["adoption"].as_f64().expect("a number");
+        assert!((0.0..=1.0).contains(&score));
+        assert!(["with", "without"].contains(&trace["condition"].as_str().unwrap_or_default()));
+        assert!(trace["exposure"]["touches"].is_u64() && trace["exposure"]["opened"].is_boolean());
+    }
+    let readers = lines.last().map(|line| &line["arms"][1]["readers"]).expect("readers");
+    assert_eq!(readers.as_array().map(Vec::len), Some(6));
+    assert_eq!(lines.last().expect("lines")["threshold"], ADOPTED);
 }

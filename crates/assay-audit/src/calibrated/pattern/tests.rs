@@ -53,10 +53,10 @@ fn check(
 
 #[test]
 fn parts_in_the_order_of_the_skill_scaffold() {
+    const P: Pattern = Pattern::ProceduralScaffolding;
     let first = || write("a.md", "run the totals script");
     let second = || write("a.md", "name each export after closing");
     let third = || write("a.md", "sign every finished export");
-    use Pattern::ProceduralScaffolding as P;
     check(&[first(), second(), third()], &[], "a.md", &[(P, 12, 2), (P, 15, 3)]);
     // The other way round only two of three are in order.
     check(&[second(), first(), third()], &[], "a.md", &[(P, 15, 3)]);
@@ -140,7 +140,9 @@ fn dearer_without_a_trace_of_the_skill_is_inert() {
 #[test]
 fn the_longest_order_is_found() {
     let check = |values: &[usize], expected: usize| {
-        assert_eq!(longest_in_order(values).len(), expected, "{values:?}")
+        {
+            assert_eq!(longest_in_order(values).len(), expected, "{values:?}");
+        };
     };
     check(&[], 0);
     check(&[5], 1);
