@@ -52,11 +52,24 @@ pub struct Options {
     pub baseline: Option<Baseline>,
     /// What the baseline's paths are relative to.
     pub base: PathBuf,
+    /// Rules that are told: codes, beginnings of codes up to a hyphen, or `safety` for all safety rules. Empty: all.
+    pub select: Vec<String>,
+}
+
+impl Options {
+    /// Whether a rule is told.
+    fn selects(&self, code: &str) -> bool {
+        self.select.is_empty()
+            || self.select.iter().any(|wanted| {
+                code.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+                    || wanted == "safety" && crate::safety::lint::owns(code)
+            })
+    }
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clients: CLIENTS.to_vec(), allow: Vec::new(), baseline: None, base: PathBuf::new() }
+        Self { clients: CLIENTS.to_vec(), allow: Vec::new(), baseline: None, base: PathBuf::new(), select: Vec::new() }
     }
 }
 
@@ -240,6 +253,10 @@ fn look(folder: &std::path::Path, options: &Options) -> Looked {
     }
     let mut diagnostics = findings.into_list();
     align(&mut diagnostics, &fates);
+    // Danger is no reason for a client to refuse: these come after what clients make of the skill.
+    let mut unsafe_findings = Findings::new();
+    crate::safety::lint::check(&skill, &mut unsafe_findings);
+    diagnostics.extend(unsafe_findings.into_list());
     let member = library::Member::of(&skill, &fates);
     let keep = diagnostics.iter().any(|found| found.clients.gravest(&options.clients).is_some());
     let document = keep.then(|| (skill.file.clone(), skill.text().to_owned()));
@@ -288,7 +305,8 @@ fn settle(
 ) {
     let Looked { mut skill, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
-        fate.valid = skill.diagnostics.iter().all(|found| found.clients.of(*client) != Some(Severity::Error));
+        let refused = |found: &Diagnostic| found.clients.of(*client) == Some(Severity::Error);
+        fate.valid = !skill.diagnostics.iter().any(|found| refused(found) && !crate::safety::lint::owns(found.code));
     }
     let summary = &mut outcome.summary;
     let all = std::mem::take(&mut skill.diagnostics);
@@ -296,6 +314,9 @@ fn settle(
     for mut found in all {
         let Some(severity) = found.clients.gravest(&options.clients) else { continue };
         found.severity = severity;
+        if !options.selects(found.code) {
+            continue;
+        }
         let mut accepted = options.allow.iter().any(|allow| allow.covers(found.code, &found.file));
         for (at, (code, ..)) in suppressions.allowed.iter().enumerate() {
             if code == found.code {

@@ -21,6 +21,7 @@ mod markdown;
 pub mod render;
 mod rule;
 pub mod rules;
+pub mod safety;
 mod skill;
 mod suppress;
 mod yaml;

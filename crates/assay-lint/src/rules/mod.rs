@@ -18,6 +18,7 @@ pub fn families() -> &'static [&'static dyn Family] {
 pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = families().iter().flat_map(|family| family.rules()).collect();
     rules.extend(crate::engine::RULES);
+    rules.extend(crate::safety::lint::rules());
     rules.sort_by_key(|rule| rule.code);
     rules
 }

@@ -1,0 +1,328 @@
+//! A Markdown page in pieces: what a reader sees, what only a program sees, and code.
+
+use std::ops::Range;
+
+use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+
+use super::mapped::Mapped;
+
+/// What a piece of a page is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Running text, list items, headings and cells of tables.
+    Text,
+    /// A block quote.
+    Quote,
+    /// Titles of links and texts that stand for images.
+    Aside,
+    /// A comment, or an element that is not shown.
+    Hidden,
+    /// Values of the front matter.
+    Matter,
+    /// Code between back-ticks.
+    Code,
+    /// A fenced or indented block of code.
+    Block,
+}
+
+/// A piece of a page.
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    pub(crate) kind: Kind,
+    pub(crate) text: Mapped,
+    /// The language a block names, in lower case; empty without one.
+    pub(crate) language: String,
+    /// Headings above it and the paragraph before it: what it is said to be.
+    pub(crate) context: String,
+}
+
+/// Cuts a page into pieces. `matter` is where its front matter lies.
+pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece> {
+    let mut cutter = Cutter {
+        base: body,
+        pieces: Vec::new(),
+        headings: Vec::new(),
+        before: String::new(),
+        current: None,
+        quotes: 0,
+        heading: None,
+        image: 0,
+        html: None,
+        hidden: false,
+    };
+    if !matter.is_empty() {
+        cutter.add(Kind::Matter, Mapped::verbatim(&text[matter.clone()], matter.start), String::new());
+    }
+    let source = &text[body..];
+    for (event, range) in Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+        cutter.take(event, range, source);
+    }
+    cutter.flush();
+    cutter.close_html();
+    // Definitions of links are not events. A line of the form `[//]: # (…)` is the known way to write a comment.
+    for (at, line) in lines(source) {
+        let trimmed = line.trim_start();
+        if let Some(rest) = trimmed.strip_prefix('[')
+            && let Some((label, target)) = rest.split_once("]:")
+            && !label.contains(['[', ']'])
+            && (label == "//" || label.eq_ignore_ascii_case("comment") || target.trim_start().starts_with('#') || target.contains(['"', '(']))
+        {
+            let start = body + at + (line.len() - trimmed.len());
+            cutter.add(Kind::Hidden, Mapped::verbatim(trimmed, start), String::new());
+        }
+    }
+    cutter.pieces
+}
+
+/// Lines with where they begin.
+pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.split_inclusive('\n').scan(0, |at, line| {
+        let from = *at;
+        *at += line.len();
+        Some((from, line.trim_end_matches(['\n', '\r'])))
+    })
+}
+
+struct Cutter {
+    base: usize,
+    pieces: Vec<Piece>,
+    headings: Vec<(HeadingLevel, String)>,
+    before: String,
+    current: Option<(Kind, Mapped, String)>,
+    quotes: usize,
+    heading: Option<HeadingLevel>,
+    image: usize,
+    html: Option<Mapped>,
+    /// Inside an element that is not shown.
+    hidden: bool,
+}
+
+impl Cutter {
+    fn context(&self) -> String {
+        let mut context: String = self.headings.iter().map(|(_, text)| format!("{text} / ")).collect();
+        context.push_str(&self.before);
+        context
+    }
+
+    fn add(&mut self, kind: Kind, text: Mapped, language: String) {
+        if !text.text.trim().is_empty() {
+            let context = self.context();
+            self.pieces.push(Piece { kind, text, language, context });
+        }
+    }
+
+    fn flush(&mut self) {
+        let Some((kind, text, language)) = self.current.take() else { return };
+        let remembered = if kind == Kind::Block { String::new() } else { tail(&text.text, 300) };
+        self.add(kind, text, language);
+        if !remembered.is_empty() {
+            self.before = remembered;
+        }
+    }
+
+    fn push(&mut self, text: &str, at: usize) {
+        let kind = if self.hidden {
+            Kind::Hidden
+        } else if self.image > 0 {
+            Kind::Aside
+        } else if self.quotes > 0 {
+            Kind::Quote
+        } else {
+            Kind::Text
+        };
+        if self.current.as_ref().is_some_and(|(open, ..)| *open != kind && *open != Kind::Block) {
+            self.flush();
+        }
+        let (_, mapped, _) = self.current.get_or_insert_with(|| (kind, Mapped::default(), String::new()));
+        mapped.push(text, at);
+    }
+
+    fn close_html(&mut self) {
+        if let Some(html) = self.html.take() {
+            self.markup(&html);
+        }
+    }
+
+    fn take(&mut self, event: Event<'_>, range: Range<usize>, source: &str) {
+        let at = self.base + range.start;
+        if !matches!(event, Event::Html(_) | Event::End(TagEnd::HtmlBlock)) {
+            self.close_html();
+        }
+        match event {
+            Event::Start(Tag::CodeBlock(kind)) => {
+                self.flush();
+                let language = match kind {
+                    CodeBlockKind::Fenced(info) => {
+                        info.split([' ', ',', '{', '\t']).next().unwrap_or_default().to_ascii_lowercase()
+                    }
+                    CodeBlockKind::Indented => String::new(),
+                };
+                self.current = Some((Kind::Block, Mapped::default(), language));
+            }
+            Event::Start(Tag::Heading { level, .. }) => {
+                self.flush();
+                self.heading = Some(level);
+            }
+            Event::End(TagEnd::Heading(_)) => {
+                let text = self.current.as_ref().map(|(_, text, _)| text.text.clone()).unwrap_or_default();
+                self.flush();
+                if let Some(level) = self.heading.take() {
+                    self.headings.retain(|(above, _)| *above < level);
+                    self.headings.push((level, tail(&text, 200)));
+                    self.before.clear();
+                }
+            }
+            Event::Start(Tag::BlockQuote(_)) => {
+                self.flush();
+                self.quotes += 1;
+            }
+            Event::End(TagEnd::BlockQuote(_)) => {
+                self.flush();
+                self.quotes = self.quotes.saturating_sub(1);
+            }
+            Event::Start(Tag::Link { title, .. }) => self.aside(&title, range, source),
+            Event::Start(Tag::Image { title, .. }) => {
+                self.aside(&title, range, source);
+                self.flush();
+                self.image += 1;
+            }
+            Event::End(TagEnd::Image) => {
+                self.flush();
+                self.image = self.image.saturating_sub(1);
+            }
+            Event::Start(Tag::Paragraph | Tag::Item | Tag::Table(_) | Tag::TableRow | Tag::TableCell | Tag::List(_))
+            | Event::End(
+                TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead,
+            ) => self.flush(),
+            Event::Text(text) => {
+                // A character reference stands for one character, and its text is not in the source.
+                self.push(&text, at);
+            }
+            Event::Code(code) => {
+                let inner = source[range.clone()].find(&*code).map_or(at, |offset| at + offset);
+                self.add(Kind::Code, Mapped::verbatim(&code, inner), String::new());
+                if let Some(last) = self.pieces.last_mut().filter(|piece| piece.kind == Kind::Code)
+                    && let Some((_, text, _)) = &self.current
+                {
+                    last.context.push(' ');
+                    last.context.push_str(&tail(&text.text, 200));
+                }
+                self.push("`", at);
+                self.push(&code, inner);
+                self.push("`", inner + code.len());
+            }
+            Event::SoftBreak | Event::HardBreak => self.push(" ", at),
+            Event::Html(html) => self.html.get_or_insert_default().push(&html, at),
+            Event::End(TagEnd::HtmlBlock) => self.close_html(),
+            Event::InlineHtml(html) => self.inline(&html, at),
+            _ => {}
+        }
+    }
+
+    fn aside(&mut self, title: &str, range: Range<usize>, source: &str) {
+        if !title.is_empty() {
+            let offset = source[range.clone()].find(title).unwrap_or(0);
+            self.add(Kind::Aside, Mapped::verbatim(title, self.base + range.start + offset), String::new());
+        }
+    }
+
+    fn inline(&mut self, html: &str, at: usize) {
+        if let Some(inner) = html.strip_prefix("<!--") {
+            self.add(Kind::Hidden, Mapped::verbatim(inner.trim_end_matches("-->"), at + 4), String::new());
+        } else if html.starts_with("</") {
+            if self.hidden {
+                self.flush();
+                self.hidden = false;
+            }
+            self.push(" ", at);
+        } else if unseen(html) {
+            self.flush();
+            self.hidden = true;
+        } else {
+            // The tag itself is kept: some look like messages of the system.
+            self.push(html, at);
+        }
+    }
+
+    /// A block of HTML: comments apart from the rest, and tags left in place, since some look like messages of the system.
+    fn markup(&mut self, html: &Mapped) {
+        let text = &html.text;
+        let mut rest = 0;
+        let hidden = unseen(text);
+        while rest < text.len() {
+            let open = text[rest..].find("<!--").map_or(text.len(), |at| rest + at);
+            if open > rest {
+                let mut piece = Mapped::default();
+                piece.push(&text[rest..open], html.source(rest));
+                self.add(if hidden { Kind::Hidden } else { Kind::Text }, piece, String::new());
+            }
+            if open == text.len() {
+                break;
+            }
+            let close = text[open..].find("-->").map_or(text.len(), |at| open + at);
+            let mut piece = Mapped::default();
+            for (at, line) in lines(&text[open + 4..close.max(open + 4).min(text.len())]) {
+                piece.push(line, html.source(open + 4 + at));
+                piece.push("\n", html.source(open + 4 + at + line.len()));
+            }
+            self.add(Kind::Hidden, piece, String::new());
+            rest = (close + 3).min(text.len());
+        }
+    }
+}
+
+/// Whether an element is styled so that nobody sees it.
+fn unseen(tag: &str) -> bool {
+    let lower: String = tag.chars().take(4096).filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
+    ["display:none", "visibility:hidden", "font-size:0", "opacity:0;", "opacity:0\"", "opacity:0'", "color:white", "color:#fff", "color:transparent", "left:-9999"]
+        .iter()
+        .any(|style| lower.contains(style))
+        || tag.starts_with('<') && tag.split(['>', '=']).next().is_some_and(|head| head.split_whitespace().any(|word| word == "hidden"))
+}
+
+/// The end of a text, at most so many bytes.
+pub(crate) fn tail(text: &str, most: usize) -> String {
+    let mut at = text.len().saturating_sub(most);
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    text[at..].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str) -> Vec<(Kind, String)> {
+        pieces(text, 0..0, 0).into_iter().map(|piece| (piece.kind, piece.text.text.trim().to_owned())).collect()
+    }
+
+    #[test]
+    fn a_page_comes_apart() {
+        let check = |text: &str, expected: &[(Kind, &str)]| {
+            let expected: Vec<_> = expected.iter().map(|&(kind, text)| (kind, text.to_owned())).collect();
+            assert_eq!(shown(text), expected, "{text:?}");
+        };
+        check("one\ntwo **th**ree", &[(Kind::Text, "one two three")]);
+        check("> quoted", &[(Kind::Quote, "quoted")]);
+        check("a <!-- b --> c", &[(Kind::Hidden, "b"), (Kind::Text, "a  c")]);
+        check("<!--\nb\n-->\n\nc", &[(Kind::Hidden, "b"), (Kind::Text, "c")]);
+        check("[x](y \"title\")", &[(Kind::Aside, "title"), (Kind::Text, "x")]);
+        check("![alt](y.png)", &[(Kind::Aside, "alt")]);
+        check("`code`", &[(Kind::Code, "code"), (Kind::Text, "`code`")]);
+        check("```sh\nls\n```", &[(Kind::Block, "ls")]);
+        check("<span style=\"display: none\">x</span> y", &[(Kind::Hidden, "x"), (Kind::Text, "y")]);
+        check("[//]: # (note)", &[(Kind::Hidden, "[//]: # (note)")]);
+        check("I&#103;nore", &[(Kind::Text, "Ignore")]);
+        check("| a | b |\n|---|---|\n| c | d |", &[(Kind::Text, "a"), (Kind::Text, "b"), (Kind::Text, "c"), (Kind::Text, "d")]);
+    }
+
+    #[test]
+    fn pieces_lead_back() {
+        let text = "- item\n\n  ```sh\n  ls -l\n  pwd\n  ```\n";
+        let piece = pieces(text, 0..0, 0).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");
+        let at = piece.text.text.find("pwd").expect("there");
+        assert_eq!(&text[piece.text.span(at..at + 3)], "pwd");
+        assert_eq!(piece.context, "item");
+    }
+}

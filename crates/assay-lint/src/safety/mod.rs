@@ -1,0 +1,319 @@
+//! Safety: what a skill would have an agent do that its user would not want.
+//!
+//! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a package. A first pass over the bytes tells which
+//! kinds of rule can match at all; only then is a page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
+//! recursion is bounded, and what a bound leaves out is itself a finding.
+//!
+//! How often the scanner misses, and how often it cries wolf, is measured by [`self_test`]; docs/SAFETY.md has the figures.
+
+mod archive;
+mod bundle;
+mod calls;
+mod commands;
+pub(crate) mod lint;
+mod mapped;
+mod markdown;
+mod needles;
+mod package;
+mod parse;
+mod paths;
+mod prose;
+mod rules;
+mod script;
+mod secrets;
+pub mod self_test;
+mod shell;
+mod site;
+mod unicode;
+mod value;
+
+use assay_skill::{Severity, decode};
+
+pub use bundle::{Bundle, File, Link};
+pub use rules::{Family, RULES, Rule};
+pub use site::Finding;
+
+use mapped::Mapped;
+use markdown::{Kind, Piece};
+use needles::Hits;
+use parse::Language;
+use rules::{ARCHIVE_EXECUTABLE, ENCODED_INSTRUCTION};
+use site::{Scan, Site};
+
+/// Looks through a package. Findings come in the order of files, and of places within a file.
+pub fn scan(bundle: &Bundle) -> Vec<Finding> {
+    let mut scan = Scan::new();
+    for file in &bundle.files {
+        if file.truncated {
+            scan.whole(&file.path, &rules::UNSCANNED, "too large: only its beginning was looked at");
+        }
+        look(&mut scan, &file.path, &file.bytes, 0);
+    }
+    package::scan(&mut scan, bundle);
+    let mut findings = scan.findings;
+    findings.sort_by(|a, b| (&a.path, a.span.as_ref().map(|span| span.start)).cmp(&(&b.path, b.span.as_ref().map(|span| span.start))));
+    findings
+}
+
+/// Looks through one file.
+fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
+    if archive::scan(scan, path, bytes, depth) {
+        return;
+    }
+    if let Some(kind) = program(bytes) {
+        scan.whole(path, &ARCHIVE_EXECUTABLE, format!("{kind}: its source cannot be read"));
+        return;
+    }
+    let decoded;
+    let text = if bytes.is_ascii() && !bytes.contains(&0) {
+        std::str::from_utf8(bytes).unwrap_or_default()
+    } else {
+        decoded = decode(bytes).text;
+        // Pictures, fonts and the like.
+        if decoded.bytes().take(8_192).filter(|&b| b == 0).count() > 4 {
+            return;
+        }
+        &decoded
+    };
+    let site = Site { depth, ..Site::of(path) };
+    for hidden in unicode::scan(text) {
+        scan.report(&site, hidden.rule, hidden.span.clone(), hidden.message);
+        if let Some(spelled) = hidden.spelled {
+            let inner = site.inner(hidden.span, Some("reading hidden characters"));
+            said(scan, &inner, &Mapped::verbatim(&spelled, 0), Kind::Hidden, "");
+        }
+    }
+    let hits = needles::hits(text.as_bytes());
+    if hits.has(Hits::SECRET) {
+        secrets::scan(scan, &site, text);
+    }
+    blobs(scan, &site, text);
+    let foreign = !text.is_ascii();
+    if hits.has(Hits::PROSE) || hits.has(Hits::CODE) || hits.has(Hits::COMMENT) || foreign {
+        contents(scan, &site, text, hits);
+    }
+}
+
+/// Looks at a text by what its file's name says it is.
+fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
+    let name = site.path.rsplit(['/', '!']).next().unwrap_or(site.path).to_ascii_lowercase();
+    let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
+    if let Some(language) = Language::of(site.path, text) {
+        let site = Site { script: true, ..*site };
+        if hits.has(Hits::CODE) {
+            code(scan, &site, language, text);
+        }
+        if hits.has(Hits::PROSE) || !text.is_ascii() {
+            for piece in script::spoken(language, text) {
+                said(scan, &site, &piece, Kind::Text, "");
+            }
+        }
+    } else if matches!(ending, "md" | "markdown" | "mdx" | "mdc" | "txt" | "rst" | "html" | "htm") || !name.contains('.') && name != "makefile" && name != "dockerfile" {
+        page(scan, site, text);
+    } else {
+        let site = Site { script: true, ..*site };
+        if hits.has(Hits::CODE) {
+            for (at, line) in package::recipes(&name, text) {
+                let piece = Mapped::verbatim(&line, at);
+                shell::scan(scan, &Site { map: Some(&piece), ..site }, &piece.text);
+            }
+        }
+        paragraphs(scan, &site, text);
+    }
+}
+
+/// Text of no known form: paragraph by paragraph.
+fn paragraphs(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    let mut at = 0;
+    for part in parse::head(text).split("\n\n") {
+        if !part.trim().is_empty() {
+            said(scan, site, &Mapped::verbatim(part, at), Kind::Text, "");
+        }
+        at += part.len() + 2;
+    }
+}
+
+/// Looks at a Markdown page.
+fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    let text = parse::head(text);
+    let (matter, body) = package::front_matter(text);
+    for piece in markdown::pieces(text, matter, body) {
+        one(scan, site, &piece);
+    }
+}
+
+/// Looks at one piece of a page.
+fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
+    let coded = needles::hits(piece.text.text.as_bytes()).has(Hits::CODE);
+    match piece.kind {
+        Kind::Block => {
+            let described = prose::described_strongly(&piece.context) || prose::marked(&piece.text.text);
+            let inner = Site { map: Some(&piece.text), mentioned: site.mentioned || described, ..*site };
+            match Language::named(&piece.language) {
+                Some(language) if coded => code(scan, &inner, language, &piece.text.text),
+                Some(_) => {}
+                None if matches!(piece.language.as_str(), "markdown" | "md") && site.depth < 3 => {
+                    let nested = inner.inner(0..piece.text.text.len(), None);
+                    page(scan, &nested, &piece.text.text);
+                }
+                None => {
+                    if coded && matches!(piece.language.as_str(), "" | "text" | "txt" | "plaintext" | "cmd" | "bat") {
+                        shell::scan(scan, &inner, &piece.text.text);
+                    } else if coded {
+                        for (at, line) in package::recipes(&piece.language, &piece.text.text) {
+                            let span = inner.span(at..at + line.len().min(piece.text.text.len() - at));
+                            shell::scan(scan, &Site { fixed: Some((span.start, span.end)), ..inner }, &line);
+                        }
+                    }
+                    said(scan, site, &piece.text, Kind::Block, &piece.context);
+                }
+            }
+        }
+        Kind::Code => {
+            if coded {
+                let described = prose::described_strongly(&piece.context) || prose::forbidden(&piece.context);
+                let inner = Site { map: Some(&piece.text), mentioned: site.mentioned || described, ..*site };
+                shell::scan(scan, &inner, &piece.text.text);
+            }
+        }
+        kind => {
+            said(scan, site, &piece.text, kind, &piece.context);
+            if coded {
+                bare_commands(scan, site, piece);
+            }
+        }
+    }
+}
+
+/// Commands that stand in running text without any mark.
+fn bare_commands(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
+    use std::sync::LazyLock;
+    static PATTERN: LazyLock<regex::Regex> = LazyLock::new(|| {
+        paths::regex(r"(?:^|[\s:\x22'(])((?:curl|wget)\s+[^\n`]*\||eval\s+[\x22$]|echo\s+[^\n`]*\|\s*base64\s|(?:ba|z)?sh\s+-c\s|(?:ba|z)?sh\s+<\(|cat\s+[~/$][^\n`]*\||python3?\s+-c\s|crontab\s+-)[^\n`]*")
+    });
+    let text = &piece.text.text;
+    for found in PATTERN.captures_iter(text).take(20) {
+        let Some(start) = found.get(1) else { continue };
+        let end = text[start.start()..].find(['\n', '`']).map_or(text.len(), |at| start.start() + at);
+        let described = piece.kind != Kind::Hidden && (prose::described_strongly(&piece.context) || prose::described_strongly(text)) || prose::forbidden(&text[..start.start()]);
+        let line = text[start.start()..end].trim_end_matches(['.', '"', '\'', ')', ' ']);
+        let mut command = Mapped::default();
+        for (at, c) in line.char_indices() {
+            command.push_char(c, piece.text.source(start.start() + at));
+        }
+        shell::scan(scan, &Site { map: Some(&command), mentioned: site.mentioned || described, ..*site }, &command.text);
+    }
+}
+
+/// Looks at what a text says.
+fn said(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &str) {
+    for phrase in prose::scan(text, kind, context) {
+        let here = Site { map: None, mentioned: site.mentioned || phrase.mentioned, ..*site };
+        scan.report(&here, phrase.rule, phrase.span, phrase.message);
+    }
+    if kind == Kind::Hidden && prose::directs(&text.text) {
+        let here = Site { map: Some(text), ..*site };
+        scan.report(&here, &rules::CONCEAL_DIRECTIVE, 0..text.text.len(), "text that no reader of the page sees speaks to the agent");
+    }
+    // Thirteen places on, the commonest words of an instruction are these.
+    let lower = || text.text.to_ascii_lowercase();
+    if site.depth == 0 && ["vafgehpgvba", "cerivbhf", "phey ", "cnffjbeq", "perqragvny"].iter().any(|word| text.text.len() > 20 && lower().contains(word)) {
+        let turned = value::rot13(&text.text);
+        reveal(scan, &Site { map: Some(text), ..*site }, 0..text.text.len(), &turned, "turning its letters by 13 places");
+    }
+}
+
+/// Looks at what something decodes to. What breaks a rule there breaks one more for having been hidden.
+fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text: &str, via: &'static str) {
+    if !scan.may(site) {
+        return;
+    }
+    let inner = site.inner(range.clone(), Some(via));
+    let mut apart = Scan::new();
+    said(&mut apart, &inner, &Mapped::verbatim(text, 0), Kind::Hidden, "");
+    if needles::hits(text.as_bytes()).has(Hits::CODE) {
+        shell::scan(&mut apart, &inner, text);
+        for language in [Language::Python, Language::JavaScript] {
+            script::scan(&mut apart, &inner, language, text);
+        }
+    }
+    let worst = apart.findings.iter().filter(|finding| finding.severity < Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE).min_by_key(|finding| finding.severity);
+    if let Some(finding) = worst {
+        let message = format!("it decodes to {:?}: {}", unicode::excerpt(text), finding.message);
+        scan.report(site, &ENCODED_INSTRUCTION, range, message);
+        let own: Vec<_> = apart.findings.into_iter().filter(|finding| finding.severity < Severity::Info).collect();
+        for finding in own {
+            if let Some(span) = finding.span {
+                let here = Site { fixed: Some((span.start, span.end)), ..*site };
+                scan.report(&here, finding.rule, 0..0, finding.message);
+            }
+        }
+    }
+}
+
+/// Longest runs of encoded text that are tried, and how many of them.
+const BLOBS: usize = 200;
+
+/// Runs of base64, of hexadecimal digits, and of escapes, wherever they stand.
+fn blobs(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    let bytes = text.as_bytes();
+    let (mut start, mut tried) = (0, 0);
+    for at in 0..=bytes.len() {
+        let inside = bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'%' | b'\\'));
+        if inside {
+            continue;
+        }
+        if at - start >= 24 && tried < BLOBS {
+            let run = &text[start..at];
+            if let Some((decoded, via)) = unwrapped(run) {
+                tried += 1;
+                reveal(scan, site, start..at, &decoded, via);
+            }
+        }
+        start = at + 1;
+    }
+}
+
+fn unwrapped(run: &str) -> Option<(String, &'static str)> {
+    let readable = |text: &String| {
+        let plain = text.chars().filter(|c| c.is_ascii_graphic() || c.is_whitespace()).count();
+        plain * 20 >= text.chars().count() * 19 && text.contains([' ', '(', '/'])
+    };
+    let hexadecimal = run.bytes().all(|b| b.is_ascii_hexdigit()) || run.contains("\\x");
+    if hexadecimal {
+        return value::hex(run).filter(readable).map(|text| (text, "reading hexadecimal digits"));
+    }
+    if run.matches('%').count() >= 8 {
+        return value::percent(run).filter(readable).map(|text| (text, "taking off percent encoding"));
+    }
+    // Of words and paths hardly any decode to text; a capital and a small letter are in every longer piece of base64.
+    let mixed = run.bytes().any(|b| b.is_ascii_uppercase()) && run.bytes().any(|b| b.is_ascii_lowercase());
+    if !mixed || run.contains(['%', '\\']) || run.starts_with("eyJ") {
+        return None;
+    }
+    value::base64(run).filter(readable).map(|text| (text, "decoding base64"))
+}
+
+/// Looks through code.
+fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
+    match language {
+        Language::Shell => shell::scan(scan, site, text),
+        Language::Python | Language::JavaScript => script::scan(scan, site, language, text),
+    }
+}
+
+/// What kind of compiled program some bytes are.
+fn program(bytes: &[u8]) -> Option<&'static str> {
+    match bytes {
+        [0x7f, b'E', b'L', b'F', ..] => Some("a compiled program (ELF)"),
+        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => Some("a compiled program (Mach-O)"),
+        [b'M', b'Z', rest @ ..] if rest.len() > 62 && rest.contains(&0) => Some("a compiled program (PE)"),
+        [0, b'a', b's', b'm', 1, ..] => Some("a compiled program (WebAssembly)"),
+        // The mark of Python's compiled modules: two bytes of version, carriage return, line feed.
+        [_, 0x0c | 0x0d | 0x0e, b'\r', b'\n', ..] => Some("a compiled Python module"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

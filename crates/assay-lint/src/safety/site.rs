@@ -1,0 +1,166 @@
+//! Where a rule looks, and what it found there.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use assay_skill::Severity;
+use serde::Serialize;
+
+use super::mapped::Mapped;
+use super::rules::{Rule, UNSCANNED};
+
+/// One finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The rule.
+    pub rule: &'static Rule,
+    /// The rule's severity, or `info` where a passage only describes or forbids.
+    pub severity: Severity,
+    /// The file, relative to the package; a member of an archive after `!`.
+    pub path: String,
+    /// Where in the file's decoded text, in bytes; `None` where it is about the file as a whole.
+    pub span: Option<Range<usize>>,
+    /// What was found: a lower-case fragment. It may quote the input: escape it before printing.
+    pub message: String,
+}
+
+/// Most findings of one package that are kept.
+const FINDINGS: usize = 1_000;
+/// Most texts of one package that are parsed: blocks, scripts, and what they decode to.
+const PARSES: u32 = 2_000;
+/// Most layers that are taken off one another: a script in a string in a script.
+const LAYERS: u8 = 6;
+
+/// What is found while looking through a package.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    pub(crate) findings: Vec<Finding>,
+    fuel: u32,
+    /// Tools the skill was seen to use: `Bash`, `WebFetch`.
+    pub(crate) used: BTreeSet<&'static str>,
+}
+
+impl Scan {
+    pub(crate) fn new() -> Self {
+        Self { findings: Vec::new(), fuel: PARSES, used: BTreeSet::new() }
+    }
+
+    /// Adds a finding at a stretch of the site's text.
+    pub(crate) fn report(
+        &mut self,
+        site: &Site<'_>,
+        rule: &'static Rule,
+        range: Range<usize>,
+        message: impl Into<String>,
+    ) {
+        let severity = if site.mentioned { Severity::Info } else { rule.severity };
+        self.add(site, rule, severity, Some(site.span(range)), message.into());
+    }
+
+    /// Adds a finding that is no more than worth knowing.
+    pub(crate) fn note(
+        &mut self,
+        site: &Site<'_>,
+        rule: &'static Rule,
+        range: Range<usize>,
+        message: impl Into<String>,
+    ) {
+        self.add(site, rule, Severity::Info, Some(site.span(range)), message.into());
+    }
+
+    /// Adds a finding about a file as a whole.
+    pub(crate) fn whole(&mut self, path: &str, rule: &'static Rule, message: impl Into<String>) {
+        let site = Site::of(path);
+        self.add(&site, rule, rule.severity, None, message.into());
+    }
+
+    fn add(
+        &mut self,
+        site: &Site<'_>,
+        rule: &'static Rule,
+        severity: Severity,
+        span: Option<Range<usize>>,
+        mut message: String,
+    ) {
+        if let Some(via) = site.via {
+            message.push_str(", after ");
+            message.push_str(via);
+        }
+        let overlaps = |other: &Option<Range<usize>>| match (other, &span) {
+            (Some(a), Some(b)) => a.start < b.end && b.start < a.end,
+            (None, None) => true,
+            _ => false,
+        };
+        let same = self
+            .findings
+            .iter_mut()
+            .rev()
+            .take(64)
+            .find(|there| there.rule == rule && there.path == site.path && overlaps(&there.span));
+        if let Some(there) = same {
+            // Severities are ordered from the gravest.
+            if severity < there.severity {
+                (there.severity, there.message, there.span) = (severity, message, span);
+            }
+            return;
+        }
+        if self.findings.len() < FINDINGS {
+            self.findings.push(Finding { rule, severity, path: site.path.to_owned(), span, message });
+        }
+    }
+
+    /// Whether one more text may be parsed.
+    pub(crate) fn may(&mut self, site: &Site<'_>) -> bool {
+        if site.depth > LAYERS || self.fuel == 0 {
+            self.whole(site.path, &UNSCANNED, "too many layers or too much code: the rest was not looked at");
+            return false;
+        }
+        self.fuel -= 1;
+        true
+    }
+}
+
+/// Where a text stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site<'a> {
+    pub(crate) path: &'a str,
+    /// The text's way back to the file; `None` where it is the file's own text.
+    pub(crate) map: Option<&'a Mapped>,
+    /// A stretch of the file that stands for all of the text: of what it was decoded from.
+    pub(crate) fixed: Option<(usize, usize)>,
+    /// Whether what stands here is described rather than said.
+    pub(crate) mentioned: bool,
+    /// Layers taken off so far.
+    pub(crate) depth: u8,
+    /// How the text came out of the file.
+    pub(crate) via: Option<&'static str>,
+    /// Whether it is a script of the package, and not a block of a page.
+    pub(crate) script: bool,
+}
+
+impl<'a> Site<'a> {
+    /// A file as it stands.
+    pub(crate) fn of(path: &'a str) -> Self {
+        Self { path, map: None, fixed: None, mentioned: false, depth: 0, via: None, script: false }
+    }
+
+    pub(crate) fn span(&self, range: Range<usize>) -> Range<usize> {
+        match (self.fixed, self.map) {
+            (Some((from, to)), _) => from..to,
+            (None, Some(map)) => map.span(range),
+            (None, None) => range,
+        }
+    }
+
+    /// A text that was taken out of a stretch of this one.
+    pub(crate) fn inner(&self, range: Range<usize>, via: Option<&'static str>) -> Self {
+        let span = self.span(range);
+        Self {
+            fixed: Some((span.start, span.end)),
+            map: None,
+            depth: self.depth + 1,
+            via: via.or(self.via),
+            ..*self
+        }
+    }
+}
