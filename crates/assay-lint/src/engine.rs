@@ -61,7 +61,8 @@ impl Options {
     fn selects(&self, code: &str) -> bool {
         self.select.is_empty()
             || self.select.iter().any(|wanted| {
-                code.strip_prefix(wanted.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
+                code.strip_prefix(wanted.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
                     || wanted == "safety" && crate::safety::lint::owns(code)
             })
     }
@@ -69,7 +70,13 @@ impl Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { clients: CLIENTS.to_vec(), allow: Vec::new(), baseline: None, base: PathBuf::new(), select: Vec::new() }
+        Self {
+            clients: CLIENTS.to_vec(),
+            allow: Vec::new(),
+            baseline: None,
+            base: PathBuf::new(),
+            select: Vec::new(),
+        }
     }
 }
 
@@ -306,7 +313,8 @@ fn settle(
     let Looked { mut skill, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
         let refused = |found: &Diagnostic| found.clients.of(*client) == Some(Severity::Error);
-        fate.valid = !skill.diagnostics.iter().any(|found| refused(found) && !crate::safety::lint::owns(found.code));
+        fate.valid =
+            !skill.diagnostics.iter().any(|found| refused(found) && !crate::safety::lint::owns(found.code));
     }
     let summary = &mut outcome.summary;
     let all = std::mem::take(&mut skill.diagnostics);

@@ -23,7 +23,11 @@ pub(crate) fn scan(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> bool
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => zip(scan, path, bytes, depth),
         [0x1f, 0x8b, 8, ..] => gzip(scan, path, bytes, depth),
         _ if bytes.get(257..262) == Some(b"ustar") => tar(scan, path, bytes, depth),
-        [b'7', b'z', 0xbc, 0xaf, ..] | [b'R', b'a', b'r', b'!', ..] | [0xfd, b'7', b'z', b'X', b'Z', ..] | [b'B', b'Z', b'h', b'1'..=b'9', 0x31, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+        [b'7', b'z', 0xbc, 0xaf, ..]
+        | [b'R', b'a', b'r', b'!', ..]
+        | [0xfd, b'7', b'z', b'X', b'Z', ..]
+        | [b'B', b'Z', b'h', b'1'..=b'9', 0x31, ..]
+        | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
             scan.whole(path, &ARCHIVE_OPAQUE, "a packed file of a kind that is not looked into");
         }
         _ => return false,
@@ -33,7 +37,9 @@ pub(crate) fn scan(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> bool
 
 /// Whether a member's name leads out of the folder it is unpacked in.
 fn leaves(name: &str) -> bool {
-    name.starts_with(['/', '\\']) || name.as_bytes().get(1) == Some(&b':') || name.split(['/', '\\']).any(|part| part == "..")
+    name.starts_with(['/', '\\'])
+        || name.as_bytes().get(1) == Some(&b':')
+        || name.split(['/', '\\']).any(|part| part == "..")
 }
 
 fn member(scan: &mut Scan, path: &str, name: &str, content: &[u8], depth: u8) {
@@ -67,7 +73,11 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
         }
         let field = |offset, width| number(bytes, at + offset, width);
         let (flags, method, packed, size) = (field(8, 2)?, field(10, 2)?, field(20, 4)?, field(24, 4)?);
-        let (name, extra, comment) = (usize::try_from(field(28, 2)?).ok()?, usize::try_from(field(30, 2)?).ok()?, usize::try_from(field(32, 2)?).ok()?);
+        let (name, extra, comment) = (
+            usize::try_from(field(28, 2)?).ok()?,
+            usize::try_from(field(30, 2)?).ok()?,
+            usize::try_from(field(32, 2)?).ok()?,
+        );
         let mode = field(38, 4)? >> 16;
         let header = usize::try_from(field(42, 4)?).ok()?;
         let label = String::from_utf8_lossy(bytes.get(at + 46..at + 46 + name)?).into_owned();
@@ -80,7 +90,9 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
             scan.whole(path, &ARCHIVE_OPAQUE, "an encrypted archive");
             continue;
         }
-        let data = header + 30 + usize::try_from(number(bytes, header + 26, 2)? + number(bytes, header + 28, 2)?).ok()?;
+        let data = header
+            + 30
+            + usize::try_from(number(bytes, header + 26, 2)? + number(bytes, header + 28, 2)?).ok()?;
         let stored = bytes.get(data..data.checked_add(usize::try_from(packed).ok()?)?.min(bytes.len()))?;
         let mut content = Vec::new();
         match method {
@@ -90,7 +102,11 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
                 let _ = DeflateDecoder::new(stored).take(MEMBER).read_to_end(&mut content);
             }
             _ => {
-                scan.whole(path, &ARCHIVE_OPAQUE, format!("the member `{label}` is packed in a way that is not known here"));
+                scan.whole(
+                    path,
+                    &ARCHIVE_OPAQUE,
+                    format!("the member `{label}` is packed in a way that is not known here"),
+                );
                 continue;
             }
         }
@@ -160,7 +176,9 @@ fn tar(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
         }
         let prefix = text(&header[345..500]);
         let own = text(&header[..100]);
-        let name = long.take().unwrap_or_else(|| if prefix.is_empty() { own.clone() } else { format!("{prefix}/{own}") });
+        let name = long
+            .take()
+            .unwrap_or_else(|| if prefix.is_empty() { own.clone() } else { format!("{prefix}/{own}") });
         if leaves(&name) {
             scan.whole(path, &ARCHIVE_TRAVERSAL, format!("the member `{name}` is written outside"));
         }

@@ -64,13 +64,20 @@ impl Bundle {
             match entry.kind {
                 FileKind::File => {
                     let cap = FILE_CAP.min(left);
-                    let Ok(content) = tree::read_beneath(&package.root, Path::new(&entry.path), cap) else { continue };
+                    let Ok(content) = tree::read_beneath(&package.root, Path::new(&entry.path), cap) else {
+                        continue;
+                    };
                     left -= content.bytes.len() as u64;
-                    bundle.files.push(File { path: entry.path.clone(), bytes: content.bytes, truncated: content.truncated });
+                    bundle.files.push(File {
+                        path: entry.path.clone(),
+                        bytes: content.bytes,
+                        truncated: content.truncated,
+                    });
                 }
                 FileKind::Link => {
                     let path = Path::new(&entry.path);
-                    let target = std::fs::read_link(package.root.join(path)).map(|target| target.to_string_lossy().into_owned());
+                    let target = std::fs::read_link(package.root.join(path))
+                        .map(|target| target.to_string_lossy().into_owned());
                     bundle.links.push(Link {
                         path: entry.path.clone(),
                         target: target.unwrap_or_default(),
@@ -104,7 +111,9 @@ fn tools(value: Option<&serde_json::Value>) -> Option<Vec<String>> {
             tools.retain(|tool| !tool.is_empty());
             Some(tools)
         }
-        serde_json::Value::Array(list) => Some(list.iter().filter_map(|tool| tool.as_str()).map(str::to_owned).collect()),
+        serde_json::Value::Array(list) => {
+            Some(list.iter().filter_map(|tool| tool.as_str()).map(str::to_owned).collect())
+        }
         _ => None,
     }
 }

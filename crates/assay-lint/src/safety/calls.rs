@@ -3,8 +3,8 @@
 use super::parse::Language;
 use super::paths::{credential, endpoint, local, untrusted, written as place_of};
 use super::rules::{
-    CREDENTIAL_READ, ENCODED_EXECUTION, ESCAPE_PATH, EXFIL_ENDPOINT, EXFIL_SECRET, HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS,
-    REMOTE_EVAL, REMOTE_SHELL, Rule, CONFIG_SKILLS,
+    CONFIG_SKILLS, CREDENTIAL_READ, ENCODED_EXECUTION, ESCAPE_PATH, EXFIL_ENDPOINT, EXFIL_SECRET,
+    HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS, REMOTE_EVAL, REMOTE_SHELL, Rule,
 };
 use super::script::{Call, Script, module_name};
 use super::value::{Taint, Value, base64, hex, percent, rot13};
@@ -13,7 +13,7 @@ use super::value::{Taint, Value, base64, hex, percent, rot13};
 pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     let name = call.name.as_str();
     let method = name.rsplit('.').next().unwrap_or(name);
-    if let Some(value) = resolved(script, call, name) {
+    if let Some(value) = resolved(call, name) {
         return value;
     }
     if let Some(value) = decoded(call, name, method) {
@@ -26,10 +26,22 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
         started(script, call);
         return Value::tainted(call.taint());
     }
-    if matches!(name, "exec" | "eval" | "compile" | "Function" | "execfile" | "vm.runInThisContext" | "vm.runInNewContext" | "vm.Script" | "runpy.run_path" | "execScript")
-        || (matches!(method, "exec_module" | "_compile") && !name.is_empty())
+    if matches!(
+        name,
+        "exec"
+            | "eval"
+            | "compile"
+            | "Function"
+            | "execfile"
+            | "vm.runInThisContext"
+            | "vm.runInNewContext"
+            | "vm.Script"
+            | "runpy.run_path"
+            | "execScript"
+    ) || (matches!(method, "exec_module" | "_compile") && !name.is_empty())
     {
-        let code = call.arguments.last().filter(|_| name == "Function").cloned().unwrap_or_else(|| call.first());
+        let code =
+            call.arguments.last().filter(|_| name == "Function").cloned().unwrap_or_else(|| call.first());
         evaluated(script, call, &code);
         return Value { ..code };
     }
@@ -41,7 +53,13 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
         return Value::tainted(value.taint);
     }
     // `fetch(…).then(eval)`
-    if method == "then" && call.object.taint.has(Taint::NETWORK) && call.arguments.iter().any(|argument| matches!(argument.name.as_deref(), Some("eval" | "Function" | "exec"))) {
+    if method == "then"
+        && call.object.taint.has(Taint::NETWORK)
+        && call
+            .arguments
+            .iter()
+            .any(|argument| matches!(argument.name.as_deref(), Some("eval" | "Function" | "exec")))
+    {
         report(script, call, &REMOTE_EVAL, "what an address sends is evaluated");
     }
     if let Some(value) = network(script, call, name, method) {
@@ -50,7 +68,17 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     if let Some(value) = files(script, call, name, method) {
         return value;
     }
-    if matches!(name, "json.dumps" | "JSON.stringify" | "Object.entries" | "pprint.pprint" | "print" | "console.log" | "repr") && call.taint().has(Taint::ENVIRONMENT) {
+    if matches!(
+        name,
+        "json.dumps"
+            | "JSON.stringify"
+            | "Object.entries"
+            | "pprint.pprint"
+            | "print"
+            | "console.log"
+            | "repr"
+    ) && call.taint().has(Taint::ENVIRONMENT)
+    {
         report(script, call, &HARVEST_ENVIRONMENT, "the whole environment is gathered");
     }
     if matches!(name, "os.dup2") && call.written.contains("fileno") {
@@ -67,7 +95,7 @@ fn report(script: &mut Script<'_, '_>, call: &Call, rule: &'static Rule, message
 }
 
 /// Calls that give a module or a function by its name.
-fn resolved(script: &mut Script<'_, '_>, call: &Call, name: &str) -> Option<Value> {
+fn resolved(call: &Call, name: &str) -> Option<Value> {
     let first = call.first();
     let named = |name: String| Some(Value { name: Some(name), ..Value::default() });
     match name {
@@ -76,13 +104,14 @@ fn resolved(script: &mut Script<'_, '_>, call: &Call, name: &str) -> Option<Valu
         "getattr" | "Reflect.get" => {
             let key = call.arguments.get(1)?.text.clone()?;
             let object = first.name?;
-            named(if matches!(object.as_str(), "__builtins__" | "builtins") { key } else { format!("{object}.{key}") })
+            named(if matches!(object.as_str(), "__builtins__" | "builtins") {
+                key
+            } else {
+                format!("{object}.{key}")
+            })
         }
         "globals" | "locals" | "vars" => named("__builtins__".to_owned()),
-        _ => {
-            let _ = script;
-            None
-        }
+        _ => None,
     }
 }
 
@@ -95,7 +124,9 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
         Value::default().decoded(text.filter(|text| text.len() >= 3))
     };
     Some(match (name, method) {
-        (_, "b64decode" | "urlsafe_b64decode" | "decodebytes" | "standard_b64decode") | ("atob", _) => first.decoded(text.and_then(base64)),
+        (_, "b64decode" | "urlsafe_b64decode" | "decodebytes" | "standard_b64decode") | ("atob", _) => {
+            first.decoded(text.and_then(base64))
+        }
         (_, "fromhex" | "unhexlify" | "a2b_hex") => first.decoded(text.and_then(hex)),
         ("codecs.decode", _) => match how(1).as_str() {
             "rot13" | "rot_13" => first.decoded(text.map(rot13)),
@@ -103,7 +134,11 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
             "base64" => first.decoded(text.and_then(base64)),
             _ => first.clone(),
         },
-        ("zlib.decompress" | "gzip.decompress" | "bz2.decompress" | "lzma.decompress" | "zlib.gunzipSync" | "zlib.inflateSync", _) => {
+        (
+            "zlib.decompress" | "gzip.decompress" | "bz2.decompress" | "lzma.decompress" | "zlib.gunzipSync"
+            | "zlib.inflateSync",
+            _,
+        ) => {
             // The text is inflated already where the bytes were known.
             first.decoded(first.text.clone())
         }
@@ -113,7 +148,9 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
             _ if call.numbers.len() >= 3 => numbers(),
             _ => first.clone(),
         },
-        ("decodeURIComponent" | "unescape" | "decodeURI" | "urllib.parse.unquote", _) => first.decoded(text.and_then(percent)),
+        ("decodeURIComponent" | "unescape" | "decodeURI" | "urllib.parse.unquote", _) => {
+            first.decoded(text.and_then(percent))
+        }
         ("String.fromCharCode", _) | ("bytes" | "bytearray", _) if call.numbers.len() >= 3 => numbers(),
         ("chr" | "String.fromCharCode", _) => {
             let c = call.numbers.first().and_then(|&number| char::from_u32(number));
@@ -140,11 +177,21 @@ fn texts(call: &Call, name: &str, method: &str) -> Option<Value> {
         value
     };
     Some(match (name, method) {
-        ("os.path.join" | "path.join" | "path.resolve" | "pathlib.Path" | "Path" | "pathlib.PurePath", _) => parts(&call.arguments, "/"),
-        ("os.path.expanduser" | "os.path.expandvars" | "str" | "bytes" | "String" | "os.fspath" | "os.path.abspath", _) => first,
+        ("os.path.join" | "path.join" | "path.resolve" | "pathlib.Path" | "Path" | "pathlib.PurePath", _) => {
+            parts(&call.arguments, "/")
+        }
+        (
+            "os.path.expanduser" | "os.path.expandvars" | "str" | "bytes" | "String" | "os.fspath"
+            | "os.path.abspath",
+            _,
+        ) => first,
         ("Path.home" | "pathlib.Path.home" | "os.homedir" | "homedir", _) => Value::known("~"),
         ("shlex.split", _) => first,
-        (_, "expanduser" | "resolve" | "absolute" | "toString" | "encode" | "strip" | "trim" | "as_posix" | "lower" | "toLowerCase") if object.text.is_some() => object.clone(),
+        (
+            _,
+            "expanduser" | "resolve" | "absolute" | "toString" | "encode" | "strip" | "trim" | "as_posix"
+            | "lower" | "toLowerCase",
+        ) if object.text.is_some() => object.clone(),
         (_, "decode") if object.text.is_some() || object.taint != Taint::default() => match first.str() {
             "base64" => object.decoded(object.text.as_deref().and_then(base64)),
             "hex" => object.decoded(object.text.as_deref().and_then(hex)),
@@ -152,23 +199,35 @@ fn texts(call: &Call, name: &str, method: &str) -> Option<Value> {
             _ => object.clone(),
         },
         (_, "join") if object.text.is_some() && !first.items.is_empty() => parts(&first.items, object.str()),
-        (_, "join") if !object.items.is_empty() => parts(&object.items, if call.arguments.is_empty() { "," } else { first.str() }),
+        (_, "join") if !object.items.is_empty() => {
+            parts(&object.items, if call.arguments.is_empty() { "," } else { first.str() })
+        }
         (_, "join") if object.text.is_some() && first.text.is_some() && call.numbers.len() < 3 => {
             // `"".join(reversed("…"))`, and `"…".split("").reverse().join("")`.
             if first.taint.has(Taint::DECODED) { first } else { object.clone() }
         }
-        (_, "split" ) if object.text.is_some() && first.str().is_empty() && !call.arguments.is_empty() => object.clone(),
+        (_, "split") if object.text.is_some() && first.str().is_empty() && !call.arguments.is_empty() => {
+            object.clone()
+        }
         (_, "split") if object.text.is_some() => {
             let separator = if first.str().is_empty() { " " } else { first.str() };
             let items = object.str().split(separator).take(512).map(Value::known).collect();
             Value { items, taint: object.taint, ..Value::default() }
         }
-        (_, "reverse") if object.text.is_some() => object.decoded(object.text.as_ref().map(|text| text.chars().rev().collect())),
-        ("reversed", _) if first.text.is_some() => first.decoded(first.text.as_ref().map(|text| text.chars().rev().collect())),
+        (_, "reverse") if object.text.is_some() => {
+            object.decoded(object.text.as_ref().map(|text| text.chars().rev().collect()))
+        }
+        ("reversed", _) if first.text.is_some() => {
+            first.decoded(first.text.as_ref().map(|text| text.chars().rev().collect()))
+        }
         (_, "replace" | "replaceAll") if object.text.is_some() => {
             let with = call.arguments.get(1).map_or("", Value::str);
             let from = first.str();
-            if from.is_empty() { object.clone() } else { Value { text: object.text.as_ref().map(|text| text.replace(from, with)), ..object.clone() } }
+            if from.is_empty() {
+                object.clone()
+            } else {
+                Value { text: object.text.as_ref().map(|text| text.replace(from, with)), ..object.clone() }
+            }
         }
         (_, "concat") if object.text.is_some() => {
             let mut value = object.clone();
@@ -179,7 +238,8 @@ fn texts(call: &Call, name: &str, method: &str) -> Option<Value> {
             let mut value = object.clone();
             for part in &call.arguments {
                 value.taint = value.taint.with(part.taint);
-                value.text = value.text.map(|text| text.replacen("{}", part.text.as_deref().unwrap_or("\u{fffd}"), 1));
+                value.text =
+                    value.text.map(|text| text.replacen("{}", part.text.as_deref().unwrap_or("\u{fffd}"), 1));
             }
             value
         }
@@ -190,11 +250,33 @@ fn texts(call: &Call, name: &str, method: &str) -> Option<Value> {
 fn shells(name: &str) -> bool {
     matches!(
         name,
-        "os.system" | "os.popen" | "commands.getoutput" | "commands.getstatusoutput" | "pty.spawn" | "asyncio.create_subprocess_shell" | "asyncio.create_subprocess_exec"
-            | "os.execl" | "os.execv" | "os.execvp" | "os.execlp" | "os.spawnl" | "os.spawnlp" | "execa" | "execaCommand" | "shelljs.exec" | "shell.exec" | "Bun.spawn" | "Bun.spawnSync"
-            | "execSync" | "spawnSync" | "execFileSync"
+        "os.system"
+            | "os.popen"
+            | "commands.getoutput"
+            | "commands.getstatusoutput"
+            | "pty.spawn"
+            | "asyncio.create_subprocess_shell"
+            | "asyncio.create_subprocess_exec"
+            | "os.execl"
+            | "os.execv"
+            | "os.execvp"
+            | "os.execlp"
+            | "os.spawnl"
+            | "os.spawnlp"
+            | "execa"
+            | "execaCommand"
+            | "shelljs.exec"
+            | "shell.exec"
+            | "Bun.spawn"
+            | "Bun.spawnSync"
+            | "execSync"
+            | "spawnSync"
+            | "execFileSync"
     ) || name.strip_prefix("subprocess.").is_some_and(|function| {
-        matches!(function, "run" | "call" | "Popen" | "check_output" | "check_call" | "getoutput" | "getstatusoutput")
+        matches!(
+            function,
+            "run" | "call" | "Popen" | "check_output" | "check_call" | "getoutput" | "getstatusoutput"
+        )
     }) || name.strip_prefix("child_process.").is_some_and(|function| {
         matches!(function, "exec" | "execSync" | "spawn" | "spawnSync" | "execFile" | "execFileSync" | "fork")
     })
@@ -204,7 +286,9 @@ fn shells(name: &str) -> bool {
 fn started(script: &mut Script<'_, '_>, call: &Call) {
     script.scan.used.insert("Bash");
     let quoted = |value: &Value| match value.text.as_deref() {
-        Some(text) if text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=@%+,~".contains(&b)) => text.to_owned(),
+        Some(text) if text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./:=@%+,~".contains(&b)) => {
+            text.to_owned()
+        }
         Some(text) => format!("'{}'", text.replace('\'', "'\\''")),
         None => "\u{fffd}".to_owned(),
     };
@@ -212,7 +296,9 @@ fn started(script: &mut Script<'_, '_>, call: &Call) {
     let mut taint = first.taint;
     let text = if !first.items.is_empty() {
         Some(first.items.iter().map(quoted).collect::<Vec<_>>().join(" "))
-    } else if let Some(items) = call.arguments.get(1).map(|list| &list.items).filter(|items| !items.is_empty()) {
+    } else if let Some(items) =
+        call.arguments.get(1).map(|list| &list.items).filter(|items| !items.is_empty())
+    {
         taint = items.iter().fold(taint, |taint, item| taint.with(item.taint));
         Some(format!("{} {}", quoted(&first), items.iter().map(quoted).collect::<Vec<_>>().join(" ")))
     } else {
@@ -233,7 +319,12 @@ fn run(script: &mut Script<'_, '_>, call: &Call, value: &Value, language: Langua
     let was_decoded = value.taint.has(Taint::DECODED);
     if was_decoded {
         let known = value.text.as_deref().map(|text| format!(": {:?}", super::unicode::excerpt(text)));
-        report(script, call, &ENCODED_EXECUTION, format!("something is decoded and executed{}", known.unwrap_or_default()));
+        report(
+            script,
+            call,
+            &ENCODED_EXECUTION,
+            format!("something is decoded and executed{}", known.unwrap_or_default()),
+        );
     }
     if let Some(code) = &value.text {
         let site = script.site.inner(call.span.clone(), was_decoded.then_some("decoding it"));
@@ -242,18 +333,65 @@ fn run(script: &mut Script<'_, '_>, call: &Call, value: &Value, language: Langua
 }
 
 fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> Option<Value> {
-    let client = ["requests", "httpx", "urllib", "urllib2", "urllib3", "aiohttp", "http", "https", "axios", "got", "fetch", "session", "client", "superagent", "undici", "smtplib", "socket", "sock", "s", "conn", "node-fetch", "request"]
-        .iter()
-        .any(|root| name == *root || name.strip_prefix(root).is_some_and(|rest| rest.starts_with('.')));
+    let client = [
+        "requests",
+        "httpx",
+        "urllib",
+        "urllib2",
+        "urllib3",
+        "aiohttp",
+        "http",
+        "https",
+        "axios",
+        "got",
+        "fetch",
+        "session",
+        "client",
+        "superagent",
+        "undici",
+        "smtplib",
+        "socket",
+        "sock",
+        "s",
+        "conn",
+        "node-fetch",
+        "request",
+    ]
+    .iter()
+    .any(|root| name == *root || name.strip_prefix(root).is_some_and(|rest| rest.starts_with('.')));
     if !client && !name.ends_with("urlopen") && !name.ends_with("urlretrieve") {
         return None;
     }
-    let address = call.arguments.iter().chain(call.keywords.iter().filter(|(key, _)| key == "url").map(|(_, value)| value)).find_map(|value| value.text.as_deref().filter(|text| text.contains("://"))).unwrap_or_default();
-    let body = call.keywords.iter().any(|(key, _)| matches!(key.as_str(), "data" | "json" | "files" | "body"));
-    let posts = matches!(method, "post" | "put" | "patch" | "send" | "sendall" | "sendto" | "sendmail" | "send_message" | "write")
-        || (method == "urlopen" || method == "Request" || method == "request") && (body || call.arguments.len() > 1)
-        || (call.written.contains("method") || call.written.contains("body:")) && (name == "fetch" || name.starts_with("axios") || name.starts_with("http"));
-    let gets = matches!(method, "get" | "urlopen" | "urlretrieve" | "fetch" | "got" | "axios" | "request" | "Request" | "recv" | "read" | "node-fetch" | "stream");
+    let address = call
+        .arguments
+        .iter()
+        .chain(call.keywords.iter().filter(|(key, _)| key == "url").map(|(_, value)| value))
+        .find_map(|value| value.text.as_deref().filter(|text| text.contains("://")))
+        .unwrap_or_default();
+    let body =
+        call.keywords.iter().any(|(key, _)| matches!(key.as_str(), "data" | "json" | "files" | "body"));
+    let posts = matches!(
+        method,
+        "post" | "put" | "patch" | "send" | "sendall" | "sendto" | "sendmail" | "send_message" | "write"
+    ) || (method == "urlopen" || method == "Request" || method == "request")
+        && (body || call.arguments.len() > 1)
+        || (call.written.contains("method") || call.written.contains("body:"))
+            && (name == "fetch" || name.starts_with("axios") || name.starts_with("http"));
+    let gets = matches!(
+        method,
+        "get"
+            | "urlopen"
+            | "urlretrieve"
+            | "fetch"
+            | "got"
+            | "axios"
+            | "request"
+            | "Request"
+            | "recv"
+            | "read"
+            | "node-fetch"
+            | "stream"
+    );
     if !posts && !gets {
         return None;
     }
@@ -274,8 +412,10 @@ fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -
 fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> Option<Value> {
     let first = call.first();
     let second = call.arguments.get(1).cloned().unwrap_or_default();
-    let mode = call.keywords.iter().find(|(key, _)| key == "mode").map_or(second.str(), |(_, value)| value.str());
-    let opens = matches!(name, "open" | "io.open" | "codecs.open") || method == "open" && call.object.text.is_some();
+    let mode =
+        call.keywords.iter().find(|(key, _)| key == "mode").map_or(second.str(), |(_, value)| value.str());
+    let opens =
+        matches!(name, "open" | "io.open" | "codecs.open") || method == "open" && call.object.text.is_some();
     let (read, write): (Option<&Value>, Option<&Value>) = match (name, method) {
         _ if opens => {
             let file = if method == "open" && call.object.text.is_some() { &call.object } else { &first };
@@ -285,8 +425,16 @@ fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> 
         (_, "read_text" | "read_bytes") => (Some(&call.object), None),
         (_, "write_text" | "write_bytes" | "touch" | "symlink_to") => (None, Some(&call.object)),
         (_, "readFileSync" | "readFile" | "createReadStream") => (Some(&first), None),
-        (_, "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "createWriteStream" | "outputFileSync") => (None, Some(&first)),
-        ("shutil.copy" | "shutil.copyfile" | "shutil.copy2" | "shutil.move" | "os.rename" | "os.symlink" | "fs.copyFileSync" | "fs.renameSync" | "fs.symlinkSync" | "fs.cpSync", _) => (Some(&first), Some(&second)),
+        (
+            _,
+            "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "createWriteStream"
+            | "outputFileSync",
+        ) => (None, Some(&first)),
+        (
+            "shutil.copy" | "shutil.copyfile" | "shutil.copy2" | "shutil.move" | "os.rename" | "os.symlink"
+            | "fs.copyFileSync" | "fs.renameSync" | "fs.symlinkSync" | "fs.cpSync",
+            _,
+        ) => (Some(&first), Some(&second)),
         ("os.chmod" | "fs.chmodSync" | "chmod", _) => {
             if matches!(second.str(), "0o777" | "0777" | "0o666" | "0o4755") || second.str() == "777" {
                 report(script, call, &PRIVILEGE_RIGHTS, "rights are opened to everybody");
@@ -314,8 +462,14 @@ fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> 
     }
     for file in [read, write].into_iter().flatten().filter_map(|file| file.text.as_deref()) {
         let steps = file.matches("../").count();
-        if script.site.script && file.starts_with("../") && steps > script.site.path.matches('/').count() + 1 {
-            report(script, call, &ESCAPE_PATH, format!("`{}` lies above the package", super::unicode::excerpt(file)));
+        if script.site.script && file.starts_with("../") && steps > script.site.path.matches('/').count() + 1
+        {
+            report(
+                script,
+                call,
+                &ESCAPE_PATH,
+                format!("`{}` lies above the package", super::unicode::excerpt(file)),
+            );
         }
     }
     Some(Value::tainted(taint))

@@ -61,7 +61,11 @@ pub(crate) fn check(skill: &Skill, findings: &mut Findings) {
         };
         let span = found.span.filter(|_| member.is_none()).map(|range| {
             if last.as_ref().is_none_or(|(path, _)| path != file) {
-                let bytes = bundle.files.iter().find(|there| there.path == file).map_or(&[][..], |there| &there.bytes);
+                let bytes = bundle
+                    .files
+                    .iter()
+                    .find(|there| there.path == file)
+                    .map_or(&[][..], |there| &there.bytes);
                 last = Some((file.to_owned(), assay_skill::decode(bytes).text));
             }
             Span::of(last.as_ref().map_or("", |(_, text)| text), &range)

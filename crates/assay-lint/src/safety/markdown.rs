@@ -5,6 +5,7 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::mapped::Mapped;
+use super::needles::{self, Hits};
 
 /// What a piece of a page is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub(crate) struct Piece {
     pub(crate) language: String,
     /// Headings above it and the paragraph before it: what it is said to be.
     pub(crate) context: String,
+    /// Whether it holds a word that commands or calls are known by.
+    pub(crate) coded: bool,
 }
 
 /// Cuts a page into pieces. `matter` is where its front matter lies.
@@ -54,7 +57,9 @@ pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece
         cutter.add(Kind::Matter, Mapped::verbatim(&text[matter.clone()], matter.start), String::new());
     }
     let source = &text[body..];
-    for (event, range) in Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter() {
+    for (event, range) in
+        Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter()
+    {
         cutter.take(event, range, source);
     }
     cutter.flush();
@@ -65,7 +70,10 @@ pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece
         if let Some(rest) = trimmed.strip_prefix('[')
             && let Some((label, target)) = rest.split_once("]:")
             && !label.contains(['[', ']'])
-            && (label == "//" || label.eq_ignore_ascii_case("comment") || target.trim_start().starts_with('#') || target.contains(['"', '(']))
+            && (label == "//"
+                || label.eq_ignore_ascii_case("comment")
+                || target.trim_start().starts_with('#')
+                || target.contains(['"', '(']))
         {
             let start = body + at + (line.len() - trimmed.len());
             cutter.add(Kind::Hidden, Mapped::verbatim(trimmed, start), String::new());
@@ -105,9 +113,17 @@ impl Cutter {
     }
 
     fn add(&mut self, kind: Kind, text: Mapped, language: String) {
-        if !text.text.trim().is_empty() {
+        // Most pieces hold no word that any rule begins with.
+        let bytes = text.text.as_bytes();
+        let hits = needles::hits(bytes);
+        let asks = hits.has(Hits::PROSE)
+            || hits.has(Hits::CODE)
+            || kind == Kind::Hidden
+            || !text.text.is_ascii()
+            || needles::spread(bytes);
+        if (asks || cfg!(test)) && !text.text.trim().is_empty() {
             let context = self.context();
-            self.pieces.push(Piece { kind, text, language, context });
+            self.pieces.push(Piece { kind, text, language, context, coded: hits.has(Hits::CODE) });
         }
     }
 
@@ -190,9 +206,16 @@ impl Cutter {
                 self.flush();
                 self.image = self.image.saturating_sub(1);
             }
-            Event::Start(Tag::Paragraph | Tag::Item | Tag::Table(_) | Tag::TableRow | Tag::TableCell | Tag::List(_))
+            Event::Start(
+                Tag::Paragraph | Tag::Item | Tag::Table(_) | Tag::TableRow | Tag::TableCell | Tag::List(_),
+            )
             | Event::End(
-                TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableCell | TagEnd::TableRow | TagEnd::TableHead,
+                TagEnd::Paragraph
+                | TagEnd::Item
+                | TagEnd::CodeBlock
+                | TagEnd::TableCell
+                | TagEnd::TableRow
+                | TagEnd::TableHead,
             ) => self.flush(),
             Event::Text(text) => {
                 // A character reference stands for one character, and its text is not in the source.
@@ -200,8 +223,9 @@ impl Cutter {
             }
             Event::Code(code) => {
                 let inner = source[range.clone()].find(&*code).map_or(at, |offset| at + offset);
+                let count = self.pieces.len();
                 self.add(Kind::Code, Mapped::verbatim(&code, inner), String::new());
-                if let Some(last) = self.pieces.last_mut().filter(|piece| piece.kind == Kind::Code)
+                if let Some(last) = self.pieces.get_mut(count)
                     && let Some((_, text, _)) = &self.current
                 {
                     last.context.push(' ');
@@ -273,11 +297,27 @@ impl Cutter {
 
 /// Whether an element is styled so that nobody sees it.
 fn unseen(tag: &str) -> bool {
-    let lower: String = tag.chars().take(4096).filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
-    ["display:none", "visibility:hidden", "font-size:0", "opacity:0;", "opacity:0\"", "opacity:0'", "color:white", "color:#fff", "color:transparent", "left:-9999"]
-        .iter()
-        .any(|style| lower.contains(style))
-        || tag.starts_with('<') && tag.split(['>', '=']).next().is_some_and(|head| head.split_whitespace().any(|word| word == "hidden"))
+    let lower: String =
+        tag.chars().take(4096).filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();
+    [
+        "display:none",
+        "visibility:hidden",
+        "font-size:0",
+        "opacity:0;",
+        "opacity:0\"",
+        "opacity:0'",
+        "color:white",
+        "color:#fff",
+        "color:transparent",
+        "left:-9999",
+    ]
+    .iter()
+    .any(|style| lower.contains(style))
+        || tag.starts_with('<')
+            && tag
+                .split(['>', '='])
+                .next()
+                .is_some_and(|head| head.split_whitespace().any(|word| word == "hidden"))
 }
 
 /// The end of a text, at most so many bytes.
@@ -294,7 +334,10 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<(Kind, String)> {
-        pieces(text, 0..0, 0).into_iter().map(|piece| (piece.kind, piece.text.text.trim().to_owned())).collect()
+        pieces(text, 0..0, 0)
+            .into_iter()
+            .map(|piece| (piece.kind, piece.text.text.trim().to_owned()))
+            .collect()
     }
 
     #[test]
@@ -314,13 +357,17 @@ mod tests {
         check("<span style=\"display: none\">x</span> y", &[(Kind::Hidden, "x"), (Kind::Text, "y")]);
         check("[//]: # (note)", &[(Kind::Hidden, "[//]: # (note)")]);
         check("I&#103;nore", &[(Kind::Text, "Ignore")]);
-        check("| a | b |\n|---|---|\n| c | d |", &[(Kind::Text, "a"), (Kind::Text, "b"), (Kind::Text, "c"), (Kind::Text, "d")]);
+        check(
+            "| a | b |\n|---|---|\n| c | d |",
+            &[(Kind::Text, "a"), (Kind::Text, "b"), (Kind::Text, "c"), (Kind::Text, "d")],
+        );
     }
 
     #[test]
     fn pieces_lead_back() {
         let text = "- item\n\n  ```sh\n  ls -l\n  pwd\n  ```\n";
-        let piece = pieces(text, 0..0, 0).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");
+        let piece =
+            pieces(text, 0..0, 0).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");
         let at = piece.text.text.find("pwd").expect("there");
         assert_eq!(&text[piece.text.span(at..at + 3)], "pwd");
         assert_eq!(piece.context, "item");

@@ -51,7 +51,10 @@ pub fn scan(bundle: &Bundle) -> Vec<Finding> {
     }
     package::scan(&mut scan, bundle);
     let mut findings = scan.findings;
-    findings.sort_by(|a, b| (&a.path, a.span.as_ref().map(|span| span.start)).cmp(&(&b.path, b.span.as_ref().map(|span| span.start))));
+    findings.sort_by(|a, b| {
+        (&a.path, a.span.as_ref().map(|span| span.start))
+            .cmp(&(&b.path, b.span.as_ref().map(|span| span.start)))
+    });
     findings
 }
 
@@ -89,7 +92,12 @@ fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
     }
     blobs(scan, &site, text);
     let foreign = !text.is_ascii();
-    if hits.has(Hits::PROSE) || hits.has(Hits::CODE) || hits.has(Hits::COMMENT) || foreign {
+    if hits.has(Hits::PROSE)
+        || hits.has(Hits::CODE)
+        || hits.has(Hits::COMMENT)
+        || foreign
+        || needles::spread(text.as_bytes())
+    {
         contents(scan, &site, text, hits);
     }
 }
@@ -108,7 +116,9 @@ fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
                 said(scan, &site, &piece, Kind::Text, "");
             }
         }
-    } else if matches!(ending, "md" | "markdown" | "mdx" | "mdc" | "txt" | "rst" | "html" | "htm") || !name.contains('.') && name != "makefile" && name != "dockerfile" {
+    } else if matches!(ending, "md" | "markdown" | "mdx" | "mdc" | "txt" | "rst" | "html" | "htm")
+        || !name.contains('.') && name != "makefile" && name != "dockerfile"
+    {
         page(scan, site, text);
     } else {
         let site = Site { script: true, ..*site };
@@ -144,7 +154,7 @@ fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
 
 /// Looks at one piece of a page.
 fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
-    let coded = needles::hits(piece.text.text.as_bytes()).has(Hits::CODE);
+    let coded = piece.coded;
     match piece.kind {
         Kind::Block => {
             let described = prose::described_strongly(&piece.context) || prose::marked(&piece.text.text);
@@ -157,7 +167,12 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
                     page(scan, &nested, &piece.text.text);
                 }
                 None => {
-                    if coded && matches!(piece.language.as_str(), "" | "text" | "txt" | "plaintext" | "cmd" | "bat") {
+                    if coded
+                        && matches!(
+                            piece.language.as_str(),
+                            "" | "text" | "txt" | "plaintext" | "cmd" | "bat"
+                        )
+                    {
                         shell::scan(scan, &inner, &piece.text.text);
                     } else if coded {
                         for (at, line) in package::recipes(&piece.language, &piece.text.text) {
@@ -189,19 +204,27 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
 fn bare_commands(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     use std::sync::LazyLock;
     static PATTERN: LazyLock<regex::Regex> = LazyLock::new(|| {
-        paths::regex(r"(?:^|[\s:\x22'(])((?:curl|wget)\s+[^\n`]*\||eval\s+[\x22$]|echo\s+[^\n`]*\|\s*base64\s|(?:ba|z)?sh\s+-c\s|(?:ba|z)?sh\s+<\(|cat\s+[~/$][^\n`]*\||python3?\s+-c\s|crontab\s+-)[^\n`]*")
+        paths::regex(
+            r"(?:^|[\s:\x22'(])((?:curl|wget)\s+[^\n`]*\||eval\s+[\x22$]|echo\s+[^\n`]*\|\s*base64\s|(?:ba|z)?sh\s+-c\s|(?:ba|z)?sh\s+<\(|cat\s+[~/$][^\n`]*\||python3?\s+-c\s|crontab\s+-)[^\n`]*",
+        )
     });
     let text = &piece.text.text;
     for found in PATTERN.captures_iter(text).take(20) {
         let Some(start) = found.get(1) else { continue };
         let end = text[start.start()..].find(['\n', '`']).map_or(text.len(), |at| start.start() + at);
-        let described = piece.kind != Kind::Hidden && (prose::described_strongly(&piece.context) || prose::described_strongly(text)) || prose::forbidden(&text[..start.start()]);
+        let described = piece.kind != Kind::Hidden
+            && (prose::described_strongly(&piece.context) || prose::described_strongly(text))
+            || prose::forbidden(&text[..start.start()]);
         let line = text[start.start()..end].trim_end_matches(['.', '"', '\'', ')', ' ']);
         let mut command = Mapped::default();
         for (at, c) in line.char_indices() {
             command.push_char(c, piece.text.source(start.start() + at));
         }
-        shell::scan(scan, &Site { map: Some(&command), mentioned: site.mentioned || described, ..*site }, &command.text);
+        shell::scan(
+            scan,
+            &Site { map: Some(&command), mentioned: site.mentioned || described, ..*site },
+            &command.text,
+        );
     }
 }
 
@@ -213,13 +236,23 @@ fn said(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &s
     }
     if kind == Kind::Hidden && prose::directs(&text.text) {
         let here = Site { map: Some(text), ..*site };
-        scan.report(&here, &rules::CONCEAL_DIRECTIVE, 0..text.text.len(), "text that no reader of the page sees speaks to the agent");
+        scan.report(
+            &here,
+            &rules::CONCEAL_DIRECTIVE,
+            0..text.text.len(),
+            "text that no reader of the page sees speaks to the agent",
+        );
     }
     // Thirteen places on, the commonest words of an instruction are these.
-    let lower = || text.text.to_ascii_lowercase();
-    if site.depth == 0 && ["vafgehpgvba", "cerivbhf", "phey ", "cnffjbeq", "perqragvny"].iter().any(|word| text.text.len() > 20 && lower().contains(word)) {
+    if site.depth == 0 && prose::turned(&text.text) {
         let turned = value::rot13(&text.text);
-        reveal(scan, &Site { map: Some(text), ..*site }, 0..text.text.len(), &turned, "turning its letters by 13 places");
+        reveal(
+            scan,
+            &Site { map: Some(text), ..*site },
+            0..text.text.len(),
+            &turned,
+            "turning its letters by 13 places",
+        );
     }
 }
 
@@ -237,11 +270,16 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
             script::scan(&mut apart, &inner, language, text);
         }
     }
-    let worst = apart.findings.iter().filter(|finding| finding.severity < Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE).min_by_key(|finding| finding.severity);
+    let worst = apart
+        .findings
+        .iter()
+        .filter(|finding| finding.severity < Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE)
+        .min_by_key(|finding| finding.severity);
     if let Some(finding) = worst {
         let message = format!("it decodes to {:?}: {}", unicode::excerpt(text), finding.message);
         scan.report(site, &ENCODED_INSTRUCTION, range, message);
-        let own: Vec<_> = apart.findings.into_iter().filter(|finding| finding.severity < Severity::Info).collect();
+        let own: Vec<_> =
+            apart.findings.into_iter().filter(|finding| finding.severity < Severity::Info).collect();
         for finding in own {
             if let Some(span) = finding.span {
                 let here = Site { fixed: Some((span.start, span.end)), ..*site };
@@ -259,7 +297,9 @@ fn blobs(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let bytes = text.as_bytes();
     let (mut start, mut tried) = (0, 0);
     for at in 0..=bytes.len() {
-        let inside = bytes.get(at).is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'%' | b'\\'));
+        let inside = bytes.get(at).is_some_and(|b| {
+            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'%' | b'\\')
+        });
         if inside {
             continue;
         }
@@ -306,7 +346,9 @@ fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
 fn program(bytes: &[u8]) -> Option<&'static str> {
     match bytes {
         [0x7f, b'E', b'L', b'F', ..] => Some("a compiled program (ELF)"),
-        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => Some("a compiled program (Mach-O)"),
+        [0xfe, 0xed, 0xfa, 0xce | 0xcf, ..] | [0xce | 0xcf, 0xfa, 0xed, 0xfe, ..] => {
+            Some("a compiled program (Mach-O)")
+        }
         [b'M', b'Z', rest @ ..] if rest.len() > 62 && rest.contains(&0) => Some("a compiled program (PE)"),
         [0, b'a', b's', b'm', 1, ..] => Some("a compiled program (WebAssembly)"),
         // The mark of Python's compiled modules: two bytes of version, carriage return, line feed.

@@ -18,7 +18,11 @@ pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
         if credential(&link.target).is_some() {
             scan.whole(&link.path, &ESCAPE_LINK_SECRET, format!("a link to `{}`", link.target));
         } else if link.escapes {
-            scan.whole(&link.path, &ESCAPE_LINK, format!("a link to `{}`, which lies outside the package", link.target));
+            scan.whole(
+                &link.path,
+                &ESCAPE_LINK,
+                format!("a link to `{}`, which lies outside the package", link.target),
+            );
         }
     }
     let Some(path) = &bundle.document else { return };
@@ -32,9 +36,21 @@ pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
     load(scan, &site, &text);
     if let Some(tools) = &bundle.tools {
         let at = text.find("allowed-tools").map_or(0..0, |at| at..at + "allowed-tools".len());
-        let declared = |tool: &str| tools.iter().any(|there| there == "*" || there.to_ascii_lowercase().starts_with(tool));
-        if scan.used.contains("Bash") && !declared("bash") && !declared("shell") && !declared("run") && !declared("execute") {
-            scan.report(&site, &CAPABILITY_UNDECLARED, at, "commands are to be run, and `allowed-tools` has no `Bash`");
+        let declared = |tool: &str| {
+            tools.iter().any(|there| there == "*" || there.to_ascii_lowercase().starts_with(tool))
+        };
+        if scan.used.contains("Bash")
+            && !declared("bash")
+            && !declared("shell")
+            && !declared("run")
+            && !declared("execute")
+        {
+            scan.report(
+                &site,
+                &CAPABILITY_UNDECLARED,
+                at,
+                "commands are to be run, and `allowed-tools` has no `Bash`",
+            );
         }
     }
 }
@@ -47,7 +63,12 @@ fn load(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
     for found in PATTERN.captures_iter(text).take(100) {
         if let Some(command) = found.get(1) {
-            scan.report(site, &CAPABILITY_LOAD, command.range(), format!("`{}` runs when the skill is loaded", super::unicode::excerpt(command.as_str())));
+            scan.report(
+                site,
+                &CAPABILITY_LOAD,
+                command.range(),
+                format!("`{}` runs when the skill is loaded", super::unicode::excerpt(command.as_str())),
+            );
             let inner = site.inner(command.range(), Some("running it at load"));
             shell::scan(scan, &inner, command.as_str());
         }
@@ -71,7 +92,9 @@ pub(crate) fn front_matter(text: &str) -> (Range<usize>, usize) {
 /// the like. Each with where it begins.
 pub(crate) fn recipes(name: &str, text: &str) -> Vec<(usize, String)> {
     static KEYED: LazyLock<Regex> = LazyLock::new(|| {
-        regex(r#"^\s*(?:-\s+)?"?(?:run|command|script|cmd|exec|entrypoint|pre\w+|post\w+|install|build|test|start|prepare|hook|args|before_script)"?\s*[:=]\s*(.+?)\s*,?$"#)
+        regex(
+            r#"^\s*(?:-\s+)?"?(?:run|command|script|cmd|exec|entrypoint|pre\w+|post\w+|install|build|test|start|prepare|hook|args|before_script)"?\s*[:=]\s*(.+?)\s*,?$"#,
+        )
     });
     let mut found = Vec::new();
     let makefile = name == "makefile" || name.ends_with(".mk") || name == "make";
@@ -100,8 +123,14 @@ pub(crate) fn recipes(name: &str, text: &str) -> Vec<(usize, String)> {
             match value.as_str() {
                 "|" | ">" | "|-" | ">-" | "|+" => block = Some((at + value.start(), indent, String::new())),
                 text => {
-                    let bare = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).map(|text| text.replace("\\\"", "\"").replace("\\\\", "\\"));
-                    found.push((at + value.start(), bare.unwrap_or_else(|| text.trim_matches('\'').to_owned())));
+                    let bare = text
+                        .strip_prefix('"')
+                        .and_then(|text| text.strip_suffix('"'))
+                        .map(|text| text.replace("\\\"", "\"").replace("\\\\", "\\"));
+                    found.push((
+                        at + value.start(),
+                        bare.unwrap_or_else(|| text.trim_matches('\'').to_owned()),
+                    ));
                 }
             }
         }

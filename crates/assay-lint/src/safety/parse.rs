@@ -21,11 +21,12 @@ impl Language {
     /// By the name a block gives itself.
     pub(crate) fn named(name: &str) -> Option<Self> {
         match name {
-            "sh" | "bash" | "shell" | "zsh" | "ksh" | "console" | "shell-session" | "shellsession" | "terminal" | "bats" => {
-                Some(Self::Shell)
-            }
+            "sh" | "bash" | "shell" | "zsh" | "ksh" | "console" | "shell-session" | "shellsession"
+            | "terminal" | "bats" => Some(Self::Shell),
             "py" | "python" | "python3" | "python2" | "ipython" => Some(Self::Python),
-            "js" | "javascript" | "jsx" | "mjs" | "cjs" | "node" | "nodejs" | "ts" | "typescript" | "tsx" => Some(Self::JavaScript),
+            "js" | "javascript" | "jsx" | "mjs" | "cjs" | "node" | "nodejs" | "ts" | "typescript" | "tsx" => {
+                Some(Self::JavaScript)
+            }
             _ => None,
         }
     }
@@ -40,7 +41,8 @@ impl Language {
             Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx") => Some(Self::JavaScript),
             _ => {
                 let first = text.lines().next().filter(|line| line.starts_with("#!"))?;
-                let program = first.rsplit(['/', ' ']).find(|part| !part.starts_with('-') && !part.is_empty())?;
+                let program =
+                    first.rsplit(['/', ' ']).find(|part| !part.starts_with('-') && !part.is_empty())?;
                 match program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
                     "sh" | "bash" | "zsh" | "dash" | "ksh" => Some(Self::Shell),
                     "python" => Some(Self::Python),
@@ -79,7 +81,8 @@ pub(crate) fn children<'t>(node: Node<'t>) -> impl DoubleEndedIterator<Item = No
 
 /// A node's children that mean something.
 pub(crate) fn named<'t>(node: Node<'t>) -> impl DoubleEndedIterator<Item = Node<'t>> {
-    (0..u32::try_from(node.named_child_count()).unwrap_or(u32::MAX)).filter_map(move |index| node.named_child(index))
+    (0..u32::try_from(node.named_child_count()).unwrap_or(u32::MAX))
+        .filter_map(move |index| node.named_child(index))
 }
 
 /// The text of a node.

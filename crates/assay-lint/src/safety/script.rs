@@ -63,7 +63,10 @@ impl Call {
     }
 
     pub(crate) fn taint(&self) -> Taint {
-        let taints = self.arguments.iter().chain(self.keywords.iter().filter(|(name, _)| name != "env").map(|(_, value)| value));
+        let taints = self
+            .arguments
+            .iter()
+            .chain(self.keywords.iter().filter(|(name, _)| name != "env").map(|(_, value)| value));
         taints.fold(Taint::default(), |taint, value| taint.with(value.taint))
     }
 }
@@ -84,7 +87,11 @@ impl Script<'_, '_> {
     fn visit(&mut self, node: Node<'_>) {
         match node.kind() {
             "import_statement" | "import_from_statement" => self.import(node),
-            "assignment" | "augmented_assignment" | "named_expression" | "assignment_expression" | "augmented_assignment_expression" => {
+            "assignment"
+            | "augmented_assignment"
+            | "named_expression"
+            | "assignment_expression"
+            | "augmented_assignment_expression" => {
                 let right = node.child_by_field_name("right").or_else(|| node.child_by_field_name("value"));
                 let left = node.child_by_field_name("left").or_else(|| node.child_by_field_name("name"));
                 if let (Some(left), Some(right)) = (left, right) {
@@ -100,7 +107,9 @@ impl Script<'_, '_> {
                 }
             }
             "variable_declarator" => {
-                if let (Some(left), Some(right)) = (node.child_by_field_name("name"), node.child_by_field_name("value")) {
+                if let (Some(left), Some(right)) =
+                    (node.child_by_field_name("name"), node.child_by_field_name("value"))
+                {
                     let value = self.value(right, 0);
                     self.bind(left, value);
                 }
@@ -109,7 +118,9 @@ impl Script<'_, '_> {
                 // `for line in open(…)`, `with open(…) as f`: what is taken out of it has its taint.
                 let mut kids = named(node);
                 let right = node.child_by_field_name("right").or_else(|| named(node).next());
-                let left = node.child_by_field_name("left").or_else(|| kids.next_back().and_then(|kid| named(kid).next()));
+                let left = node
+                    .child_by_field_name("left")
+                    .or_else(|| kids.next_back().and_then(|kid| named(kid).next()));
                 if let (Some(left), Some(right)) = (left, right) {
                     let value = self.value(right, 0);
                     self.bind(left, Value { text: None, items: Vec::new(), ..value });
@@ -135,7 +146,9 @@ impl Script<'_, '_> {
             "object_pattern" => {
                 for part in named(left) {
                     let (key, name) = match part.kind() {
-                        "pair_pattern" => (part.child_by_field_name("key"), part.child_by_field_name("value")),
+                        "pair_pattern" => {
+                            (part.child_by_field_name("key"), part.child_by_field_name("value"))
+                        }
                         _ => (Some(part), Some(part)),
                     };
                     if let (Some(key), Some(name), Some(object)) = (key, name, &value.name) {
@@ -180,7 +193,8 @@ impl Script<'_, '_> {
             }
             return;
         }
-        let module = node.child_by_field_name("module_name").map(|module| text(module, self.source).to_owned());
+        let module =
+            node.child_by_field_name("module_name").map(|module| text(module, self.source).to_owned());
         for part in named(node) {
             if node.child_by_field_name("module_name") == Some(part) {
                 continue;
@@ -217,27 +231,43 @@ impl Script<'_, '_> {
             "integer" | "number" | "true" | "false" => Value::known(raw),
             "identifier" => self.identifier(raw),
             "attribute" | "member_expression" => {
-                let property = node.child_by_field_name("attribute").or_else(|| node.child_by_field_name("property"));
-                let object = node.child_by_field_name("object").map(|object| self.value(object, depth + 1)).unwrap_or_default();
+                let property =
+                    node.child_by_field_name("attribute").or_else(|| node.child_by_field_name("property"));
+                let object = node
+                    .child_by_field_name("object")
+                    .map(|object| self.value(object, depth + 1))
+                    .unwrap_or_default();
                 property.map(|property| self.member(&object, text(property, self.source))).unwrap_or_default()
             }
             "subscript" | "subscript_expression" => self.subscript(node, depth),
             "list" | "tuple" | "array" | "set" | "expression_list" => {
-                let items: Vec<Value> = named(node).take(512).map(|item| self.value(item, depth + 1)).collect();
+                let items: Vec<Value> =
+                    named(node).take(512).map(|item| self.value(item, depth + 1)).collect();
                 let taint = items.iter().fold(Taint::default(), |taint, item| taint.with(item.taint));
                 Value { items, taint, ..Value::default() }
             }
             "dictionary" | "object" => {
                 let mut taint = Taint::default();
                 for pair in named(node).take(512) {
-                    let value = pair.child_by_field_name("value").or_else(|| named(pair).last()).unwrap_or(pair);
+                    let value =
+                        pair.child_by_field_name("value").or_else(|| named(pair).last()).unwrap_or(pair);
                     taint = taint.with(self.value(value, depth + 1).taint);
                 }
                 Value::tainted(taint)
             }
             "call" | "call_expression" | "new_expression" => self.call(node, depth),
-            "parenthesized_expression" | "await" | "await_expression" | "unary_expression" | "spread_element" | "list_splat" | "dictionary_splat"
-            | "non_null_expression" | "as_expression" | "interpolation" | "template_substitution" | "keyword_argument" => {
+            "parenthesized_expression"
+            | "await"
+            | "await_expression"
+            | "unary_expression"
+            | "spread_element"
+            | "list_splat"
+            | "dictionary_splat"
+            | "non_null_expression"
+            | "as_expression"
+            | "interpolation"
+            | "template_substitution"
+            | "keyword_argument" => {
                 let inner = node.child_by_field_name("value").or_else(|| named(node).next());
                 inner.map(|inner| self.value(inner, depth + 1)).unwrap_or_default()
             }
@@ -263,7 +293,8 @@ impl Script<'_, '_> {
 
     fn string(&mut self, node: Node<'_>, depth: usize) -> Value {
         let mut value = Value::known("");
-        let start = named(node).find(|part| part.kind() == "string_start").map(|part| text(part, self.source));
+        let start =
+            named(node).find(|part| part.kind() == "string_start").map(|part| text(part, self.source));
         let plain = start.is_some_and(|start| start.to_ascii_lowercase().contains('r'));
         for part in named(node) {
             match part.kind() {
@@ -287,7 +318,8 @@ impl Script<'_, '_> {
         let mut node = node;
         let mut operators = Vec::new();
         while matches!(node.kind(), "binary_operator" | "binary_expression") && parts.len() < 4_096 {
-            let operator = node.child_by_field_name("operator").map_or("", |operator| text(operator, self.source));
+            let operator =
+                node.child_by_field_name("operator").map_or("", |operator| text(operator, self.source));
             operators.push(operator);
             parts.extend(node.child_by_field_name("right"));
             match node.child_by_field_name("left") {
@@ -308,7 +340,9 @@ impl Script<'_, '_> {
                     let with = if right.items.is_empty() { vec![right] } else { right.items };
                     for item in with {
                         value.taint = value.taint.with(item.taint);
-                        value.text = value.text.map(|text| text.replacen("%s", item.text.as_deref().unwrap_or("\u{fffd}"), 1));
+                        value.text = value
+                            .text
+                            .map(|text| text.replacen("%s", item.text.as_deref().unwrap_or("\u{fffd}"), 1));
                     }
                 }
                 _ => value = Value::tainted(value.taint.with(right.taint)),
@@ -358,23 +392,31 @@ impl Script<'_, '_> {
         let index = self.value(index, depth + 1);
         match (&object.name, &index.text) {
             (Some(name), Some(key)) if name == "os.environ" || name == "process.env" => {
-                if key == "HOME" { Value::known("~") } else { Value::default() }
+                if key == "HOME" {
+                    Value::known("~")
+                } else {
+                    Value::default()
+                }
             }
             (Some(_), Some(key)) => self.member(&object, key),
             _ => {
                 let at = index.text.as_deref().and_then(|text| text.parse::<usize>().ok());
-                at.and_then(|at| object.items.get(at).cloned()).unwrap_or_else(|| Value::tainted(object.taint))
+                at.and_then(|at| object.items.get(at).cloned())
+                    .unwrap_or_else(|| Value::tainted(object.taint))
             }
         }
     }
 
     fn call(&mut self, node: Node<'_>, depth: usize) -> Value {
         self.done.insert(node.id());
-        let function = node.child_by_field_name("function").or_else(|| node.child_by_field_name("constructor"));
+        let function =
+            node.child_by_field_name("function").or_else(|| node.child_by_field_name("constructor"));
         let Some(function) = function else { return Value::default() };
         let mut object = Value::default();
         let mut name = String::new();
-        if let Some(property) = function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property")) {
+        if let Some(property) =
+            function.child_by_field_name("attribute").or_else(|| function.child_by_field_name("property"))
+        {
             if let Some(inner) = function.child_by_field_name("object") {
                 object = self.value(inner, depth + 1);
             }
@@ -408,7 +450,10 @@ impl Script<'_, '_> {
             } else {
                 for argument in named(list).take(512) {
                     if argument.kind() == "keyword_argument" {
-                        let key = argument.child_by_field_name("name").map_or("", |key| text(key, self.source)).to_owned();
+                        let key = argument
+                            .child_by_field_name("name")
+                            .map_or("", |key| text(key, self.source))
+                            .to_owned();
                         let value = self.value(argument, depth + 1);
                         call.keywords.push((key, value));
                     } else if argument.kind() != "comment" {
@@ -416,7 +461,11 @@ impl Script<'_, '_> {
                     }
                 }
             }
-            if matches!(call.name.rsplit('.').next(), Some("join" | "bytes" | "bytearray" | "fromCharCode" | "chr" | "map" | "Uint8Array")) || call.name.ends_with("Buffer.from") {
+            if matches!(
+                call.name.rsplit('.').next(),
+                Some("join" | "bytes" | "bytearray" | "fromCharCode" | "chr" | "map" | "Uint8Array")
+            ) || call.name.ends_with("Buffer.from")
+            {
                 call.numbers = integers(list, self.source);
             }
         }
@@ -429,10 +478,12 @@ impl Script<'_, '_> {
             return;
         }
         let taint = if call.name.ends_with(".get") { Taint::NETWORK } else { call.object.taint };
-        for function in named(list).filter(|part| matches!(part.kind(), "arrow_function" | "function_expression")) {
-            let parameter = function.child_by_field_name("parameter").or_else(|| {
-                function.child_by_field_name("parameters").and_then(|list| named(list).next())
-            });
+        for function in
+            named(list).filter(|part| matches!(part.kind(), "arrow_function" | "function_expression"))
+        {
+            let parameter = function
+                .child_by_field_name("parameter")
+                .or_else(|| function.child_by_field_name("parameters").and_then(|list| named(list).next()));
             if let Some(parameter) = parameter.filter(|_| taint != Taint::default()) {
                 self.variables.insert(text(parameter, self.source).to_owned(), Value::tainted(taint));
             }
@@ -447,7 +498,9 @@ fn integers(node: Node<'_>, source: &str) -> Vec<u32> {
     while let Some(node) = stack.pop() {
         if matches!(node.kind(), "integer" | "number") {
             let raw = text(node, source);
-            let number = raw.strip_prefix("0x").map_or_else(|| raw.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok());
+            let number = raw
+                .strip_prefix("0x")
+                .map_or_else(|| raw.parse().ok(), |hex| u32::from_str_radix(hex, 16).ok());
             numbers.extend(number);
         }
         if numbers.len() > 20_000 {
@@ -504,7 +557,17 @@ pub(crate) fn spoken(language: Language, source: &str) -> Vec<Mapped> {
             }
             "call" | "call_expression" | "command" => {
                 let name = children(node).next().map_or("", |name| text(name, source));
-                if matches!(name, "print" | "echo" | "printf" | "console.log" | "console.error" | "sys.stdout.write" | "sys.stderr.write" | "process.stdout.write") {
+                if matches!(
+                    name,
+                    "print"
+                        | "echo"
+                        | "printf"
+                        | "console.log"
+                        | "console.error"
+                        | "sys.stdout.write"
+                        | "sys.stderr.write"
+                        | "process.stdout.write"
+                ) {
                     out.push(Mapped::verbatim(text(node, source), node.start_byte()));
                     last_comment = None;
                     continue;

@@ -34,7 +34,9 @@ static FORMATS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
 });
 
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    regex(r#"(?i)\b[\w-]*(?:secret|token|passw(?:or)?d|api[_-]?key|access[_-]?key)[\w-]*["']?\s*(?:=|:|=>)\s*["']([A-Za-z0-9+/_=.-]{24,200})["']"#)
+    regex(
+        r#"(?i)\b[\w-]*(?:secret|token|passw(?:or)?d|api[_-]?key|access[_-]?key)[\w-]*["']?\s*(?:=|:|=>)\s*["']([A-Za-z0-9+/_=.-]{24,200})["']"#,
+    )
 });
 
 /// Looks for keys.
@@ -42,7 +44,15 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     for (format, what) in FORMATS.iter() {
         for found in format.find_iter(text).take(10) {
             if !placeholder(found.as_str()) {
-                scan.report(site, &SECRET_KEY, found.range(), format!("{what}, beginning with `{}`", found.as_str().chars().take(8).collect::<String>()));
+                scan.report(
+                    site,
+                    &SECRET_KEY,
+                    found.range(),
+                    format!(
+                        "{what}, beginning with `{}`",
+                        found.as_str().chars().take(8).collect::<String>()
+                    ),
+                );
             }
         }
     }
@@ -51,7 +61,12 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
             && random(value.as_str())
             && !placeholder(value.as_str())
         {
-            scan.report(site, &SECRET_ASSIGNED, value.range(), format!("a value of {} random-looking characters", value.len()));
+            scan.report(
+                site,
+                &SECRET_ASSIGNED,
+                value.range(),
+                format!("a value of {} random-looking characters", value.len()),
+            );
         }
     }
 }
@@ -59,15 +74,44 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
 /// Whether a key says of itself that it is none, or counts up.
 fn placeholder(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
-    let says = ["example", "xxxx", "your", "placeholder", "dummy", "fake", "sample", "redacted", "test", "changeme", "replace", "insert", "1234567", "abcdef", "0000000", "deadbeef", "process.env", "secret", "todo", "demo", "mock"];
+    let says = [
+        "example",
+        "xxxx",
+        "your",
+        "placeholder",
+        "dummy",
+        "fake",
+        "sample",
+        "redacted",
+        "test",
+        "changeme",
+        "replace",
+        "insert",
+        "1234567",
+        "abcdef",
+        "0000000",
+        "deadbeef",
+        "process.env",
+        "secret",
+        "todo",
+        "demo",
+        "mock",
+    ];
     says.iter().any(|word| lower.contains(word)) || entropy(key) < 2.8
 }
 
 /// Letters and digits without order: Shannon's entropy per character of at least 3.8 bit, digits and both cases.
 fn random(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(|b| test(b));
-    let words = value.split(['-', '_', '.', '/']).filter(|part| part.len() > 3 && part.bytes().all(|b| b.is_ascii_alphabetic())).count();
-    has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase) && entropy(value) >= 3.8 && words < 2
+    let words = value
+        .split(['-', '_', '.', '/'])
+        .filter(|part| part.len() > 3 && part.bytes().all(|b| b.is_ascii_alphabetic()))
+        .count();
+    has(u8::is_ascii_digit)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_uppercase)
+        && entropy(value) >= 3.8
+        && words < 2
 }
 
 /// Shannon's entropy of the characters, in bit.

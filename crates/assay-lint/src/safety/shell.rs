@@ -25,8 +25,15 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
     let cleaned = prompts(source);
     let source = cleaned.as_deref().unwrap_or(source);
     let Some(tree) = tree(Language::Shell, source) else { return };
-    let mut shell =
-        Shell { scan, site, source, variables: BTreeMap::new(), downloaded: BTreeSet::new(), hidden: BTreeMap::new(), budget: BUDGET };
+    let mut shell = Shell {
+        scan,
+        site,
+        source,
+        variables: BTreeMap::new(),
+        downloaded: BTreeSet::new(),
+        hidden: BTreeMap::new(),
+        budget: BUDGET,
+    };
     shell.statements(tree.root_node(), &Value::default(), 0);
 }
 
@@ -89,7 +96,8 @@ impl Shell<'_, '_> {
                 "command" | "pipeline" | "redirected_statement" => {
                     let written = self.stage(node, input, depth);
                     out.taint = out.taint.with(written.taint);
-                    out.text = if first { written.text } else { out.text.zip(written.text).map(|(a, b)| a + &b) };
+                    out.text =
+                        if first { written.text } else { out.text.zip(written.text).map(|(a, b)| a + &b) };
                     first = false;
                 }
                 "variable_assignment" => self.assign(node, depth),
@@ -101,8 +109,12 @@ impl Shell<'_, '_> {
 
     fn assign(&mut self, node: Node<'_>, depth: usize) {
         let name = node.child_by_field_name("name").map(|name| text(name, self.source).to_owned());
-        let value = node.child_by_field_name("value").map(|value| self.word(value, depth + 1)).unwrap_or_default();
-        let value = Value { text: value.text.or_else(|| node.child_by_field_name("value").is_none().then(String::new)), ..value };
+        let value =
+            node.child_by_field_name("value").map(|value| self.word(value, depth + 1)).unwrap_or_default();
+        let value = Value {
+            text: value.text.or_else(|| node.child_by_field_name("value").is_none().then(String::new)),
+            ..value
+        };
         if let Some(name) = name {
             let appended = children(node).any(|child| child.kind() == "+=");
             let value = match self.variables.get(&name) {
@@ -178,7 +190,8 @@ impl Shell<'_, '_> {
             Some(body) if body.kind() == "command" => self.command(body, node, &input, outputs, depth),
             Some(body) => {
                 let out = self.stage(body, &input, depth + 1);
-                let command = Command { words: Vec::new(), span: node.byte_range(), input: out.clone(), outputs };
+                let command =
+                    Command { words: Vec::new(), span: node.byte_range(), input: out.clone(), outputs };
                 commands::written(self, &command, &out);
                 out
             }
@@ -221,7 +234,10 @@ impl Shell<'_, '_> {
 
     fn file(&mut self, node: Node<'_>, input: &mut Value, outputs: &mut Vec<Redirect>, depth: usize) {
         let reads = children(node).any(|child| child.kind() == "<");
-        let target = node.child_by_field_name("destination").map(|word| self.word(word, depth + 1)).unwrap_or_default();
+        let target = node
+            .child_by_field_name("destination")
+            .map(|word| self.word(word, depth + 1))
+            .unwrap_or_default();
         if reads {
             *input = commands::content(self, &target);
         } else {
@@ -265,11 +281,21 @@ impl Shell<'_, '_> {
         let loose = !raw.starts_with(['"', '\'']) && raw.contains(['$', '`']);
         match &value.text {
             Some(text) if loose && text.contains(char::is_whitespace) => {
-                words.extend(text.split_whitespace().map(|part| Value { text: Some(part.to_owned()), ..value.clone() }));
+                words.extend(
+                    text.split_whitespace()
+                        .map(|part| Value { text: Some(part.to_owned()), ..value.clone() }),
+                );
             }
-            Some(text) if raw.starts_with('{') && text.starts_with('{') && text.ends_with('}') && text.contains(',') => {
+            Some(text)
+                if raw.starts_with('{')
+                    && text.starts_with('{')
+                    && text.ends_with('}')
+                    && text.contains(',') =>
+            {
                 let inner = &text[1..text.len() - 1];
-                words.extend(inner.split(',').map(|part| Value { text: Some(part.to_owned()), ..value.clone() }));
+                words.extend(
+                    inner.split(',').map(|part| Value { text: Some(part.to_owned()), ..value.clone() }),
+                );
             }
             _ => words.push(value),
         }
@@ -283,9 +309,9 @@ impl Shell<'_, '_> {
         let raw = text(node, self.source);
         match node.kind() {
             "raw_string" => Value::known(raw.trim_start_matches('\'').trim_end_matches('\'')),
-            "ansi_c_string" => {
-                Value::known(unescape(raw.strip_prefix("$'").unwrap_or(raw).strip_suffix('\'').unwrap_or(raw)))
-            }
+            "ansi_c_string" => Value::known(unescape(
+                raw.strip_prefix("$'").unwrap_or(raw).strip_suffix('\'').unwrap_or(raw),
+            )),
             "string" | "translated_string" | "concatenation" => {
                 let mut value = Value::known("");
                 let mut at = node.start_byte();
@@ -300,7 +326,9 @@ impl Shell<'_, '_> {
                 }
                 value
             }
-            "string_content" => Value::known(raw.replace("\\\n", "").replace("\\\"", "\"").replace("\\$", "$").replace("\\\\", "\\")),
+            "string_content" => Value::known(
+                raw.replace("\\\n", "").replace("\\\"", "\"").replace("\\$", "$").replace("\\\\", "\\"),
+            ),
             "simple_expansion" => self.variable(raw.trim_start_matches('$')),
             "expansion" => {
                 let name: String = raw
@@ -316,7 +344,8 @@ impl Shell<'_, '_> {
                 let out = self.statements_within(node, &Value::default(), depth + 1);
                 Value { text: out.text.map(|text| text.trim_end_matches('\n').to_owned()), ..out }
             }
-            "word" | "command_name" | "number" | "extglob_pattern" | "regex" | "test_operator" | "variable_name" => {
+            "word" | "command_name" | "number" | "extglob_pattern" | "regex" | "test_operator"
+            | "variable_name" => {
                 let mut known = String::with_capacity(raw.len());
                 let mut chars = raw.chars();
                 while let Some(c) = chars.next() {
@@ -351,7 +380,10 @@ impl Shell<'_, '_> {
     pub(crate) fn execute(&mut self, value: &Value, span: &Range<usize>, language: Option<Language>) {
         if value.taint.has(Taint::NETWORK) {
             let (rule, message) = if value.taint.has(Taint::UNTRUSTED) {
-                (&REMOTE_PIPE_UNTRUSTED, "what a plain, numeric, shortened or paste address sends is executed unseen")
+                (
+                    &REMOTE_PIPE_UNTRUSTED,
+                    "what a plain, numeric, shortened or paste address sends is executed unseen",
+                )
             } else {
                 (&REMOTE_PIPE, "what an address sends is executed unseen")
             };
@@ -369,7 +401,12 @@ impl Shell<'_, '_> {
         }
     }
 
-    pub(crate) fn report(&mut self, rule: &'static super::rules::Rule, span: &Range<usize>, message: impl Into<String>) {
+    pub(crate) fn report(
+        &mut self,
+        rule: &'static super::rules::Rule,
+        span: &Range<usize>,
+        message: impl Into<String>,
+    ) {
         self.scan.report(self.site, rule, span.clone(), message);
     }
 }

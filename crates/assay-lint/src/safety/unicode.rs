@@ -121,10 +121,8 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
             }
             // A black flag, a region's code of a few letters, and the end: a flag.
             if !(previous == Some('\u{1f3f4}') && count <= 7 && text[..last].ends_with('\u{e007f}')) {
-                let message = format!(
-                    "{count} tag characters, which nobody sees, spell {:?}",
-                    excerpt(&spelled)
-                );
+                let message =
+                    format!("{count} tag characters, which nobody sees, spell {:?}", excerpt(&spelled));
                 found.push(Hidden { rule: &HIDDEN_TAGS, span: at..last, message, spelled: Some(spelled) });
             }
         } else if selector(c) {
@@ -158,7 +156,8 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
             // Overrides are never needed in prose; embeddings and isolates are where right-to-left letters are near.
             let lower = floor(text, at.saturating_sub(200));
             let upper = floor(text, (at + 200).min(text.len()));
-            let needed = !matches!(c, '\u{202d}' | '\u{202e}') && text[lower..upper].chars().any(right_to_left);
+            let needed =
+                !matches!(c, '\u{202d}' | '\u{202e}') && text[lower..upper].chars().any(right_to_left);
             if !needed {
                 bidis.get_or_insert((at..end, 0)).1 += 1;
             }
@@ -172,7 +171,9 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
         found.push(Hidden { rule: &HIDDEN_ZERO_WIDTH, span, message, spelled: None });
     }
     if let Some((span, count)) = bidis {
-        let message = format!("{count} controls that change the direction of text, where nothing is written from right to left");
+        let message = format!(
+            "{count} controls that change the direction of text, where nothing is written from right to left"
+        );
         found.push(Hidden { rule: &HIDDEN_BIDI, span, message, spelled: None });
     }
 }
@@ -187,8 +188,10 @@ fn honest(c: char, previous: Option<char>, next: Option<char>) -> bool {
     match c {
         // The word joiner and its invisible operators have no place in Markdown between Latin letters.
         '\u{2061}'..='\u{2064}' => false,
-        _ => !(before.is_alphanumeric() && (after.is_alphanumeric() || zero_width(after)))
-            && !zero_width(after),
+        _ => {
+            !(before.is_alphanumeric() && (after.is_alphanumeric() || zero_width(after)))
+                && !zero_width(after)
+        }
     }
 }
 
@@ -227,7 +230,7 @@ fn mixed(text: &str, found: &mut Vec<Hidden>) {
             && foreigners > 0
             && latin >= 2
             && disguised
-            && !(foreigners == 1 && text[from..at].starts_with(greek) )
+            && !(foreigners == 1 && text[from..at].starts_with(greek))
         {
             count += 1;
             first.get_or_insert((from..at, text[from..at].to_owned()));

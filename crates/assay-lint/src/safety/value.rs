@@ -87,7 +87,10 @@ fn text_of(bytes: Vec<u8>) -> Option<String> {
     let inflated = inflate(&bytes);
     let bytes = inflated.unwrap_or(bytes);
     let half = bytes.len() / 2;
-    if half >= 2 && bytes.len() % 2 == 0 && bytes.iter().skip(1).step_by(2).filter(|&&b| b == 0).count() == half {
+    if half >= 2
+        && bytes.len() % 2 == 0
+        && bytes.iter().skip(1).step_by(2).filter(|&&b| b == 0).count() == half
+    {
         return Some(bytes.iter().step_by(2).map(|&b| char::from(b)).collect());
     }
     let text = String::from_utf8(bytes).ok()?;
@@ -101,7 +104,9 @@ pub(crate) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let cap = TEXT_CAP as u64;
     match bytes {
         [0x1f, 0x8b, ..] => GzDecoder::new(bytes).take(cap).read_to_end(&mut out).ok()?,
-        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => ZlibDecoder::new(bytes).take(cap).read_to_end(&mut out).ok()?,
+        [0x78, 0x01 | 0x5e | 0x9c | 0xda, ..] => {
+            ZlibDecoder::new(bytes).take(cap).read_to_end(&mut out).ok()?
+        }
         _ => return None,
     };
     Some(out)

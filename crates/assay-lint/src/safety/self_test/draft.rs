@@ -30,19 +30,28 @@ pub fn hosts() -> Vec<Host> {
         host(
             "csv-report",
             include_str!("hosts/csv-report.md"),
-            &[("scripts/summarise.py", "import csv\nimport sys\n\n\ndef main(path):\n    with open(path, newline=\"\") as handle:\n        rows = list(csv.DictReader(handle))\n    print(len(rows))\n\n\nmain(sys.argv[1])\n")],
+            &[(
+                "scripts/summarise.py",
+                "import csv\nimport sys\n\n\ndef main(path):\n    with open(path, newline=\"\") as handle:\n        rows = list(csv.DictReader(handle))\n    print(len(rows))\n\n\nmain(sys.argv[1])\n",
+            )],
         ),
         host(
             "api-client",
             include_str!("hosts/api-client.md"),
-            &[("references/paging.md", "# Paging\n\nFollow `next` until it is missing. Stop after a hundred pages and say so.\n")],
+            &[(
+                "references/paging.md",
+                "# Paging\n\nFollow `next` until it is missing. Stop after a hundred pages and say so.\n",
+            )],
         ),
         host("sql-review", include_str!("hosts/sql-review.md"), &[]),
         host("translate-docs", include_str!("hosts/translate-docs.md"), &[]),
         host(
             "container-image",
             include_str!("hosts/container-image.md"),
-            &[("scripts/size.sh", "#!/bin/sh\nset -eu\ndocker image ls --format '{{.Repository}} {{.Size}}'\n")],
+            &[(
+                "scripts/size.sh",
+                "#!/bin/sh\nset -eu\ndocker image ls --format '{{.Repository}} {{.Size}}'\n",
+            )],
         ),
     ]
 }
@@ -56,7 +65,11 @@ pub fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
         .map(|package| {
             let bundle = Bundle::read(&package);
             let files = bundle.files.into_iter().filter(|file| bundle.document.as_ref() != Some(&file.path));
-            Host { files: files.map(|file| (file.path, file.bytes)).collect(), name: package.name, document: package.document }
+            Host {
+                files: files.map(|file| (file.path, file.bytes)).collect(),
+                name: package.name,
+                document: package.document,
+            }
         })
         .collect()
 }
@@ -95,7 +108,8 @@ impl Draft {
                 places.push(at);
             }
         }
-        let place = if places.is_empty() { self.body.len() } else { places[random.random_range(0..places.len())] };
+        let place =
+            if places.is_empty() { self.body.len() } else { places[random.random_range(0..places.len())] };
         self.body.insert_str(place, &format!("{text}\n\n"));
     }
 
@@ -112,9 +126,15 @@ impl Draft {
     /// What the scanner is given.
     pub(crate) fn bundle(&self) -> Bundle {
         let document = format!("---\n{}---\n{}", self.matter, self.body);
-        let description = self.matter.lines().find_map(|line| line.strip_prefix("description:")).unwrap_or_default();
-        let mut files = vec![File { path: "SKILL.md".to_owned(), bytes: document.into_bytes(), truncated: false }];
-        files.extend(self.files.iter().map(|(path, bytes)| File { path: path.clone(), bytes: bytes.clone(), truncated: false }));
+        let description =
+            self.matter.lines().find_map(|line| line.strip_prefix("description:")).unwrap_or_default();
+        let mut files =
+            vec![File { path: "SKILL.md".to_owned(), bytes: document.into_bytes(), truncated: false }];
+        files.extend(self.files.iter().map(|(path, bytes)| File {
+            path: path.clone(),
+            bytes: bytes.clone(),
+            truncated: false,
+        }));
         Bundle {
             document: Some("SKILL.md".to_owned()),
             description: description.trim().to_owned(),
@@ -123,7 +143,11 @@ impl Draft {
             links: self
                 .links
                 .iter()
-                .map(|(path, target)| Link { path: path.clone(), target: target.clone(), escapes: target.starts_with('/') || target.starts_with("..") })
+                .map(|(path, target)| Link {
+                    path: path.clone(),
+                    target: target.clone(),
+                    escapes: target.starts_with('/') || target.starts_with(".."),
+                })
                 .collect(),
         }
     }

@@ -117,10 +117,16 @@ type Seen = BTreeSet<(&'static str, String, String, bool)>;
 fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
     let found = scan(bundle);
     let loud = |severity: Severity| severity < Severity::Info;
-    let seen = found.iter().map(|f| (f.rule.code, f.path.clone(), f.message.clone(), loud(f.severity))).collect();
+    let seen =
+        found.iter().map(|f| (f.rule.code, f.path.clone(), f.message.clone(), loud(f.severity))).collect();
     let families = found
         .iter()
-        .map(|f| (f.rule.family, loud(f.severity) || f.rule.severity == Severity::Info && f.severity == Severity::Info))
+        .map(|f| {
+            (
+                f.rule.family,
+                loud(f.severity) || f.rule.severity == Severity::Info && f.severity == Severity::Info,
+            )
+        })
         .collect();
     (seen, families)
 }
@@ -153,22 +159,23 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
             (draft, seen)
         })
         .collect();
-    let mut plant = |family: Family, name: &str, plant: &dyn Fn(&mut Draft, &mut ChaCha8Rng), harmful: bool| {
-        for _ in 0..options.repetitions {
-            let Some((draft, seen)) = ways::pick(&before, &mut random) else { return };
-            let mut draft = draft.clone();
-            plant(&mut draft, &mut random);
-            let (loud, own) = raised(seen, &draft, family);
-            if harmful {
-                let found = loud || own;
-                family_misses.count(family.name(), !found, own);
-                way_misses.count(name, !found, own);
-            } else {
-                family_alarms.count(family.name(), loud, false);
-                look_alikes.count(name, loud, false);
+    let mut plant =
+        |family: Family, name: &str, plant: &dyn Fn(&mut Draft, &mut ChaCha8Rng), harmful: bool| {
+            for _ in 0..options.repetitions {
+                let Some((draft, seen)) = ways::pick(&before, &mut random) else { return };
+                let mut draft = draft.clone();
+                plant(&mut draft, &mut random);
+                let (loud, own) = raised(seen, &draft, family);
+                if harmful {
+                    let found = loud || own;
+                    family_misses.count(family.name(), !found, own);
+                    way_misses.count(name, !found, own);
+                } else {
+                    family_alarms.count(family.name(), loud, false);
+                    look_alikes.count(name, loud, false);
+                }
             }
-        }
-    };
+        };
     for way in ways::WAYS {
         for payload in payloads::PAYLOADS.iter().filter(|payload| payload.form == way.form) {
             plant(payload.family, way.name, &|draft, random| (way.plant)(draft, payload.text, random), true);
@@ -208,13 +215,25 @@ pub fn table(report: &Report) -> String {
         };
         format!("{:>7} {:>6} {share} {ends:<15}", rate.planted, rate.wrong)
     };
-    let _ = writeln!(out, "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>6} {:>7}", "family", "planted", "missed", "rate", "", "named", "alike", "alarms", "rate");
-    let rows = report.misses_by_family.iter().zip(&report.alarms_by_family).chain([(&report.misses, &report.alarms)]);
+    let _ = writeln!(
+        out,
+        "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>6} {:>7}",
+        "family", "planted", "missed", "rate", "", "named", "alike", "alarms", "rate"
+    );
+    let rows = report
+        .misses_by_family
+        .iter()
+        .zip(&report.alarms_by_family)
+        .chain([(&report.misses, &report.alarms)]);
     for (misses, alarms) in rows {
         let name = if std::ptr::eq(misses, &raw const report.misses) { "all" } else { &misses.name };
-        let _ = writeln!(out, "{name:<16} {} {:>6}   {}", cells(misses), misses.named, cells(alarms).trim_end());
+        let _ =
+            writeln!(out, "{name:<16} {} {:>6}   {}", cells(misses), misses.named, cells(alarms).trim_end());
     }
-    for (title, first, second, rates) in [("way", "planted", "missed", &report.misses_by_way), ("look-alike", "planted", "alarms", &report.alarms_by_look_alike)] {
+    for (title, first, second, rates) in [
+        ("way", "planted", "missed", &report.misses_by_way),
+        ("look-alike", "planted", "alarms", &report.alarms_by_look_alike),
+    ] {
         let _ = writeln!(out, "\n{title:<40} {first:>7} {second:>6} {:>7}", "rate");
         for rate in rates {
             let mark = if rate.wrong == rate.planted && title == "way" { "  MISSED" } else { "" };
