@@ -5,16 +5,16 @@ use std::path::Path;
 use assay_skill::{FileKind, Package, tree};
 
 /// Most bytes of a file that are read. What lies beyond is not looked at, and a finding says so.
-pub const FILE_CAP: u64 = 8 << 20;
+pub(crate) const FILE_CAP: u64 = 8 << 20;
 /// Most bytes of a package that are read.
-pub const BUNDLE_CAP: u64 = 64 << 20;
+pub(crate) const BUNDLE_CAP: u64 = 64 << 20;
 
 /// A file of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct File {
     /// Relative to the package, `/` between parts.
     pub path: String,
-    /// Its bytes, up to [`FILE_CAP`].
+    /// Its bytes, up to 8 MiB.
     pub bytes: Vec<u8>,
     /// Whether bytes were left out.
     pub truncated: bool,

@@ -2,19 +2,15 @@
 
 use std::ops::Range;
 
+use super::effects::{credentials, lasting, outbound, packages, rights, written};
 use super::parse::Language;
-use super::paths::{credential, endpoint, local, untrusted, written as place_of};
-use super::rules::{
-    CONFIG_SETTINGS, CONFIG_SKILLS, CREDENTIAL_READ, ESCAPE_PATH, EXFIL_ENDPOINT, EXFIL_SECRET,
-    HARVEST_ENVIRONMENT, OVERRIDE_SAFEGUARDS, PERSIST_HOOK, PERSIST_SCHEDULE, PERSIST_SERVICE,
-    PRIVILEGE_CONTAINER, PRIVILEGE_DEFENCES, PRIVILEGE_RIGHTS, PRIVILEGE_SUDO, PRIVILEGE_SUDOERS, REMOTE_RUN,
-    REMOTE_SHELL, UNPINNED_PACKAGE, UNPINNED_SOURCE,
-};
+use super::paths::{credential, local, untrusted, written as place_of};
+use super::rules::{ESCAPE_PATH, PRIVILEGE_SUDO, REMOTE_RUN};
 use super::shell::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
 
 /// The last part of a path, without `.exe`.
-fn base(word: &str) -> &str {
+pub(crate) fn base(word: &str) -> &str {
     let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
     name.strip_suffix(".exe").unwrap_or(name)
 }
@@ -105,12 +101,12 @@ fn joined(words: &[Value]) -> Value {
     value
 }
 
-fn flag(texts: &[&str], names: &[&str]) -> bool {
+pub(crate) fn flag(texts: &[&str], names: &[&str]) -> bool {
     texts.iter().any(|text| names.contains(text))
 }
 
 /// The operand of an option: `-o FILE`, `-oFILE`, `--output=FILE`.
-fn operand<'t>(texts: &[&'t str], names: &[&str]) -> Option<&'t str> {
+pub(crate) fn operand<'t>(texts: &[&'t str], names: &[&str]) -> Option<&'t str> {
     for (index, &text) in texts.iter().enumerate() {
         for name in names {
             if text == *name {
@@ -289,7 +285,7 @@ fn fetched(
     }
 }
 
-fn interpreter(name: &str) -> Option<Option<Language>> {
+pub(crate) fn interpreter(name: &str) -> Option<Option<Language>> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     Some(match stem {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => Some(Language::Shell),
@@ -390,355 +386,5 @@ fn interpreted(
         }
         _ if texts.contains(&"-m") => {}
         _ => shell.execute(&command.input.clone(), span, language),
-    }
-}
-
-fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
-    let operands: Vec<&str> = texts.iter().copied().filter(|text| !text.starts_with('-')).collect();
-    let Some(first) = operands.first().copied() else { return };
-    let remote =
-        |text: &str| text.starts_with("git+") || text.contains("github.com") || text.starts_with("http");
-    let (candidates, verb): (&[&str], _) = match (name, first) {
-        ("npx" | "uvx" | "bunx" | "pnpx", _) => (&operands[..1], "run"),
-        (
-            "pip" | "pip3" | "pipx" | "npm" | "pnpm" | "yarn" | "go" | "cargo" | "gem",
-            "install" | "add" | "i" | "dlx",
-        ) => (&operands[1..], "installed"),
-        ("uv", "pip") if operands.get(1) == Some(&"install") => (&operands[2..], "installed"),
-        ("docker" | "podman", "run" | "pull") => {
-            // The image is the first operand that is not an option's.
-            let image = operands[1..]
-                .iter()
-                .find(|text| text.contains('/') && !text.contains(':') || text.ends_with(":latest"));
-            if let Some(image) = image.filter(|image| !image.starts_with(['.', '/', '~', '$'])) {
-                shell.report(&UNPINNED_PACKAGE, span, format!("the image `{image}` has no version"));
-            }
-            return;
-        }
-        _ => return,
-    };
-    for package in candidates {
-        if remote(package) {
-            let revision = package.rsplit(['@', '#', '=']).next().unwrap_or_default();
-            let pinned = revision.len() >= 40 && revision.bytes().all(|b| b.is_ascii_hexdigit());
-            if !pinned {
-                let message = format!("`{}` names no revision", super::unicode::excerpt(package));
-                shell.report(&UNPINNED_SOURCE, span, message);
-            }
-        } else {
-            let named = package.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '@')
-                && !package.contains(['\u{fffd}', '=', '<', '>', '~']);
-            let version = package
-                .trim_start_matches('@')
-                .split_once('@')
-                .is_some_and(|(_, version)| version != "latest");
-            let local = package.ends_with(".txt") || package.ends_with(".whl") || package.ends_with(".tgz");
-            if named && !version && !local {
-                shell.report(&UNPINNED_PACKAGE, span, format!("`{package}` is {verb} without a version"));
-                return;
-            }
-        }
-    }
-}
-
-/// Commands that send something out, and what they send.
-fn outbound(shell: &mut Shell<'_, '_>, name: &str, arguments: &[Value], texts: &[&str], command: &Command) {
-    let span = &command.span;
-    let input = &command.input;
-    let all = arguments.iter().fold(Taint::default(), |taint, word| taint.with(word.taint));
-    let names_credential = texts.iter().find_map(|text| {
-        let file = text.rsplit(['@', '=']).next().unwrap_or(text);
-        credential(file).filter(|_| !file.contains("169.254"))
-    });
-    let to_here = texts.iter().any(|text| local(text));
-    let sends = match name {
-        "curl" => {
-            let data = texts.iter().any(|text| {
-                text.starts_with("-d")
-                    || text.starts_with("--data")
-                    || text.starts_with("-F")
-                    || text.starts_with("--form")
-                    || text.starts_with("-T")
-                    || text.starts_with("--upload-file")
-                    || text.starts_with("--json")
-            }) || matches!(operand(texts, &["-X", "--request"]), Some("POST" | "PUT" | "PATCH"));
-            data || all.has(Taint::SECRET)
-        }
-        "wget" => {
-            texts.iter().any(|text| text.starts_with("--post") || text.starts_with("--body"))
-                || all.has(Taint::SECRET)
-        }
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "http" | "https" => true,
-        "scp" | "rsync" | "sftp" => texts.iter().any(|text| text.contains('@') && text.contains(':')),
-        "mail" | "sendmail" | "mutt" | "dig" | "nslookup" | "host" | "ping" => true,
-        "aws" => flag(texts, &["cp", "sync"]) && texts.iter().any(|text| text.starts_with("s3://")),
-        _ => false,
-    };
-    if sends && !to_here {
-        let secret =
-            all.has(Taint::SECRET) || input.taint.has(Taint::SECRET) && !matches!(name, "dig" | "ping");
-        if secret || names_credential.is_some() {
-            let what = names_credential.map_or("credentials or the environment", |file| file);
-            shell.report(&EXFIL_SECRET, span, format!("`{name}` sends out {what}"));
-        }
-        let data = matches!(name, "curl" | "wget" | "http" | "https");
-        if data && let Some(service) = texts.iter().find_map(|text| endpoint(text)) {
-            shell.report(&EXFIL_ENDPOINT, span, format!("data goes to {service}"));
-        }
-    }
-    let shells = |text: &str| matches!(base(text), "sh" | "bash" | "zsh" | "cmd" | "cmd.exe" | "powershell");
-    let handed = match name {
-        "nc" | "ncat" | "netcat" => operand(texts, &["-e", "-c", "--exec", "--sh-exec"])
-            .is_some_and(|text| shells(text.split(' ').next().unwrap_or_default())),
-        "socat" => texts.iter().any(|text| text.to_ascii_lowercase().starts_with("exec:")),
-        _ => false,
-    };
-    if handed {
-        shell.report(&REMOTE_SHELL, span, format!("`{name}` hands a shell to another machine"));
-    }
-}
-
-fn credentials(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
-    const READERS: [&str; 33] = [
-        "cat", "tac", "less", "more", "head", "tail", "bat", "cp", "mv", "tar", "zip", "base64", "xxd",
-        "hexdump", "strings", "grep", "rg", "awk", "sed", "jq", "scp", "rsync", "curl", "wget", "openssl",
-        "sqlite3", "tee", "dd", "nc", "find", "sort", "source", "ln",
-    ];
-    if READERS.contains(&name)
-        && let Some(file) = texts.iter().find_map(|text| credential(text))
-    {
-        shell.report(&CREDENTIAL_READ, span, format!("`{name}` reads {file}"));
-    }
-    let stores = match name {
-        "security" => texts.iter().any(|text| {
-            text.starts_with("find-generic-password")
-                || text.starts_with("find-internet-password")
-                || *text == "dump-keychain"
-        }),
-        "secret-tool" => flag(texts, &["lookup", "search"]),
-        "gpg" => texts.iter().any(|text| text.starts_with("--export-secret")),
-        "cmdkey" => flag(texts, &["/list"]),
-        _ => false,
-    };
-    if stores {
-        shell.report(&CREDENTIAL_READ, span, format!("`{name}` reads the user's store of passwords"));
-    }
-}
-
-/// What stays after the work is done, and the agent's own configuration.
-fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], command: &Command) {
-    let span = &command.span;
-    match name {
-        "crontab"
-            if !flag(texts, &["-l", "-r", "-h", "--help"])
-                && (!texts.is_empty() && texts != ["-e"] || command.input != Value::default()) =>
-        {
-            shell.report(&PERSIST_SCHEDULE, span, "`crontab` schedules a job");
-        }
-        "at" | "batch" if command.input.text.is_some() => {
-            shell.report(&PERSIST_SCHEDULE, span, format!("`{name}` schedules a job"))
-        }
-        "schtasks" if texts.iter().any(|text| text.eq_ignore_ascii_case("/create")) => {
-            shell.report(&PERSIST_SCHEDULE, span, "`schtasks` schedules a job");
-        }
-        "systemctl" if flag(texts, &["enable", "link"]) => {
-            shell.report(&PERSIST_SERVICE, span, "`systemctl` enables a service")
-        }
-        "launchctl" if flag(texts, &["load", "bootstrap", "enable", "submit"]) => {
-            shell.report(&PERSIST_SERVICE, span, "`launchctl` starts a login item");
-        }
-        "update-rc.d" | "chkconfig" => {
-            shell.report(&PERSIST_SERVICE, span, format!("`{name}` enables a service"))
-        }
-        "git"
-            if texts.first() == Some(&"config")
-                && texts.iter().any(|text| text.eq_ignore_ascii_case("core.hooksPath")) =>
-        {
-            shell.report(&PERSIST_HOOK, span, "`git config` moves the hooks");
-        }
-        "git"
-            if texts.first() == Some(&"config")
-                && texts.iter().any(|text| text.eq_ignore_ascii_case("http.sslVerify"))
-                && texts.last() == Some(&"false") =>
-        {
-            shell.report(&PRIVILEGE_DEFENCES, span, "certificates are no longer checked");
-        }
-        "claude" | "codex" | "gemini" | "cursor" => {
-            if texts.iter().any(|text| text.starts_with("--dangerously") || *text == "--yolo")
-                || texts.windows(2).any(|pair| pair == ["--permission-mode", "bypassPermissions"])
-            {
-                shell.report(
-                    &OVERRIDE_SAFEGUARDS,
-                    span,
-                    format!("`{name}` is started without permission prompts"),
-                );
-            }
-            if texts.len() > 1 && texts[0] == "mcp" && texts[1].starts_with("add") {
-                shell.scan.note(
-                    shell.site,
-                    &CONFIG_SETTINGS,
-                    span.clone(),
-                    format!("`{name}` gets another server of tools"),
-                );
-            }
-        }
-        "cp" | "mv" | "ln" | "install" | "tee" | "rsync" | "touch" | "dd" => {
-            let target = if name == "tee" {
-                texts.iter().copied().find(|text| !text.starts_with('-'))
-            } else {
-                texts.iter().rev().copied().find(|text| !text.starts_with('-'))
-            };
-            let target = target.map(|text| text.strip_prefix("of=").unwrap_or(text));
-            if let Some(target) = target {
-                place(shell, target, &command.input, span);
-            }
-        }
-        "sed" if texts.iter().any(|text| text.starts_with("-i") || *text == "--in-place") => {
-            if let Some(target) = texts.last() {
-                place(shell, target, &Value::default(), span);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// Something is written to a path.
-fn place(shell: &mut Shell<'_, '_>, target: &str, what: &Value, span: &Range<usize>) {
-    let Some(rule) = place_of(target) else { return };
-    let message = format!("`{}` is written", super::unicode::excerpt(target));
-    // A path or a completion in a profile is how tools are installed; a skill in its folder is what an installer is for.
-    if innocent(what.str()) || std::ptr::eq(rule, &raw const CONFIG_SKILLS) {
-        shell.scan.note(shell.site, rule, span.clone(), message);
-    } else {
-        shell.report(rule, span, message);
-    }
-}
-
-/// Whether lines for a profile only set a path or a variable, or start a tool's completion.
-fn innocent(text: &str) -> bool {
-    let mut lines =
-        text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
-    lines.peek().is_some()
-        && lines.all(|line| {
-            let sets = line.strip_prefix("export ").or_else(|| line.strip_prefix("set -gx ")).unwrap_or(line);
-            let plain = !sets.contains(['`', ';', '|', '&'])
-                && !sets.contains("$(")
-                && !sets.contains("LD_PRELOAD")
-                && !sets.contains("PROMPT_COMMAND");
-            let assigns = sets.split_once(['=', ' ']).is_some_and(|(name, _)| {
-                !name.is_empty()
-                    && name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_' || b.is_ascii_digit())
-            });
-            plain && assigns
-                || line.starts_with("eval \"$(")
-                    && line.ends_with(")\"")
-                    && !line.contains("curl")
-                    && !line.contains("wget")
-                    && !line.contains("base64")
-        })
-}
-
-/// What redirections write: where, and with what.
-pub(crate) fn written(shell: &mut Shell<'_, '_>, command: &Command, out: &Value) {
-    for redirect in &command.outputs {
-        let target = redirect.target.str();
-        if target.starts_with("/dev/tcp/") || target.starts_with("/dev/udp/") {
-            let shelled = command
-                .words
-                .first()
-                .is_some_and(|word| interpreter(base(word.str())).is_some() || word.str() == "exec");
-            if shelled {
-                shell.report(&REMOTE_SHELL, &command.span, "a shell is handed to another machine");
-            } else if out.taint.has(Taint::SECRET) {
-                shell.report(&EXFIL_SECRET, &command.span, "credentials or the environment are sent out");
-            }
-            continue;
-        }
-        if matches!(target, "/dev/null" | "/dev/stderr" | "/dev/stdout") || target.is_empty() {
-            continue;
-        }
-        place(shell, target, out, &redirect.span);
-        if out.taint.has(Taint::NETWORK) {
-            shell.downloaded.insert(base(target).to_owned());
-        }
-        if out.taint.has(Taint::ENVIRONMENT) {
-            shell.report(
-                &HARVEST_ENVIRONMENT,
-                &command.span,
-                format!("the whole environment is kept in `{}`", super::unicode::excerpt(target)),
-            );
-        }
-        if shell.hidden.len() < 256 {
-            shell.hidden.insert(base(target).to_owned(), out.clone());
-        }
-    }
-}
-
-fn rights(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
-    let said = match name {
-        "chmod" => texts
-            .iter()
-            .find(|text| {
-                let digits = text.bytes().all(|b| b.is_ascii_digit()) && !text.is_empty();
-                digits
-                    && (text.ends_with("777")
-                        || text.ends_with("666")
-                        || text.len() == 4 && text.starts_with(['2', '4', '6']))
-                    || matches!(**text, "a+rwx" | "o+w" | "a+w" | "ugo+rwx" | "u+s" | "g+s" | "+s" | "ug+s")
-            })
-            .map(|mode| {
-                (&PRIVILEGE_RIGHTS, format!("`chmod {mode}` opens rights to everybody or to another user"))
-            }),
-        "setcap" => {
-            Some((&PRIVILEGE_RIGHTS, "`setcap` gives a program rights of the administrator".to_owned()))
-        }
-        "usermod" | "gpasswd" | "adduser" if flag(texts, &["docker"]) => Some((
-            &PRIVILEGE_RIGHTS,
-            "membership of `docker` gives the rights of the administrator".to_owned(),
-        )),
-        "usermod" | "gpasswd" | "adduser" | "useradd" if flag(texts, &["sudo", "wheel", "root", "-o"]) => {
-            Some((&PRIVILEGE_SUDOERS, format!("`{name}` makes somebody an administrator")))
-        }
-        "visudo" | "chpasswd" => {
-            Some((&PRIVILEGE_SUDOERS, format!("`{name}` changes administrators or passwords")))
-        }
-        "docker" | "podman" | "nerdctl" if flag(texts, &["run", "create"]) => {
-            let host = texts.iter().any(|text| {
-                *text == "--privileged"
-                    || text.contains("docker.sock")
-                    || text.starts_with("/:/")
-                    || text.starts_with("-v=/:/")
-                    || *text == "--pid=host"
-            });
-            host.then(|| (&PRIVILEGE_CONTAINER, "a container gets the host".to_owned()))
-        }
-        "csrutil" if flag(texts, &["disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "system integrity protection is switched off".to_owned()))
-        }
-        "spctl" if flag(texts, &["--master-disable", "--global-disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the check of downloaded programs is switched off".to_owned()))
-        }
-        "setenforce" if flag(texts, &["0", "Permissive"]) => {
-            Some((&PRIVILEGE_DEFENCES, "mandatory access control is switched off".to_owned()))
-        }
-        "ufw" if flag(texts, &["disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the firewall is switched off".to_owned()))
-        }
-        "iptables" if flag(texts, &["-F", "--flush"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the firewall's rules are removed".to_owned()))
-        }
-        "history" if flag(texts, &["-c"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the history of commands is wiped".to_owned()))
-        }
-        "xattr"
-            if texts.iter().any(|text| text.contains("quarantine"))
-                && texts.iter().any(|text| text.starts_with('-') && text.contains('d')) =>
-        {
-            Some((&PRIVILEGE_DEFENCES, "a download's quarantine mark is taken off".to_owned()))
-        }
-        _ => None,
-    };
-    if let Some((rule, message)) = said {
-        shell.report(rule, span, message);
     }
 }

@@ -39,9 +39,14 @@ pub(crate) struct Piece {
     pub(crate) coded: bool,
 }
 
-/// Cuts a page into pieces. `matter` is where its front matter lies.
+/// Cuts a page into pieces, those left out in which no rule has a candidate. `matter` is where its front matter lies.
 pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece> {
+    cut(text, matter, body, false)
+}
+
+fn cut(text: &str, matter: Range<usize>, body: usize, all: bool) -> Vec<Piece> {
     let mut cutter = Cutter {
+        all,
         base: body,
         pieces: Vec::new(),
         headings: Vec::new(),
@@ -92,6 +97,8 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 struct Cutter {
+    /// Whether pieces are kept in which no rule has a candidate.
+    all: bool,
     base: usize,
     pieces: Vec<Piece>,
     headings: Vec<(HeadingLevel, String)>,
@@ -121,7 +128,7 @@ impl Cutter {
             || kind == Kind::Hidden
             || !text.text.is_ascii()
             || needles::spread(bytes);
-        if (asks || cfg!(test)) && !text.text.trim().is_empty() {
+        if (asks || self.all) && !text.text.trim().is_empty() {
             let context = self.context();
             self.pieces.push(Piece { kind, text, language, context, coded: hits.has(Hits::CODE) });
         }
@@ -334,7 +341,7 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> Vec<(Kind, String)> {
-        pieces(text, 0..0, 0)
+        cut(text, 0..0, 0, true)
             .into_iter()
             .map(|piece| (piece.kind, piece.text.text.trim().to_owned()))
             .collect()
@@ -367,7 +374,7 @@ mod tests {
     fn pieces_lead_back() {
         let text = "- item\n\n  ```sh\n  ls -l\n  pwd\n  ```\n";
         let piece =
-            pieces(text, 0..0, 0).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");
+            cut(text, 0..0, 0, true).into_iter().find(|piece| piece.kind == Kind::Block).expect("a block");
         let at = piece.text.text.find("pwd").expect("there");
         assert_eq!(&text[piece.text.span(at..at + 3)], "pwd");
         assert_eq!(piece.context, "item");

@@ -10,6 +10,7 @@ mod archive;
 mod bundle;
 mod calls;
 mod commands;
+mod effects;
 pub(crate) mod lint;
 mod mapped;
 mod markdown;

@@ -108,7 +108,7 @@ pub struct Rule {
 
 macro_rules! rules {
     ($($name:ident = $code:literal, $family:ident, $severity:ident, $summary:literal;)*) => {
-        $(#[doc = $summary] pub static $name: Rule = Rule {
+        $(#[doc = $summary] pub(crate) static $name: Rule = Rule {
             code: $code, family: Family::$family, severity: Severity::$severity, summary: $summary,
         };)*
         /// Every rule, by family.

@@ -192,7 +192,7 @@ impl Shell<'_, '_> {
                 let out = self.stage(body, &input, depth + 1);
                 let command =
                     Command { words: Vec::new(), span: node.byte_range(), input: out.clone(), outputs };
-                commands::written(self, &command, &out);
+                super::effects::written(self, &command, &out);
                 out
             }
             None => input,
