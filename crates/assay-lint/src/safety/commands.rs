@@ -229,6 +229,12 @@ fn outcome(
     }
 }
 
+/// The operand of `-o` at the end of several short options: `-sLo FILE`.
+fn clustered<'t>(texts: &[&'t str]) -> Option<&'t str> {
+    let at = texts.iter().position(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('o'))?;
+    texts.get(at + 1).copied()
+}
+
 /// Downloads: what comes out, and which files they leave.
 fn fetched(
     shell: &mut Shell<'_, '_>,
@@ -264,7 +270,7 @@ fn fetched(
             }
             _ => addresses.last().copied(),
         },
-        _ => operand(texts, &["-o", "--output"]).or_else(|| {
+        _ => operand(texts, &["-o", "--output"]).or_else(|| clustered(texts)).or_else(|| {
             let remote = texts.iter().any(|text| {
                 *text == "--remote-name"
                     || text.starts_with('-') && !text.starts_with("--") && text.contains('O')

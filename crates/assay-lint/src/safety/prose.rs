@@ -98,7 +98,7 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         ),
         (
             &CREDENTIAL_REQUEST,
-            r"\b(?:read|cat|open|print|copy|collect|gather|find|locate|extract|dump|harvest|list|include|load|fetch|grab|get|show|display|paste|look (?:in|at|into)|contents? of)\b(?: [^ .]+){0,6}? [`'\x22(]*(?:~|\$home|\$\{home\}|%userprofile%|/root|/home/[^ /]+)?[/\\]?(?:\.ssh/id_\w+|\.ssh/?[`'\x22 ,.]|\.aws/credentials|\.git-credentials|\.netrc|\.gnupg|\.kube/config|\.docker/config\.json|\.config/gh/hosts\.yml|etc/shadow|proc/self/environ|library/keychains|\.claude/\.credentials\.json|\.codex/auth\.json)".to_owned(),
+            r"\b(?:read|open|print|copy|collect|gather|find|locate|extract|dump|harvest|list|include|load|fetch|grab|get|show|display|paste|look (?:in|at|into)|contents? of)\b(?: [^ .]+){0,6}? [`'\x22(]*(?:~|\$home|\$\{home\}|%userprofile%|/root|/home/[^ /]+)?[/\\]?(?:\.ssh/id_\w+|\.ssh/?[`'\x22 ,.]|\.aws/credentials|\.git-credentials|\.netrc|\.gnupg|\.kube/config|\.docker/config\.json|\.config/gh/hosts\.yml|etc/shadow|proc/self/environ|library/keychains|\.claude/\.credentials\.json|\.codex/auth\.json)".to_owned(),
             "tells the agent to read credentials",
         ),
         (
@@ -338,41 +338,41 @@ const NEEDS: &[&[&[&str]]] = &[
 
 struct Needs {
     automaton: AhoCorasick,
-    /// For each pattern, a mask of words per group.
-    groups: Vec<Vec<u128>>,
+    /// For each word, the groups it belongs to: a bit a group, counted through all patterns.
+    words: Vec<u64>,
+    /// For each pattern, its groups.
+    patterns: Vec<u64>,
 }
 
 static WORDS: LazyLock<Needs> = LazyLock::new(|| {
-    let mut words: Vec<&str> =
-        NEEDS.iter().flat_map(|groups| groups.iter().flat_map(|group| group.iter().copied())).collect();
-    words.sort_unstable();
-    words.dedup();
-    let mask = |group: &&[&str]| {
-        group
-            .iter()
-            .filter_map(|word| words.binary_search(word).ok())
-            .fold(0_u128, |mask, at| mask | 1_u128.checked_shl(u32::try_from(at).unwrap_or(127)).unwrap_or(0))
-    };
-    let groups = NEEDS.iter().map(|groups| groups.iter().map(mask).collect()).collect();
+    let (mut words, mut masks, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
+    let mut bit = 1_u64;
+    for groups in NEEDS {
+        let mut all = 0;
+        for group in *groups {
+            all |= bit;
+            words.extend(group.iter().copied());
+            masks.extend(std::iter::repeat_n(bit, group.len()));
+            // There are some forty groups.
+            bit = bit.wrapping_shl(1);
+        }
+        patterns.push(all);
+    }
     let automaton = AhoCorasick::builder()
         .kind(Some(AhoCorasickKind::DFA))
         .build(&words)
-        .expect("a hundred constant words make an automaton");
-    Needs { automaton, groups }
+        .expect("a few hundred constant words make an automaton");
+    Needs { automaton, words: masks, patterns }
 });
 
 /// The patterns that a folded text may match.
 fn candidates(folded: &str) -> impl Iterator<Item = usize> {
-    let mut there = 0_u128;
+    let mut there = 0_u64;
     for found in WORDS.automaton.find_overlapping_iter(folded) {
-        there |= 1 << found.pattern().as_u32();
+        there |= WORDS.words[found.pattern().as_usize()];
     }
-    WORDS
-        .groups
-        .iter()
-        .enumerate()
-        .filter(move |(_, groups)| groups.iter().all(|mask| mask & there != 0))
-        .map(|(index, _)| index)
+    let whole = WORDS.patterns.iter().enumerate();
+    whole.filter(move |(_, groups)| *groups & there == **groups).map(|(index, _)| index)
 }
 
 /// Whether a text holds one of the commonest words of an instruction, each letter 13 places on.

@@ -138,7 +138,11 @@ impl Draft {
         Bundle {
             document: Some("SKILL.md".to_owned()),
             description: description.trim().to_owned(),
-            tools: None,
+            tools: self
+                .matter
+                .lines()
+                .find_map(|line| line.strip_prefix("allowed-tools:"))
+                .map(|tools| tools.split_whitespace().map(str::to_owned).collect()),
             files,
             links: self
                 .links
