@@ -151,13 +151,12 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
         ("decodeURIComponent" | "unescape" | "decodeURI" | "urllib.parse.unquote", _) => {
             first.decoded(text.and_then(percent))
         }
-        ("String.fromCharCode", _) | ("bytes" | "bytearray", _) if call.numbers.len() >= 3 => numbers(),
+        ("String.fromCharCode" | "bytes" | "bytearray", _) if call.numbers.len() >= 3 => numbers(),
         ("chr" | "String.fromCharCode", _) => {
             let c = call.numbers.first().and_then(|&number| char::from_u32(number));
             first.decoded(c.map(String::from))
         }
-        (_, "join") if call.numbers.len() >= 3 && call.written.contains("chr") => numbers(),
-        ("map", _) if call.numbers.len() >= 3 && call.written.contains("chr") => numbers(),
+        (_, "join" | "map") if call.numbers.len() >= 3 && call.written.contains("chr") => numbers(),
         _ => return None,
     })
 }
@@ -182,11 +181,10 @@ fn texts(call: &Call, name: &str, method: &str) -> Option<Value> {
         }
         (
             "os.path.expanduser" | "os.path.expandvars" | "str" | "bytes" | "String" | "os.fspath"
-            | "os.path.abspath",
+            | "os.path.abspath" | "shlex.split",
             _,
         ) => first,
         ("Path.home" | "pathlib.Path.home" | "os.homedir" | "homedir", _) => Value::known("~"),
-        ("shlex.split", _) => first,
         (
             _,
             "expanduser" | "resolve" | "absolute" | "toString" | "encode" | "strip" | "trim" | "as_posix"

@@ -231,7 +231,9 @@ fn outcome(
 
 /// The operand of `-o` at the end of several short options: `-sLo FILE`.
 fn clustered<'t>(texts: &[&'t str]) -> Option<&'t str> {
-    let at = texts.iter().position(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('o'))?;
+    let at = texts
+        .iter()
+        .position(|text| text.starts_with('-') && !text.starts_with("--") && text.ends_with('o'))?;
     texts.get(at + 1).copied()
 }
 
@@ -291,22 +293,25 @@ fn fetched(
     }
 }
 
-pub(crate) fn interpreter(name: &str) -> Option<Option<Language>> {
+/// A program that executes what it is given, and its language where that is one that is parsed.
+pub(crate) struct Interpreter(Option<Language>);
+
+pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(match stem {
+    Some(Interpreter(match stem {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => Some(Language::Shell),
         "python" | "pypy" => Some(Language::Python),
         "node" | "deno" | "bun" => Some(Language::JavaScript),
         "perl" | "ruby" | "php" | "lua" | "pwsh" | "powershell" | "osascript" => None,
         _ => return None,
-    })
+    }))
 }
 
 /// The rules over one command.
 fn judge(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str], command: &Command) {
     let span = &command.span;
     let arguments = &words[1..];
-    if let Some(language) = interpreter(name) {
+    if let Some(Interpreter(language)) = interpreter(name) {
         interpreted(shell, language, arguments, texts, command);
     }
     match name {
@@ -383,7 +388,7 @@ fn interpreted(
             value.taint = value.taint.with(file.taint);
             // A substitution of a process gives what it writes, and a file its content.
             if file.taint.has(Taint::NETWORK.with(Taint::DECODED)) {
-                value.text = file.text.clone();
+                value.text.clone_from(&file.text);
             }
             shell.execute(&value, span, language);
             if shell.downloaded.contains(base(file.str())) {

@@ -51,7 +51,8 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
                 .trim_start_matches('@')
                 .split_once('@')
                 .is_some_and(|(_, version)| version != "latest");
-            let local = package.ends_with(".txt") || package.ends_with(".whl") || package.ends_with(".tgz");
+            let ending = package.rsplit('.').next();
+            let local = matches!(ending, Some("txt" | "whl" | "tgz"));
             if named && !version && !local {
                 shell.report(&UNPINNED_PACKAGE, span, format!("`{package}` is {verb} without a version"));
                 return;
@@ -93,9 +94,9 @@ pub(crate) fn outbound(
             texts.iter().any(|text| text.starts_with("--post") || text.starts_with("--body"))
                 || all.has(Taint::SECRET)
         }
-        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "http" | "https" => true,
         "scp" | "rsync" | "sftp" => texts.iter().any(|text| text.contains('@') && text.contains(':')),
-        "mail" | "sendmail" | "mutt" | "dig" | "nslookup" | "host" | "ping" => true,
+        "nc" | "ncat" | "netcat" | "socat" | "telnet" | "http" | "https" | "mail" | "sendmail" | "mutt"
+        | "dig" | "nslookup" | "host" | "ping" => true,
         "aws" => flag(texts, &["cp", "sync"]) && texts.iter().any(|text| text.starts_with("s3://")),
         _ => false,
     };
@@ -161,19 +162,19 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
             shell.report(&PERSIST_SCHEDULE, span, "`crontab` schedules a job");
         }
         "at" | "batch" if command.input.text.is_some() => {
-            shell.report(&PERSIST_SCHEDULE, span, format!("`{name}` schedules a job"))
+            shell.report(&PERSIST_SCHEDULE, span, format!("`{name}` schedules a job"));
         }
         "schtasks" if texts.iter().any(|text| text.eq_ignore_ascii_case("/create")) => {
             shell.report(&PERSIST_SCHEDULE, span, "`schtasks` schedules a job");
         }
         "systemctl" if flag(texts, &["enable", "link"]) => {
-            shell.report(&PERSIST_SERVICE, span, "`systemctl` enables a service")
+            shell.report(&PERSIST_SERVICE, span, "`systemctl` enables a service");
         }
         "launchctl" if flag(texts, &["load", "bootstrap", "enable", "submit"]) => {
             shell.report(&PERSIST_SERVICE, span, "`launchctl` starts a login item");
         }
         "update-rc.d" | "chkconfig" => {
-            shell.report(&PERSIST_SERVICE, span, format!("`{name}` enables a service"))
+            shell.report(&PERSIST_SERVICE, span, format!("`{name}` enables a service"));
         }
         "git"
             if texts.first() == Some(&"config")

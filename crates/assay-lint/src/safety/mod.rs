@@ -42,6 +42,7 @@ use rules::{ARCHIVE_EXECUTABLE, ENCODED_INSTRUCTION};
 use site::{Scan, Site};
 
 /// Looks through a package. Findings come in the order of files, and of places within a file.
+#[must_use]
 pub fn scan(bundle: &Bundle) -> Vec<Finding> {
     let mut scan = Scan::new();
     for file in &bundle.files {
@@ -353,7 +354,7 @@ fn program(bytes: &[u8]) -> Option<&'static str> {
         [b'M', b'Z', rest @ ..] if rest.len() > 62 && rest.contains(&0) => Some("a compiled program (PE)"),
         [0, b'a', b's', b'm', 1, ..] => Some("a compiled program (WebAssembly)"),
         // The mark of Python's compiled modules: two bytes of version, carriage return, line feed.
-        [_, 0x0c | 0x0d | 0x0e, b'\r', b'\n', ..] => Some("a compiled Python module"),
+        [_, 0x0c..=0x0e, b'\r', b'\n', ..] => Some("a compiled Python module"),
         _ => None,
     }
 }

@@ -97,7 +97,7 @@ pub(crate) fn recipes(name: &str, text: &str) -> Vec<(usize, String)> {
         )
     });
     let mut found = Vec::new();
-    let makefile = name == "makefile" || name.ends_with(".mk") || name == "make";
+    let makefile = name == "makefile" || name.rsplit('.').next() == Some("mk") || name == "make";
     let dockerfile = name.contains("dockerfile");
     let mut block: Option<(usize, usize, String)> = None;
     for (at, line) in lines(text) {
@@ -112,8 +112,8 @@ pub(crate) fn recipes(name: &str, text: &str) -> Vec<(usize, String)> {
             found.push((from, lines));
         }
         if makefile {
-            if line.starts_with('\t') {
-                found.push((at + 1, line[1..].trim_start_matches(['@', '-', '+']).to_owned()));
+            if let Some(recipe) = line.strip_prefix('\t') {
+                found.push((at + 1, recipe.trim_start_matches(['@', '-', '+']).to_owned()));
             }
         } else if dockerfile {
             if let Some(rest) = line.strip_prefix("RUN ") {

@@ -75,12 +75,12 @@ pub(crate) fn tree(language: Language, text: &str) -> Option<Tree> {
 }
 
 /// A node's children, those that are only punctuation too.
-pub(crate) fn children<'t>(node: Node<'t>) -> impl DoubleEndedIterator<Item = Node<'t>> {
+pub(crate) fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..u32::try_from(node.child_count()).unwrap_or(u32::MAX)).filter_map(move |index| node.child(index))
 }
 
 /// A node's children that mean something.
-pub(crate) fn named<'t>(node: Node<'t>) -> impl DoubleEndedIterator<Item = Node<'t>> {
+pub(crate) fn named(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..u32::try_from(node.named_child_count()).unwrap_or(u32::MAX))
         .filter_map(move |index| node.named_child(index))
 }

@@ -111,7 +111,7 @@ mod tests {
         check("~/.ssh/known_hosts", false);
         check("docs/credentials.md", false);
         let check = |path: &str, expected: Option<&str>| {
-            assert_eq!(written(path).map(|rule| rule.code), expected, "{path}")
+            assert_eq!(written(path).map(|rule| rule.code), expected, "{path}");
         };
         check("/home/x/.bashrc", Some("persist-profile"));
         check("~/.claude/settings.json", Some("config-settings"));

@@ -65,6 +65,7 @@ impl Family {
     ];
 
     /// The name as tables and JSON have it.
+    #[must_use]
     pub fn name(self) -> &'static str {
         match self {
             Self::Override => "override",

@@ -237,14 +237,16 @@ impl Script<'_, '_> {
                     .child_by_field_name("object")
                     .map(|object| self.value(object, depth + 1))
                     .unwrap_or_default();
-                property.map(|property| self.member(&object, text(property, self.source))).unwrap_or_default()
+                property
+                    .map(|property| Self::member(&object, text(property, self.source)))
+                    .unwrap_or_default()
             }
             "subscript" | "subscript_expression" => self.subscript(node, depth),
             "list" | "tuple" | "array" | "set" | "expression_list" => {
                 let items: Vec<Value> =
                     named(node).take(512).map(|item| self.value(item, depth + 1)).collect();
                 let taint = items.iter().fold(Taint::default(), |taint, item| taint.with(item.taint));
-                Value { items, taint, ..Value::default() }
+                Value { taint, items, ..Value::default() }
             }
             "dictionary" | "object" => {
                 let mut taint = Taint::default();
@@ -368,7 +370,7 @@ impl Script<'_, '_> {
         value
     }
 
-    fn member(&self, object: &Value, property: &str) -> Value {
+    fn member(object: &Value, property: &str) -> Value {
         let name = object.name.as_ref().map(|object| canonical(&format!("{object}.{property}")));
         let environment = matches!(name.as_deref(), Some("os.environ" | "process.env"));
         if environment {
@@ -398,7 +400,7 @@ impl Script<'_, '_> {
                     Value::default()
                 }
             }
-            (Some(_), Some(key)) => self.member(&object, key),
+            (Some(_), Some(key)) => Self::member(&object, key),
             _ => {
                 let at = index.text.as_deref().and_then(|text| text.parse::<usize>().ok());
                 at.and_then(|at| object.items.get(at).cloned())
@@ -474,10 +476,11 @@ impl Script<'_, '_> {
 
     /// `fetch(…).then(code => …)`: what the function is given has the promise's taint.
     fn promised(&mut self, call: &Call, list: Node<'_>) {
-        if !(call.name.ends_with(".then") || call.name.ends_with(".on") || call.name.ends_with(".get")) {
+        let method = call.name.rsplit('.').next().unwrap_or_default();
+        if !call.name.contains('.') || !matches!(method, "then" | "on" | "get") {
             return;
         }
-        let taint = if call.name.ends_with(".get") { Taint::NETWORK } else { call.object.taint };
+        let taint = if method == "get" { Taint::NETWORK } else { call.object.taint };
         for function in
             named(list).filter(|part| matches!(part.kind(), "arrow_function" | "function_expression"))
         {

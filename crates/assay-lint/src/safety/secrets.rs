@@ -102,7 +102,7 @@ fn placeholder(key: &str) -> bool {
 
 /// Letters and digits without order: Shannon's entropy per character of at least 3.8 bit, digits and both cases.
 fn random(value: &str) -> bool {
-    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(|b| test(b));
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(&test);
     let words = value
         .split(['-', '_', '.', '/'])
         .filter(|part| part.len() > 3 && part.bytes().all(|b| b.is_ascii_alphabetic()))

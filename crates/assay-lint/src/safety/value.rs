@@ -88,7 +88,7 @@ fn text_of(bytes: Vec<u8>) -> Option<String> {
     let bytes = inflated.unwrap_or(bytes);
     let half = bytes.len() / 2;
     if half >= 2
-        && bytes.len() % 2 == 0
+        && bytes.len().is_multiple_of(2)
         && bytes.iter().skip(1).step_by(2).filter(|&&b| b == 0).count() == half
     {
         return Some(bytes.iter().step_by(2).map(|&b| char::from(b)).collect());

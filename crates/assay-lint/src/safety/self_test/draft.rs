@@ -19,6 +19,7 @@ pub struct Host {
 }
 
 /// The six clean skills that come with assay.
+#[must_use]
 pub fn hosts() -> Vec<Host> {
     let host = |name: &str, document: &str, files: &[(&str, &str)]| Host {
         name: name.to_owned(),
@@ -58,6 +59,7 @@ pub fn hosts() -> Vec<Host> {
 
 /// The skills beneath some paths, as clean ones to plant in. Whether they are clean is for the reader to know; what they raise by themselves is
 /// counted apart.
+#[must_use]
 pub fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
     let (folders, _) = assay_skill::find(paths);
     let packages = folders.iter().filter_map(|folder| assay_skill::Package::load(folder).package);

@@ -202,6 +202,7 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
 }
 
 /// The report as tables. It holds nothing but what stands in this module, so that it may be printed as it is.
+#[must_use]
 pub fn table(report: &Report) -> String {
     let mut out = format!(
         "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95 %, over these draws\n\n",
