@@ -234,8 +234,9 @@ impl<'a> Unpack<'a> {
             EntryType::Link => {
                 // The same file under another name: docker tars the first in full.
                 let first = entry.link_name().ok().flatten().and_then(|name| plain(&name));
-                let first: Option<PathBuf> = first.map(|name| name.components().skip(1).collect());
-                match first.filter(|first| self.files.contains(first)) {
+                // Some daemons name it from the folder that was asked for, some from within it.
+                let short = first.as_ref().map(|name| name.components().skip(1).collect::<PathBuf>());
+                match short.into_iter().chain(first).find(|first| self.files.contains(first)) {
                     Some(first) => {
                         let from = self.to.join(first);
                         let source = File::open(&from).map_err(|e| io_at("read", &from, e))?;
@@ -341,4 +342,86 @@ fn plain(path: &Path) -> Option<PathBuf> {
         }
     }
     Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use tar::{Builder, Header};
+
+    use super::*;
+
+    /// An archive with names that no well-meaning program writes.
+    fn archive(entries: &[(&str, EntryType, &str, &str)]) -> Vec<u8> {
+        let mut builder = Builder::new(Vec::new());
+        for (name, kind, link, content) in entries {
+            let mut header = Header::new_gnu();
+            header.set_entry_type(*kind);
+            header.set_mode(0o6755);
+            header.set_size(content.len() as u64);
+            header.as_mut_bytes()[..name.len()].copy_from_slice(name.as_bytes());
+            header.as_mut_bytes()[157..157 + link.len()].copy_from_slice(link.as_bytes());
+            header.set_cksum();
+            builder.append(&header, content.as_bytes()).unwrap();
+        }
+        builder.into_inner().unwrap()
+    }
+
+    #[test]
+    fn a_hostile_archive_stays_in_its_folder() {
+        use EntryType::{Block, Char, Directory, Link, Regular, Symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let outside = dir.path().join("outside");
+        let to = dir.path().join("to");
+        fs::write(&outside, "untouched").unwrap();
+        let entries = [
+            ("out/", Directory, "", ""),
+            ("out/good", Regular, "", "good"),
+            ("/out/absolute", Regular, "", "x"),
+            ("out/../../outside", Regular, "", "x"),
+            ("../outside", Regular, "", "x"),
+            ("out/link", Symlink, "../outside", ""),
+            ("out/link", Regular, "", "through the link"),
+            ("out/away", Symlink, "..", ""),
+            ("out/away/outside", Regular, "", "through the folder"),
+            ("out/hard", Link, "../outside", ""),
+            ("out/hard2", Link, "/etc/passwd", ""),
+            ("out/twin", Link, "out/good", ""),
+            ("out/good", Regular, "", "twice"),
+            ("out/device", Char, "", ""),
+            ("out/disk", Block, "", ""),
+            ("out/none/there", Regular, "", "x"),
+        ];
+        let caps = Caps::default();
+        let mut unpack = Unpack::new(&to, &caps).unwrap();
+        unpack.all(&archive(&entries)[..]).unwrap();
+        let report = unpack.finish().unwrap();
+        assert_eq!(fs::read_to_string(&outside).unwrap(), "untouched");
+        let mut names: Vec<_> = fs::read_dir(&to)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        assert_eq!(names, ["away", "good", "link", "twin"]);
+        assert_eq!(fs::read_to_string(to.join("good")).unwrap(), "good");
+        assert_eq!(fs::metadata(to.join("good")).unwrap().mode() & 0o7777, 0o755);
+        // Links come last: this one's name was taken by then.
+        assert_eq!(fs::read_to_string(to.join("link")).unwrap(), "through the link");
+        assert_eq!(report.left_out.len(), 11, "{:?}", report.left_out);
+    }
+
+    #[test]
+    fn a_broken_archive_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let whole =
+            archive(&[("out/", EntryType::Directory, "", ""), ("out/a", EntryType::Regular, "", "abc")]);
+        let caps = Caps::default();
+        for cut in [100, 700, 1100] {
+            let mut unpack = Unpack::new(dir.path(), &caps).unwrap();
+            assert!(unpack.all(&whole[..cut]).is_err(), "{cut}");
+        }
+        let mut unpack = Unpack::new(dir.path(), &caps).unwrap();
+        assert!(unpack.all(&[7; 2000][..]).is_err());
+    }
 }

@@ -1,1 +1,100 @@
-//! TODO
+//! Files into a container and out of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use assay_sandbox::Caps;
+use assay_sandbox::docker::Owner;
+
+use super::{container, needs_docker, ok, sh};
+
+const ROOT: Owner = Owner { uid: 0, gid: 0 };
+
+#[test]
+fn puts_folders_and_files() {
+    needs_docker!();
+    let dir = tempfile::tempdir().unwrap();
+    let from = dir.path().join("from");
+    fs::create_dir_all(from.join("sub/empty")).unwrap();
+    fs::write(from.join("run.sh"), "#!/bin/sh\necho ran\n").unwrap();
+    fs::set_permissions(from.join("run.sh"), fs::Permissions::from_mode(0o4755)).unwrap();
+    let long = "n".repeat(150);
+    fs::write(from.join("sub").join(&long), "long\n").unwrap();
+    std::os::unix::fs::symlink("../run.sh", from.join("sub/link")).unwrap();
+    std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
+    let mut container = container("put");
+    let report =
+        container.put(&from, Path::new("/a/b/tests"), Owner { uid: 7, gid: 8 }, &Caps::default()).unwrap();
+    assert_eq!((report.files, report.left_out.len()), (2, 1), "{report:?}");
+    let script = "cd /a/b/tests && ./run.sh && stat -c '%a %u %g' run.sh . && cat sub/n* && readlink sub/link && ls sub | wc -l";
+    assert_eq!(sh(&mut container, script), ok("ran\n755 7 8\n755 7 8\nlong\n../run.sh\n3\n"));
+    // A folder that is there keeps what it is.
+    container.put_bytes(b"x\n", Path::new("/tmp/new"), 0o640, ROOT).unwrap();
+    assert_eq!(sh(&mut container, "stat -c %a /tmp /tmp/new; cat /tmp/new"), ok("1777\n640\nx\n"));
+    container.put(&from.join("run.sh"), Path::new("/solve"), ROOT, &Caps::default()).unwrap();
+    assert_eq!(sh(&mut container, "/solve"), ok("ran\n"));
+    container.halt().unwrap();
+    container.put_bytes(b"late\n", Path::new("/late"), 0o600, ROOT).unwrap();
+    container.restart().unwrap();
+    assert_eq!(sh(&mut container, "cat /late"), ok("late\n"));
+    assert!(container.put_bytes(b"", Path::new("/"), 0o600, ROOT).is_err());
+    assert!(container.put(Path::new("/nonexistent"), Path::new("/x"), ROOT, &Caps::default()).is_err());
+}
+
+#[test]
+fn fetches_and_follows_nothing() {
+    needs_docker!();
+    let dir = tempfile::tempdir().unwrap();
+    let mut container = container("fetch");
+    let hostile = "mkdir -p /out/sub && cd /out && echo plain > plain && echo deep > sub/deep && ln plain twin && \
+                   ln -s /etc/passwd absolute && ln -s ../../../.. up && mkfifo pipe && chmod 4777 plain && \
+                   truncate -s 400M large && python3 -c \"open(b'sub/\\xff\\n', 'w')\"; \
+                   python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('/out/socket')\"";
+    assert_eq!(sh(&mut container, hostile), ok(""));
+    for halted in [false, true] {
+        if halted {
+            container.halt().unwrap();
+        }
+        let to = dir.path().join(format!("to-{halted}"));
+        let report = container.fetch(Path::new("/out"), &to, &Caps::default()).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(to.join("plain")).unwrap(), "plain\n");
+        assert_eq!(fs::read_to_string(to.join("twin")).unwrap(), "plain\n");
+        assert_eq!(fs::read_to_string(to.join("sub/deep")).unwrap(), "deep\n");
+        assert_eq!(fs::metadata(to.join("plain")).unwrap().permissions().mode() & 0o7777, 0o777);
+        assert_eq!(fs::read_link(to.join("absolute")).unwrap(), Path::new("/etc/passwd"));
+        let left: Vec<_> =
+            report.left_out.iter().map(|left| left.path.to_str().unwrap().to_owned()).collect();
+        assert!(left.contains(&"large".to_owned()) && left.contains(&"pipe".to_owned()), "{left:?}");
+        assert!(!to.join("socket").exists() && !to.join("pipe").exists());
+    }
+    let few = Caps { entries: 3, links: false, ..Caps::default() };
+    let report = container.fetch(Path::new("/out"), &dir.path().join("few"), &few).unwrap().unwrap();
+    assert!(report.left_out.iter().any(|left| left.reason.contains("more than 3 entries")), "{report:?}");
+
+    let one = dir.path().join("one");
+    container.fetch(Path::new("/out/sub/deep"), &one, &Caps::default()).unwrap().unwrap();
+    assert_eq!(fs::read_to_string(one.join("deep")).unwrap(), "deep\n");
+    assert_eq!(container.fetch(Path::new("/nothing"), &one, &Caps::default()).unwrap(), None);
+
+    assert_eq!(container.read(Path::new("/out/plain"), 100).unwrap().unwrap(), b"plain\n");
+    assert_eq!(container.read(Path::new("/out/none"), 100).unwrap(), None);
+    for refused in ["/out/absolute", "/out/sub", "/out/pipe", "/out/large"] {
+        assert!(container.read(Path::new(refused), 100).is_err(), "{refused}");
+    }
+}
+
+#[test]
+fn tells_what_a_path_is() {
+    needs_docker!();
+    let mut container = container("stat");
+    sh(&mut container, "echo 12345 > /f; chmod 640 /f; ln -s /f /l; mkdir -m 700 /d; mkfifo /p");
+    let stat = |path: &str| container.stat(Path::new(path)).unwrap();
+    let file = stat("/f").unwrap();
+    assert_eq!((file.size, file.is_file, file.is_dir, file.mode), (6, true, false, 0o640));
+    let folder = stat("/d").unwrap();
+    assert_eq!((folder.is_file, folder.is_dir, folder.mode), (false, true, 0o700));
+    assert_eq!(stat("/l").unwrap().link.as_deref(), Some(Path::new("/f")));
+    assert!(!stat("/l").unwrap().is_file && !stat("/p").unwrap().is_file);
+    assert_eq!(stat("/none"), None);
+}

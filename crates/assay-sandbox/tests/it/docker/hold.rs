@@ -1,1 +1,81 @@
-//! TODO
+//! What is left when somebody dies, and who removes it.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use assay_sandbox::docker::{ContainerSpec, Docker, DockerOptions};
+
+use super::{base, docker, needs_docker, options, sh};
+use crate::common::{processes_with, within};
+
+/// Names the store of the process that this test starts of itself, to be killed.
+const HOLD: &str = "ASSAY_TEST_HOLD";
+
+#[test]
+fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
+    needs_docker!();
+    if let Some(store) = std::env::var_os(HOLD) {
+        return hold(store.to_str().unwrap());
+    }
+    let store = format!("test-hold-{}", std::process::id());
+    let mut holder = Command::new(std::env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "docker::hold::nothing_outlives_its_holder_and_a_sweep_removes_the_rest",
+            "--nocapture",
+        ])
+        .env(HOLD, &store)
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = BufReader::new(holder.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let id = lines.into_iter().find_map(|line| Some(line.split_once("held ")?.1.to_owned())).unwrap();
+    assert_eq!(processes_with("302.25").len(), 1);
+    holder.kill().unwrap();
+    holder.wait().unwrap();
+    // Its first process ends with the connection, and with it all others.
+    assert!(within(Duration::from_secs(5), || processes_with("302.25").is_empty()));
+
+    let docker = Docker::connect(DockerOptions::new(store.clone(), "another")).unwrap();
+    let mut mine = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    let swept = docker.sweep(&store, &|owner| owner == "another").unwrap();
+    assert_eq!(swept.containers, [id]);
+    assert_eq!(sh(&mut mine, "echo on").1, "on\n");
+    let mine_id = mine.id().to_owned();
+    assert_eq!(docker.sweep("some other store", &|_| false).unwrap().containers, Vec::<String>::new());
+    assert_eq!(docker.sweep(&store, &|_| false).unwrap().containers, [mine_id]);
+    // One that is gone is removed all the same.
+    mine.remove().unwrap();
+}
+
+fn hold(store: &str) {
+    let docker = Docker::connect(DockerOptions::new(store, "holder")).unwrap();
+    let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    sh(&mut container, "setsid sleep 302.25 & sleep 0.1");
+    println!("held {}", container.id());
+    std::io::stdout().flush().unwrap();
+    loop {
+        std::thread::park();
+    }
+}
+
+#[test]
+fn a_dropped_container_is_removed() {
+    needs_docker!();
+    let docker = docker("drop");
+    let container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    drop(container);
+    let swept = docker.sweep(&options("drop").store_label, &|_| false).unwrap();
+    assert_eq!(swept.containers, Vec::<String>::new());
+}
+
+#[test]
+fn names_the_socket_that_nobody_listens_at() {
+    let mut options = options("nobody");
+    options.socket = Some("/nonexistent/docker.sock".into());
+    options.image_map = BTreeMap::new();
+    let error = Docker::connect(options).unwrap_err().to_string();
+    assert!(error.contains("/nonexistent/docker.sock"), "{error}");
+}
