@@ -293,7 +293,7 @@ impl<'a> Unpack<'a> {
 
     fn leave_out(&mut self, path: &Path, reason: impl Into<String>) {
         // Enough to see what happened; a million lines would say no more.
-        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
+        if (self.report.left_out.len() as u64) <= self.caps.entries {
             self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
         }
     }

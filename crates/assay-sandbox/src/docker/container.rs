@@ -421,7 +421,7 @@ pub(super) fn user_name(user: &str) -> Result<(), SandboxError> {
     Ok(())
 }
 
-fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
+pub(super) fn body(spec: &ContainerSpec, inner: &Inner) -> ContainerCreateBody {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let mounts = spec.mounts.iter().map(|mount| ApiMount {
         target: Some(text(&mount.target)),

@@ -35,11 +35,13 @@ mod context;
 mod counters;
 mod dockerfile;
 mod exec;
+mod floor;
 mod ignore;
 mod image;
 mod sweep;
 
 pub use container::{Changed, Container, ContainerSpec, DockerNetwork, Owner, PathStat};
+pub use exec::commands_started;
 pub use image::{Image, ImageConfig, ImageError, ImageSource};
 pub use sweep::Swept;
 

@@ -49,15 +49,16 @@ fn fetches_and_follows_nothing() {
     let mut container = container("fetch");
     let hostile = "mkdir -p /out/sub && cd /out && echo plain > plain && echo deep > sub/deep && ln plain twin && \
                    ln -s /etc/passwd absolute && ln -s ../../../.. up && mkfifo pipe && chmod 4777 plain && \
-                   truncate -s 400M large && python3 -c \"open(b'sub/\\xff\\n', 'w')\"; \
+                   truncate -s 20M large && python3 -c \"open(b'sub/\\xff\\n', 'w')\"; \
                    python3 -c \"import socket; socket.socket(socket.AF_UNIX).bind('/out/socket')\"";
     assert_eq!(sh(&mut container, hostile), ok(""));
+    let caps = Caps { file_bytes: 1 << 20, ..Caps::default() };
     for halted in [false, true] {
         if halted {
             container.halt().unwrap();
         }
         let to = dir.path().join(format!("to-{halted}"));
-        let report = container.fetch(Path::new("/out"), &to, &Caps::default()).unwrap().unwrap();
+        let report = container.fetch(Path::new("/out"), &to, &caps).unwrap().unwrap();
         assert_eq!(fs::read_to_string(to.join("plain")).unwrap(), "plain\n");
         assert_eq!(fs::read_to_string(to.join("twin")).unwrap(), "plain\n");
         assert_eq!(fs::read_to_string(to.join("sub/deep")).unwrap(), "deep\n");
@@ -68,7 +69,7 @@ fn fetches_and_follows_nothing() {
         assert!(left.contains(&"large".to_owned()) && left.contains(&"pipe".to_owned()), "{left:?}");
         assert!(!to.join("socket").exists() && !to.join("pipe").exists());
     }
-    let few = Caps { entries: 3, links: false, ..Caps::default() };
+    let few = Caps { entries: 3, links: false, ..caps };
     let report = container.fetch(Path::new("/out"), &dir.path().join("few"), &few).unwrap().unwrap();
     assert!(report.left_out.iter().any(|left| left.reason.contains("more than 3 entries")), "{report:?}");
 
