@@ -7,8 +7,10 @@
 pub mod behaviour;
 pub mod calibrated;
 pub mod corpus;
+mod csv;
 pub mod cta;
 pub mod evidence;
 mod method;
+pub mod sheet;
 
 pub use method::Method;

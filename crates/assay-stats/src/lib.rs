@@ -10,6 +10,7 @@
 //! - **Order does not count.** Tasks, and repetitions within a task, may come in any order.
 //! - **Randomness is seeded.** The same numbers and the same seed give the same answer on any number of threads.
 
+mod agreement;
 mod bootstrap;
 mod gain;
 mod interval;
@@ -25,6 +26,7 @@ pub mod simulate;
 mod verdict;
 mod wilcoxon;
 
+pub use agreement::{Agreement, Measure, RaterPair, agreement};
 pub use bootstrap::{cluster_bootstrap, skillsbench_interval, within_tasks_interval};
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};

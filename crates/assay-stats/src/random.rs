@@ -21,6 +21,8 @@ pub(crate) enum Purpose {
     Plan = 5,
     /// Resampled clusters.
     ClusterBootstrap = 6,
+    /// Resampled items of a sheet of ratings, one stream a measure.
+    Agreement = 7,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.

@@ -1,17 +1,21 @@
 //! All pairs of a corpus, in the order of the release.
 
+use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::Path;
 
-use serde_json::Value;
+use serde_json::json;
 
-use super::report::{Both, Mode, PairCounts, PairLine, Record};
-use super::{Log, Remark, Task, Trace, read};
+use super::python::head;
+use super::report::{Mode, PairLine};
+use super::{Divergence, Log, Remark, Task, Trace, read};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
+use crate::sheet::Finding;
 
-/// The schema of the lines of an audit.
-pub const SCHEMA: &str = "assay.audit/1";
+/// So much of a text is shown to raters, in code points.
+const SHOWN: usize = 800;
 
 /// Longest document of a skill that is read, in bytes.
 const LONGEST_SKILL: u64 = 4 << 20;
@@ -21,80 +25,98 @@ const LONGEST_SKILL: u64 = 4 << 20;
 ///
 /// Arms and tasks by name. For each: every run with the skill against every run without, then each two without, then each two with. With
 /// `records`, lines have their divergences.
-pub fn audit(corpus: &Corpus, records: bool, mut line: impl FnMut(PairLine), mut notice: impl FnMut(Notice)) {
-    for group in &corpus.groups {
-        audit_group(group, records, &mut line, &mut notice);
-    }
+///
+/// # Errors
+/// The first that `line` gives; nothing is audited after it.
+pub fn audit<E>(
+    corpus: &Corpus,
+    records: bool,
+    line: &mut dyn FnMut(PairLine) -> Result<(), E>,
+    notice: &mut dyn FnMut(Notice),
+) -> Result<(), E> {
+    corpus.groups.iter().try_for_each(|group| {
+        visit_pairs(group, notice, &mut |pair, found| {
+            let mut made = PairLine::of(pair.mode, &pair.plus.1, &pair.minus.1, found, records);
+            made.arm.clone_from(&group.arm);
+            made.task.clone_from(&group.task);
+            made.with_trace.clone_from(&pair.plus.0);
+            made.without_trace.clone_from(&pair.minus.0);
+            line(made)
+        })
+    })
 }
 
-fn audit_group(group: &Group, records: bool, line: &mut dyn FnMut(PairLine), notice: &mut dyn FnMut(Notice)) {
-    let skill = skill(group, notice);
-    let mut task = Task::new(&skill);
-    let mut sessions: Vec<(String, String)> = Vec::new();
-    let mut prepare = |file: &TraceFile, task: &mut Task| -> Option<Trace> {
-        match open(&file.path) {
-            Ok((log, remarks)) => {
-                for remark in remarks {
-                    notice(Notice { path: file.path.clone(), line: remark.line, message: remark.message });
-                }
-                if let Some(session) = &log.session {
-                    if let Some((_, other)) = sessions.iter().find(|(known, _)| known == session) {
-                        let message = format!("the same session as {other}; both are audited");
-                        notice(Notice { path: file.path.clone(), line: None, message });
-                    }
-                    sessions.push((session.clone(), file.name.clone()));
-                }
-                Some(task.trace(log))
+/// Every pattern that fires in a corpus, for people to judge. Strata are arm, mode and pattern.
+pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding> {
+    let mut made = Vec::new();
+    for group in &corpus.groups {
+        let Ok(()) = visit_pairs(group, notice, &mut |pair, found| {
+            for (divergence, (sip, score)) in found.iter().flat_map(|d| d.sips.iter().map(move |sip| (d, sip))) {
+                let actions: Vec<&str> = divergence.events_plus.iter().map(|&at| pair.plus.1.target(at)).collect();
+                made.push(Finding {
+                    stratum: format!("{} {} {}", group.arm, pair.mode.name(), sip.name()),
+                    key: json!({
+                        "arm": group.arm, "task": group.task, "mode": pair.mode.name(), "with_trace": pair.plus.0,
+                        "without_trace": pair.minus.0, "record": divergence.id, "pattern": sip.name(), "score": score,
+                    }),
+                    task: group.task.clone(),
+                    pattern: sip.name().to_owned(),
+                    intent_plus: head(divergence.intent_plus, SHOWN).to_owned(),
+                    intent_minus: head(divergence.intent_minus, SHOWN).to_owned(),
+                    actions: actions.join("\n"),
+                    skill_section: head(divergence.region, SHOWN).to_owned(),
+                });
             }
-            Err(error) => {
-                let message = format!("cannot be read: {error}; left out");
-                notice(Notice { path: file.path.clone(), line: None, message });
-                None
-            }
-        }
-    };
-    let mut side = |files: &[TraceFile], task: &mut Task| -> Vec<(String, Trace)> {
-        let traces = files.iter().filter_map(|file| Some((file.name.clone(), prepare(file, task)?)));
-        traces.collect()
+            Ok::<(), Infallible>(())
+        });
+    }
+    made
+}
+
+/// A run by its name.
+type Named = (String, Trace);
+
+/// Two runs, put together.
+struct Pair<'a> {
+    mode: Mode,
+    plus: &'a Named,
+    minus: &'a Named,
+}
+
+fn visit_pairs<E>(
+    group: &Group,
+    notice: &mut dyn FnMut(Notice),
+    visit: &mut dyn FnMut(&Pair<'_>, &[Divergence<'_>]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut task = Task::new(&skill(group, notice));
+    let mut sessions = BTreeMap::new();
+    let mut side = |files: &[TraceFile], task: &mut Task| -> Vec<Named> {
+        let opened = files.iter().filter_map(|file| Some((file, open(file, &mut sessions, notice)?)));
+        opened.map(|(file, log)| (file.name.clone(), task.trace(log))).collect()
     };
     let with = side(&group.with, &mut task);
     let without = side(&group.without, &mut task);
-    let mut pair = |mode, plus: &(String, Trace), minus: &(String, Trace)| {
+    let mut pair = |mode, plus, minus| {
+        let pair = Pair { mode, plus, minus };
         let found = task.pair(&plus.1, &minus.1);
-        let counts = PairCounts::of(&plus.1, &minus.1, &found);
-        line(PairLine {
-            schema: SCHEMA,
-            kind: "pair",
-            method: "cta-2026",
-            arm: group.arm.clone(),
-            task: group.task.clone(),
-            mode,
-            with_trace: plus.0.clone(),
-            without_trace: minus.0.clone(),
-            divergences: counts.divergences,
-            sips: counts.sips,
-            phases: counts.phases,
-            tokens: counts.tokens,
-            events: counts.events,
-            exposure: Both { plus: Value::Null, minus: Value::Null },
-            records: records.then(|| found.iter().map(Record::from).collect()),
-        });
+        visit(&pair, &found)
     };
     for plus in &with {
         for minus in &without {
-            pair(Mode::Treatment, plus, minus);
+            pair(Mode::Treatment, plus, minus)?;
         }
     }
     for (at, earlier) in without.iter().enumerate() {
         for later in &without[at + 1..] {
-            pair(Mode::NullMinus, earlier, later);
+            pair(Mode::NullMinus, earlier, later)?;
         }
     }
     for (at, earlier) in with.iter().enumerate() {
         for later in &with[at + 1..] {
-            pair(Mode::NullPlus, later, earlier);
+            pair(Mode::NullPlus, later, earlier)?;
         }
     }
+    Ok(())
 }
 
 /// The text of a group's skill, or an empty one after saying why.
@@ -102,17 +124,51 @@ fn skill(group: &Group, notice: &mut dyn FnMut(Notice)) -> String {
     let Some(path) = &group.skill else {
         let first = group.with.first().or(group.without.first());
         let message = format!("no SKILL.md for the task {}; audited as with an empty one", group.task);
-        notice(Notice { path: first.map(|file| file.path.clone()).unwrap_or_default(), line: None, message });
+        notice(Notice {
+            path: first.map(|file| file.path.clone()).unwrap_or_default(),
+            line: None,
+            message,
+            minor: false,
+        });
         return String::new();
     };
     read_skill(path).unwrap_or_else(|error| {
-        notice(Notice { path: path.clone(), line: None, message: format!("cannot be read: {error}") });
+        notice(Notice {
+            path: path.clone(),
+            line: None,
+            message: format!("cannot be read: {error}"),
+            minor: false,
+        });
         String::new()
     })
 }
 
-fn open(path: &Path) -> std::io::Result<(Log, Vec<Remark>)> {
-    read(&mut BufReader::with_capacity(1 << 16, File::open(path)?))
+/// Reads a trace, or says why it is left out. `sessions` are those read so far.
+fn open(
+    file: &TraceFile,
+    sessions: &mut BTreeMap<String, String>,
+    notice: &mut dyn FnMut(Notice),
+) -> Option<Log> {
+    let mut tell = |line, message, minor| notice(Notice { path: file.path.clone(), line, message, minor });
+    let opened = File::open(&file.path);
+    match opened.and_then(|opened| read(&mut BufReader::with_capacity(1 << 16, opened))) {
+        Ok((log, remarks)) => {
+            for Remark { line, message, minor } in remarks {
+                tell(line, message, minor);
+            }
+            if let Some(other) = log.session.as_ref().and_then(|session| sessions.get(session)) {
+                tell(None, format!("the same session as {other}; both are audited"), false);
+            }
+            if let Some(session) = &log.session {
+                sessions.entry(session.clone()).or_insert_with(|| file.name.clone());
+            }
+            Some(log)
+        }
+        Err(error) => {
+            tell(None, format!("cannot be read: {error}; left out"), false);
+            None
+        }
+    }
 }
 
 fn read_skill(path: &Path) -> std::io::Result<String> {

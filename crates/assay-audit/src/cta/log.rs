@@ -75,6 +75,8 @@ pub struct Remark {
     pub line: Option<usize>,
     /// What it is, with how often.
     pub message: String,
+    /// Whether nothing is wrong: the method is like that.
+    pub minor: bool,
 }
 
 #[derive(Deserialize)]
@@ -301,16 +303,21 @@ impl Building {
             .map(|(what, (line, times))| Remark {
                 line: Some(line),
                 message: if times == 1 { what.to_owned() } else { format!("{what} ({times} lines)") },
+                minor: false,
             })
             .collect();
         if !self.unknown.is_empty() {
             let names: Vec<&str> = self.unknown.iter().take(8).map(String::as_str).collect();
             let message =
                 format!("calls of tools that the method does not know are left out: {}", names.join(", "));
-            remarks.push(Remark { line: Some(self.unknown_line), message });
+            remarks.push(Remark { line: Some(self.unknown_line), message, minor: true });
         }
         if self.log.events.is_empty() {
-            remarks.push(Remark { line: None, message: "no call of a tool: an empty trace".to_owned() });
+            remarks.push(Remark {
+                line: None,
+                message: "no call of a tool: an empty trace".to_owned(),
+                minor: false,
+            });
         }
         remarks.sort_by_key(|remark| remark.line);
         (self.log, remarks)

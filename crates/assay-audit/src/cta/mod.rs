@@ -17,6 +17,7 @@ mod report;
 mod sentences;
 mod sips;
 mod skill;
+mod tables;
 mod trace;
 mod vectors;
 mod vocabulary;
@@ -24,11 +25,12 @@ mod words;
 mod writings;
 
 pub use align::{Divergence, DivergenceKind};
-pub use corpus::{SCHEMA, audit};
+pub use corpus::{audit, findings};
 pub use log::{Event, Kind, Log, Remark, Tokens, read};
 pub use phases::{Phase, PhaseKind};
-pub use report::{Both, DivergenceCounts, Mode, PairCounts, PairLine, Record, SipCounts};
+pub use report::{Both, DivergenceCounts, Mode, PairLine, Record, SCHEMA, SipCounts};
 pub use sips::Sip;
+pub use tables::{Bucket, PassRates, Row, Tables};
 pub use trace::Trace;
 
 use skill::Skill;

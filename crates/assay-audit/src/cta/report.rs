@@ -10,6 +10,10 @@ use super::log::Tokens;
 use super::phases::Phase;
 use super::python::head;
 use super::trace::Trace;
+use crate::Method;
+
+/// The schema of the lines of an audit.
+pub const SCHEMA: &str = "assay.audit/1";
 
 /// How two runs were put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -61,48 +65,6 @@ pub struct SipCounts {
     pub total: usize,
     /// By pattern.
     pub by_type: BTreeMap<&'static str, usize>,
-}
-
-/// A pair's counts.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct PairCounts {
-    /// Where the runs part.
-    pub divergences: DivergenceCounts,
-    /// What is made of it.
-    pub sips: SipCounts,
-    /// Kind, first and last event of each phase.
-    pub phases: Both<Vec<(&'static str, usize, usize)>>,
-    /// Tokens, counted in four ways.
-    pub tokens: Both<Tokens>,
-    /// How many events.
-    pub events: Both<usize>,
-}
-
-impl PairCounts {
-    /// Counts what a pair came to.
-    pub fn of(plus: &Trace, minus: &Trace, found: &[Divergence<'_>]) -> Self {
-        let mut divergences = DivergenceCounts { total: found.len(), ..DivergenceCounts::default() };
-        let mut sips = SipCounts::default();
-        for divergence in found {
-            *divergences.by_type.entry(divergence.kind.name()).or_default() += 1;
-            *divergences.by_phase.entry(divergence.phase.name()).or_default() += 1;
-            for (sip, _) in &divergence.sips {
-                sips.total += 1;
-                *sips.by_type.entry(sip.name()).or_default() += 1;
-            }
-        }
-        let phases = |trace: &Trace| {
-            let triple = |phase: &Phase| (phase.kind.name(), phase.first, phase.last);
-            trace.phases().iter().map(triple).collect()
-        };
-        Self {
-            divergences,
-            sips,
-            phases: Both { plus: phases(plus), minus: phases(minus) },
-            tokens: Both { plus: plus.tokens(), minus: minus.tokens() },
-            events: Both { plus: plus.events_len(), minus: minus.events_len() },
-        }
-    }
 }
 
 /// A divergence as the release's records have it: texts cut, similarities to six digits.
@@ -192,4 +154,41 @@ pub struct PairLine {
     /// The divergences, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Vec<Record>>,
+}
+
+impl PairLine {
+    /// A pair without names: arm, task and traces are the caller's to fill in.
+    pub fn of(mode: Mode, plus: &Trace, minus: &Trace, found: &[Divergence<'_>], records: bool) -> Self {
+        let mut divergences = DivergenceCounts { total: found.len(), ..DivergenceCounts::default() };
+        let mut sips = SipCounts::default();
+        for divergence in found {
+            *divergences.by_type.entry(divergence.kind.name()).or_default() += 1;
+            *divergences.by_phase.entry(divergence.phase.name()).or_default() += 1;
+            for (sip, _) in &divergence.sips {
+                sips.total += 1;
+                *sips.by_type.entry(sip.name()).or_default() += 1;
+            }
+        }
+        let phases = |trace: &Trace| {
+            let triple = |phase: &Phase| (phase.kind.name(), phase.first, phase.last);
+            trace.phases().iter().map(triple).collect()
+        };
+        Self {
+            schema: SCHEMA,
+            kind: "pair",
+            method: Method::Cta2026.name(),
+            arm: String::new(),
+            task: String::new(),
+            mode,
+            with_trace: String::new(),
+            without_trace: String::new(),
+            divergences,
+            sips,
+            phases: Both { plus: phases(plus), minus: phases(minus) },
+            tokens: Both { plus: plus.tokens(), minus: minus.tokens() },
+            events: Both { plus: plus.events_len(), minus: minus.events_len() },
+            exposure: Both { plus: Value::Null, minus: Value::Null },
+            records: records.then(|| found.iter().map(Record::from).collect()),
+        }
+    }
 }

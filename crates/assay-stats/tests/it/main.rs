@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test says what it expects by failing")]
 #![expect(clippy::float_cmp, reason = "values that are exact are compared exactly")]
 
+mod agreement;
 mod bad_input;
 mod brute_force;
 mod cases;

@@ -179,5 +179,8 @@ fn a_line_without_end_is_passed_over_in_little_memory() {
     let mut reader = io::BufReader::new(Endless(LONGEST + 5).chain(after.as_bytes()));
     let (log, remarks) = read(&mut reader).expect("memory can be read");
     assert_eq!(log.events.len(), 1);
-    assert_eq!(remarks[0], Remark { line: Some(1), message: "longer than 64 MiB, passed over".to_owned() });
+    assert_eq!(
+        remarks[0],
+        Remark { line: Some(1), message: "longer than 64 MiB, passed over".to_owned(), minor: false }
+    );
 }
