@@ -1,7 +1,7 @@
 //! Comma-separated values (RFC 4180), as spreadsheets write and read them.
 
 /// A row as a line. A cell that a spreadsheet would take for a formula gets a leading apostrophe: it comes from a trace.
-pub fn row(cells: &[&str]) -> String {
+pub(crate) fn row(cells: &[&str]) -> String {
     let cells: Vec<String> = cells.iter().map(|cell| quoted(cell)).collect();
     cells.join(",") + "\r\n"
 }
@@ -15,7 +15,7 @@ fn quoted(cell: &str) -> String {
 }
 
 /// The rows of a text. A quote that is never closed reaches to the end; blank lines are no rows.
-pub fn rows(text: &str) -> Vec<Vec<String>> {
+pub(crate) fn rows(text: &str) -> Vec<Vec<String>> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut rows = Vec::new();
     let mut row: Vec<String> = Vec::new();

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::corpus::CorpusArgs;
 use crate::commands::health::HealthArgs;
+use crate::commands::audit::AuditArgs;
 use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
 
@@ -84,6 +85,8 @@ pub(crate) enum Command {
     Show(ShowArgs),
     /// Report on a run from its records
     Report(ReportArgs),
+    /// Tell what a skill changed in what agents did, from their traces
+    Audit(AuditArgs),
     /// Compare the arms that two runs share
     Compare(CompareArgs),
     /// List what runs came to, one after another

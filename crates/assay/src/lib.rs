@@ -51,6 +51,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Runs => commands::runs::run(&settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
+        Command::Audit(args) => commands::audit::run(&args, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::History => commands::history::run(&settings, &ui),
         Command::Lint(args) => commands::lint::run(&args, &settings, &ui),

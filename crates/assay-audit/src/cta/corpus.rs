@@ -51,8 +51,11 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
     let mut made = Vec::new();
     for group in &corpus.groups {
         let Ok(()) = visit_pairs(group, notice, &mut |pair, found| {
-            for (divergence, (sip, score)) in found.iter().flat_map(|d| d.sips.iter().map(move |sip| (d, sip))) {
-                let actions: Vec<&str> = divergence.events_plus.iter().map(|&at| pair.plus.1.target(at)).collect();
+            for (divergence, (sip, score)) in
+                found.iter().flat_map(|d| d.sips.iter().map(move |sip| (d, sip)))
+            {
+                let actions: Vec<&str> =
+                    divergence.events_plus.iter().map(|&at| pair.plus.1.target(at)).collect();
                 made.push(Finding {
                     stratum: format!("{} {} {}", group.arm, pair.mode.name(), sip.name()),
                     key: json!({

@@ -1,0 +1,80 @@
+use assay_audit::sheet::{self, Labels};
+use assay_report::clean;
+use assay_stats::{Agreement, Measure};
+use serde_json::{Value, json};
+
+use super::args::AgreementArgs;
+use super::{input, tables};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// Longest sheet that is read, in bytes.
+const LONGEST: u64 = 64 << 20;
+
+pub(crate) fn run(args: &AgreementArgs, ui: &Ui) -> Result<Status, Failure> {
+    let mut sheets = Vec::new();
+    for path in &args.sheets {
+        sheets.push((path.display().to_string(), input::text(path, LONGEST)?));
+    }
+    let labels = sheet::labels(&sheets).map_err(|error| Failure::bad_input(error.to_string()))?;
+    if labels.raters.len() < 2 {
+        let message = format!(
+            "{} has labelled these sheets; two are needed",
+            match labels.raters.len() {
+                0 => "nobody",
+                _ => "one rater",
+            }
+        );
+        return Err(
+            Failure::bad_input(message).hint("fill in a second column label_2, or give a second sheet")
+        );
+    }
+    let found = assay_stats::agreement(&labels.items, args.resamples as usize, args.seed);
+    if ui.json() {
+        ui.document(&document(&labels, &found, args))?;
+    } else {
+        ui.out(&lay_out(&labels, &found))?;
+    }
+    Ok(Status::Done)
+}
+
+fn document(labels: &Labels, found: &Agreement, args: &AgreementArgs) -> Value {
+    let measure = |measure: &Measure| json!({"value": measure.value, "ci95": measure.interval.map(|interval| [interval.low, interval.high])});
+    let pairs: Vec<Value> = found
+        .pairs
+        .iter()
+        .map(|pair| {
+            let raters = [&labels.raters[pair.raters.0], &labels.raters[pair.raters.1]];
+            json!({"raters": raters, "items": pair.items, "agreement": measure(&pair.agreement), "kappa": measure(&pair.kappa)})
+        })
+        .collect();
+    json!({
+        "schema": "assay.audit-agreement/1", "raters": labels.raters, "labels": labels.categories, "items": found.items,
+        "pairs": pairs, "alpha": measure(&found.alpha), "resamples": args.resamples, "seed": args.seed,
+    })
+}
+
+fn lay_out(labels: &Labels, found: &Agreement) -> String {
+    let shown = |measure: &Measure| {
+        let value =
+            measure.value.map_or_else(|| "–".to_owned(), |value| format!("{value:.3}").replace('-', "−"));
+        let interval = measure.interval.map(|i| format!(" [{:.3}, {:.3}]", i.low, i.high).replace('-', "−"));
+        value + &interval.unwrap_or_default()
+    };
+    let mut rows = vec![["raters", "items", "agreement", "Cohen's kappa"].map(str::to_owned).to_vec()];
+    for pair in &found.pairs {
+        let raters = [&labels.raters[pair.raters.0], &labels.raters[pair.raters.1]].map(|name| clean(name));
+        rows.push(vec![
+            raters.join(", "),
+            pair.items.to_string(),
+            shown(&pair.agreement),
+            shown(&pair.kappa),
+        ]);
+    }
+    format!(
+        "{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95 % percentile bootstrap over items.\n",
+        tables::grid(&rows),
+        found.items,
+        shown(&found.alpha)
+    )
+}

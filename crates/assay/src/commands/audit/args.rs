@@ -1,0 +1,110 @@
+use std::path::PathBuf;
+
+use clap::{Subcommand, ValueEnum};
+
+/// What can be typed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AuditArgs {
+    #[command(subcommand)]
+    pub(crate) what: AuditWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AuditWhat {
+    /// Audit one run with a skill against one without
+    Pairs(PairsArgs),
+    /// Audit all runs of a folder; with --format json a line of JSON each pair
+    Corpus(CorpusArgs),
+    /// Draw findings for people to label: comma-separated values, or JSON Lines with --format json
+    Sheet(SheetArgs),
+    /// Tell how far people's labels agree
+    Agreement(AgreementArgs),
+}
+
+/// How traces are audited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MethodArg {
+    /// What rests on the skill's text, beyond what pairs without a difference show
+    Calibrated,
+    /// The Counterfactual Trace Auditor as released in 2026, for comparison
+    #[value(name = "cta-2026")]
+    Cta2026,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PairsArgs {
+    /// The run with the skill: a session log of Claude Code, .gz or not; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: PathBuf,
+    /// The run without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) without: PathBuf,
+    /// The skill's SKILL.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skill: PathBuf,
+    /// The task's prompt; cta-2026 does not look at it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) task: Option<PathBuf>,
+    /// More runs without the skill: each two of them are audited too, to see what chance does
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) null: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Give every divergence of the pairs
+    #[arg(long)]
+    pub(crate) records: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CommonArgs {
+    /// How traces are audited
+    #[arg(long, value_name = "METHOD", default_value = "calibrated")]
+    pub(crate) method: MethodArg,
+    /// End with status 1 where anything about the input was odd
+    #[arg(long)]
+    pub(crate) strict: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CorpusArgs {
+    /// The folder: traces/<arm>/<task>/{with,without}/r<k>/*.jsonl, skills/<task>/SKILL.md, tasks/<task>.md
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Print the paper's three tables; cta-2026 only
+    #[arg(long)]
+    pub(crate) tables: bool,
+    /// Give every divergence of the pairs, in JSON; cta-2026 only
+    #[arg(long)]
+    pub(crate) records: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SheetArgs {
+    /// The folder, as for corpus
+    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) common: CommonArgs,
+    /// Findings to draw, evenly from arms, modes and patterns
+    #[arg(long, value_name = "N", default_value_t = 60)]
+    pub(crate) size: usize,
+    /// The seed; the same one draws the same findings
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Write where each finding is from, which raters must not see, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct AgreementArgs {
+    /// Labelled sheets; each column that begins with label, and is not blank, is a rater
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) sheets: Vec<PathBuf>,
+    /// Resamples of the items, for the intervals
+    #[arg(long, value_name = "N", default_value_t = 2000, value_parser = clap::value_parser!(u32).range(100..=1_000_000))]
+    pub(crate) resamples: u32,
+    /// The seed
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub(crate) seed: u64,
+}

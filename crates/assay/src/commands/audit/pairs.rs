@@ -1,0 +1,87 @@
+use std::path::Path;
+
+use assay_audit::corpus::Notice;
+use assay_audit::cta::{Mode, PairLine, Record, Sip, Task, Trace, read};
+use assay_report::clean;
+
+use super::args::PairsArgs;
+use super::{Notices, corpus, input, only_published, tables};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// Longest SKILL.md that is read, in bytes.
+const LONGEST_SKILL: u64 = 4 << 20;
+
+pub(crate) fn run(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
+    only_published(args.common.method)?;
+    let mut notices = Notices::new(ui);
+    let mut task = Task::new(&input::text(&args.skill, LONGEST_SKILL)?);
+    let mut prepare = |path: &Path| -> Result<(String, Trace), Failure> {
+        let mut reader = input::open(path)?;
+        let (log, remarks) = read(&mut *reader).map_err(|error| input::unread(path, error))?;
+        for remark in remarks {
+            let (path, line) = (path.to_owned(), remark.line);
+            notices.tell(&Notice { path, line, message: remark.message, minor: remark.minor });
+        }
+        Ok((path.display().to_string(), task.trace(log)))
+    };
+    let with = prepare(&args.with)?;
+    let mut without = vec![prepare(&args.without)?];
+    for path in &args.null {
+        without.push(prepare(path)?);
+    }
+    let mut lines = Vec::new();
+    let mut pair = |mode, plus: &(String, Trace), minus: &(String, Trace)| {
+        let found = task.pair(&plus.1, &minus.1);
+        let mut line = PairLine::of(mode, &plus.1, &minus.1, &found, args.records);
+        line.with_trace.clone_from(&plus.0);
+        line.without_trace.clone_from(&minus.0);
+        lines.push(line);
+    };
+    pair(Mode::Treatment, &with, &without[0]);
+    for (at, earlier) in without.iter().enumerate() {
+        for later in &without[at + 1..] {
+            pair(Mode::NullMinus, earlier, later);
+        }
+    }
+    if ui.json() {
+        for line in &lines {
+            corpus::print(line, ui)?;
+        }
+    } else {
+        ui.out(&lay_out(&lines))?;
+    }
+    Ok(notices.status(args.common.strict))
+}
+
+fn lay_out(lines: &[PairLine]) -> String {
+    let mut rows = vec![vec!["mode".to_owned(), "divergences".to_owned(), "patterns".to_owned()]];
+    rows[0].extend(Sip::ALL.iter().map(|sip| sip.name().replace('_', " ")));
+    for line in lines {
+        let mut row = vec![line.mode.name().to_owned()];
+        row.extend([line.divergences.total.to_string(), line.sips.total.to_string()]);
+        row.extend(Sip::ALL.iter().map(|sip| line.sips.by_type.get(sip.name()).unwrap_or(&0).to_string()));
+        rows.push(row);
+    }
+    let mut text = tables::grid(&rows);
+    for record in lines.iter().flat_map(|line| line.records.iter().flatten()) {
+        text.push_str(&describe(record));
+    }
+    text
+}
+
+fn describe(record: &Record) -> String {
+    let sips: Vec<String> =
+        record.sips.iter().map(|(sip, score)| format!("{} {score:.2}", sip.replace('_', " "))).collect();
+    format!(
+        "\n  {} {} in {}: {}\n    with    {}\n    without {}\n    skill   {} ({:.2})\n",
+        record.id,
+        record.kind.replace('_', " "),
+        record.phase,
+        if sips.is_empty() { "no pattern".to_owned() } else { sips.join(", ") },
+        clean(&record.intent_plus),
+        clean(&record.intent_minus),
+        clean(&record.region_head),
+        record.skill_similarity
+    )
+}

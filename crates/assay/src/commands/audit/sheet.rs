@@ -1,0 +1,31 @@
+use assay_audit::{cta, sheet};
+use serde_json::json;
+
+use super::args::SheetArgs;
+use super::{Notices, corpus, only_published};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
+    only_published(args.common.method)?;
+    let found = corpus::find(&args.dir)?;
+    let mut notices = Notices::new(ui);
+    found.notices.iter().for_each(|notice| notices.tell(notice));
+    let findings = cta::findings(&found, &mut |notice| notices.tell(&notice));
+    let items = sheet::draw(findings, args.size, args.seed);
+    if let Some(path) = &args.key {
+        let line = |item: &sheet::Item| {
+            json!({"schema": "assay.audit-key/1", "kind": "key", "item": item.item, "from": item.finding.key})
+                .to_string()
+                + "\n"
+        };
+        let text: String = items.iter().map(line).collect();
+        std::fs::write(path, text).map_err(|error| Failure::Infrastructure {
+            message: format!("cannot write {}", path.display()),
+            hint: None,
+            source: Some(error.into()),
+        })?;
+    }
+    ui.out(&if ui.json() { sheet::to_json_lines(&items) } else { sheet::to_csv(&items) })?;
+    Ok(notices.status(args.common.strict))
+}
