@@ -86,11 +86,10 @@ struct Pair<'a> {
     minus: &'a Named,
 }
 
-fn visit_pairs<E>(
-    group: &Group,
-    notice: &mut dyn FnMut(Notice),
-    visit: &mut dyn FnMut(&Pair<'_>, &[Divergence<'_>]) -> Result<(), E>,
-) -> Result<(), E> {
+/// What is done with a pair and what differs in it.
+type Visit<'v, E> = dyn FnMut(&Pair<'_>, &[Divergence<'_>]) -> Result<(), E> + 'v;
+
+fn visit_pairs<E>(group: &Group, notice: &mut dyn FnMut(Notice), visit: &mut Visit<'_, E>) -> Result<(), E> {
     let mut task = Task::new(&skill(group, notice));
     let mut sessions = BTreeMap::new();
     let mut side = |files: &[TraceFile], task: &mut Task| -> Vec<Named> {
