@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::commands::audit::AuditArgs;
 use crate::commands::corpus::CorpusArgs;
 use crate::commands::health::HealthArgs;
-use crate::commands::audit::AuditArgs;
 use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
 
