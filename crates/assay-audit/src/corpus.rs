@@ -67,8 +67,6 @@ pub struct Notice {
     pub line: Option<usize>,
     /// What is odd, and what was done about it.
     pub message: String,
-    /// Whether nothing is wrong: the method is like that.
-    pub minor: bool,
 }
 
 /// A corpus: its groups by arm and task, both by name, and what was odd.
@@ -170,7 +168,7 @@ impl Corpus {
                 let path = at.join(&run).join(&file);
                 let named = by_name(&file);
                 if let Some(problem) = named.as_ref().and_then(|named| disagreement(named, task, condition)) {
-                    self.notices.push(Notice { path, line: None, message: problem, minor: false });
+                    self.notices.push(Notice { path, line: None, message: problem });
                     continue;
                 }
                 let name = [arm, task, condition.name(), &run, &file].join("/");

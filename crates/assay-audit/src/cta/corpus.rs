@@ -126,21 +126,11 @@ fn skill(group: &Group, notice: &mut dyn FnMut(Notice)) -> String {
     let Some(path) = &group.skill else {
         let first = group.with.first().or(group.without.first());
         let message = format!("no SKILL.md for the task {}; audited as with an empty one", group.task);
-        notice(Notice {
-            path: first.map(|file| file.path.clone()).unwrap_or_default(),
-            line: None,
-            message,
-            minor: false,
-        });
+        notice(Notice { path: first.map(|file| file.path.clone()).unwrap_or_default(), line: None, message });
         return String::new();
     };
     read_skill(path).unwrap_or_else(|error| {
-        notice(Notice {
-            path: path.clone(),
-            line: None,
-            message: format!("cannot be read: {error}"),
-            minor: false,
-        });
+        notice(Notice { path: path.clone(), line: None, message: format!("cannot be read: {error}") });
         String::new()
     })
 }
@@ -151,15 +141,15 @@ fn open(
     sessions: &mut BTreeMap<String, String>,
     notice: &mut dyn FnMut(Notice),
 ) -> Option<Log> {
-    let mut tell = |line, message, minor| notice(Notice { path: file.path.clone(), line, message, minor });
+    let mut tell = |line, message| notice(Notice { path: file.path.clone(), line, message });
     let opened = File::open(&file.path);
     match opened.and_then(|opened| read(&mut BufReader::with_capacity(1 << 16, opened))) {
         Ok((log, remarks)) => {
-            for Remark { line, message, minor } in remarks {
-                tell(line, message, minor);
+            for Remark { line, message, .. } in remarks.into_iter().filter(|remark| !remark.minor) {
+                tell(line, message);
             }
             if let Some(other) = log.session.as_ref().and_then(|session| sessions.get(session)) {
-                tell(None, format!("the same session as {other}; both are audited"), false);
+                tell(None, format!("the same session as {other}; both are audited"));
             }
             if let Some(session) = &log.session {
                 sessions.entry(session.clone()).or_insert_with(|| file.name.clone());
@@ -167,7 +157,7 @@ fn open(
             Some(log)
         }
         Err(error) => {
-            tell(None, format!("cannot be read: {error}; left out"), false);
+            tell(None, format!("cannot be read: {error}; left out"));
             None
         }
     }

@@ -38,12 +38,8 @@ impl<'a> Notices<'a> {
     fn tell(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
         let text = format!("{}{line}: {}", notice.path.display(), notice.message);
-        if notice.minor {
-            self.ui.detail(&text);
-        } else {
-            self.faults += 1;
-            self.ui.note(&format!("warning: {text}"));
-        }
+        self.faults += 1;
+        self.ui.note(&format!("warning: {text}"));
     }
 
     /// The status of a command that otherwise did its work.

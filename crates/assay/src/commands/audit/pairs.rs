@@ -19,9 +19,8 @@ pub(crate) fn run(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut prepare = |path: &Path| -> Result<(String, Trace), Failure> {
         let mut reader = input::open(path)?;
         let (log, remarks) = read(&mut *reader).map_err(|error| input::unread(path, error))?;
-        for remark in remarks {
-            let (path, line) = (path.to_owned(), remark.line);
-            notices.tell(&Notice { path, line, message: remark.message, minor: remark.minor });
+        for remark in remarks.into_iter().filter(|remark| !remark.minor) {
+            notices.tell(&Notice { path: path.to_owned(), line: remark.line, message: remark.message });
         }
         Ok((path.display().to_string(), task.trace(log)))
     };
