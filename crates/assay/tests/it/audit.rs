@@ -120,7 +120,7 @@ fn a_pair_is_audited_with_its_nulls() {
     let found = lines(&lab.assay(&[&args[..], &["--format", "json", "--records"]].concat()).ok().stdout);
     assert_eq!(found.len(), 2);
     assert_eq!((&found[0]["mode"], &found[0]["with_trace"]), (&json!("treatment"), &json!("a.jsonl")));
-    assert_eq!(found[0]["records"][0]["intent_plus"], "Let me read the ledger export first.");
+    assert_eq!(found[0]["records"][0]["intent_plus"], "Let me read the ledger export first");
     assert_eq!(found[1]["mode"], "null-minus");
     let shown = lab.assay(&[&args[..], &["--records"]].concat()).ok().stdout;
     assert!(shown.contains("1 target mismatch in orientation"), "{shown}");
