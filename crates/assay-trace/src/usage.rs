@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Metrics, Step};
+use crate::{FinalMetrics, Metrics, Step};
 
 /// Tokens of a message or of many, the four fields apart as providers charge them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +61,7 @@ impl Usage {
 }
 
 /// The key that Harbor's adapters use for what ATIF has no field for.
-const CACHE_WRITE: &str = "cache_creation_input_tokens";
+pub(crate) const CACHE_WRITE: &str = "cache_creation_input_tokens";
 
 impl Step {
     /// The tokens of the step's message, or `None` where the log has none.
@@ -78,6 +78,23 @@ impl Step {
         Some(Usage {
             input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
             output: metrics.completion_tokens.unwrap_or_default(),
+            cache_read,
+            cache_write,
+        })
+    }
+}
+
+impl FinalMetrics {
+    /// The sums, or `None` where there are none.
+    pub fn usage(&self) -> Option<Usage> {
+        let prompt = self.total_prompt_tokens?;
+        let cache_read = self.total_cached_tokens.unwrap_or_default();
+        let own = || self.extra.get("usage")?.get(CACHE_WRITE)?.as_u64();
+        let written = self.extra.get(CACHE_WRITE).and_then(Value::as_u64).or_else(own);
+        let cache_write = written.unwrap_or_default();
+        Some(Usage {
+            input: prompt.saturating_sub(cache_read).saturating_sub(cache_write),
+            output: self.total_completion_tokens.unwrap_or_default(),
             cache_read,
             cache_write,
         })

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Notes;
-use crate::usage::{Tally, Usage};
+use crate::usage::{CACHE_WRITE, Tally, Usage};
 use crate::{
     AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall, Trajectory,
 };
@@ -29,6 +29,10 @@ pub struct Head {
     pub final_metrics: Option<FinalMetrics>,
     /// What has no place elsewhere.
     pub extra: Map<String, Value>,
+    /// What somebody wrote about it.
+    pub notes: Option<String>,
+    /// Where it goes on, if it does in another file.
+    pub continued: Option<String>,
     /// The first and the last time that the log has.
     pub times: Option<(Timestamp, Timestamp)>,
 }
@@ -73,6 +77,7 @@ pub(crate) struct Builder<'s> {
     /// Hashes of the messages whose usage has been counted, and of the records that were read.
     counted: HashSet<u64>,
     records: HashSet<u64>,
+    sum: Option<Usage>,
 }
 
 impl<'s> Builder<'s> {
@@ -89,6 +94,7 @@ impl<'s> Builder<'s> {
             hash: RandomState::new(),
             counted: HashSet::new(),
             records: HashSet::new(),
+            sum: None,
         }
     }
 
@@ -97,13 +103,24 @@ impl<'s> Builder<'s> {
         self.notes.add(code, self.line, message);
     }
 
+    /// A kind of record that no version known here writes.
+    pub(crate) fn unknown(&mut self, kind: &str) {
+        let kind: String = kind.chars().take(40).collect();
+        self.note("unknown-record", format!("records of type {kind:?} are not known; they are passed over"));
+    }
+
+    /// Whether a record with this name was read before, where that is no oddity.
+    pub(crate) fn is_known(&mut self, record: &str) -> bool {
+        !self.records.insert(self.hash.hash_one(record))
+    }
+
     /// Whether a record with this name was read before; tells if so.
     pub(crate) fn is_repeated(&mut self, record: &str) -> bool {
-        let fresh = self.records.insert(self.hash.hash_one(record));
-        if !fresh {
+        let known = self.is_known(record);
+        if known {
             self.note("duplicate-record", "a record stands here that was read before; it is passed over");
         }
-        !fresh
+        known
     }
 
     /// Takes note of a time, and gives it as text. What is no time is told.
@@ -115,6 +132,16 @@ impl<'s> Builder<'s> {
         };
         self.clock(time);
         Some(text.to_owned())
+    }
+
+    /// A time in milliseconds since 1970, as text.
+    pub(crate) fn millis(&mut self, millis: i64) -> Option<String> {
+        let Ok(time) = Timestamp::from_millisecond(millis) else {
+            self.note("no-time", "a timestamp is none");
+            return None;
+        };
+        self.clock(time);
+        Some(time.to_string())
     }
 
     fn clock(&mut self, time: Timestamp) {
@@ -260,6 +287,52 @@ impl<'s> Builder<'s> {
         }
     }
 
+    /// Steps that came whole from elsewhere.
+    pub(crate) fn whole(&mut self, lane: Option<&str>, step: Step) {
+        if let Some(usage) = step.usage() {
+            self.tally.records += 1;
+            self.tally.per_record.add(&usage);
+        }
+        let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
+        lane.open.push_back(Open { step, key: None, waiting: 0, bytes: 0, counted: true });
+    }
+
+    /// A trajectory that came whole from elsewhere. Sub-agents of sub-agents stand beside them.
+    pub(crate) fn adopt(&mut self, trajectory: Trajectory) {
+        self.head.agent = trajectory.agent;
+        self.head.session_id = trajectory.session_id;
+        self.head.extra = trajectory.extra;
+        self.head.notes = trajectory.notes;
+        self.head.continued = trajectory.continued_trajectory_ref;
+        for step in trajectory.steps {
+            self.whole(None, step);
+        }
+        let mut left = trajectory.subagent_trajectories;
+        let mut number = 0;
+        while let Some(mut one) = left.pop() {
+            number += 1;
+            left.append(&mut one.subagent_trajectories);
+            let lane = one.trajectory_id.or(one.session_id).unwrap_or_else(|| format!("subagent-{number}"));
+            for step in one.steps {
+                self.whole(Some(&lane), step);
+            }
+        }
+    }
+
+    /// Sums that the log has of its own, which stand in place of what its messages add up to.
+    pub(crate) fn total(&mut self, usage: Usage, cost: Option<f64>, raw: Option<&Value>) {
+        let extra = raw.map(|raw| Map::from_iter([("usage".to_owned(), raw.clone())]));
+        self.head.final_metrics = Some(FinalMetrics {
+            total_prompt_tokens: Some(usage.prompt()),
+            total_completion_tokens: Some(usage.output),
+            total_cached_tokens: Some(usage.cache_read),
+            total_cost_usd: cost,
+            total_steps: 0,
+            extra: extra.unwrap_or_default(),
+        });
+        self.sum = Some(usage);
+    }
+
     fn let_go(&mut self, lane: Option<&str>) {
         let key = lane.map(str::to_owned);
         let Some(at) = self.lanes.get_mut(&key) else { return };
@@ -282,6 +355,12 @@ impl<'s> Builder<'s> {
             while let Some(open) = lane.open.pop_front() {
                 give(self.sink, &mut self.tally, key.as_deref(), &mut lane.given, open);
             }
+        }
+        // A log's own sums count where its messages do not say all.
+        if let Some(sum) = self.sum.or_else(|| self.head.final_metrics.as_ref()?.usage())
+            && (sum.total() > self.tally.usage.total() || self.sum.is_some())
+        {
+            self.tally.usage = sum;
         }
     }
 }
@@ -315,6 +394,8 @@ impl Collector {
         let mut trajectory = Trajectory::new(head.agent);
         trajectory.session_id = head.session_id;
         trajectory.extra = head.extra;
+        trajectory.notes = head.notes;
+        trajectory.continued_trajectory_ref = head.continued;
         trajectory.steps = self.lanes.remove(&None).unwrap_or_default();
         for (lane, steps) in self.lanes {
             let mut one = Trajectory::new(trajectory.agent.clone());
@@ -325,14 +406,26 @@ impl Collector {
             tie(&mut trajectory.steps, &one);
             trajectory.subagent_trajectories.push(one);
         }
-        trajectory.final_metrics = Some(head.final_metrics.unwrap_or_else(|| FinalMetrics {
-            total_prompt_tokens: (tally.messages > 0).then(|| tally.usage.prompt()),
-            total_completion_tokens: (tally.messages > 0).then_some(tally.usage.output),
-            total_cached_tokens: (tally.messages > 0).then_some(tally.usage.cache_read),
-            total_steps: trajectory.steps.len(),
-            ..FinalMetrics::default()
-        }));
+        let mut sums = head.final_metrics.unwrap_or_else(|| sums(tally));
+        sums.total_steps = trajectory.steps.len();
+        trajectory.final_metrics = Some(sums);
         trajectory
+    }
+}
+
+/// What the messages add up to.
+fn sums(tally: &Tally) -> FinalMetrics {
+    if tally.messages == 0 {
+        return FinalMetrics::default();
+    }
+    let written =
+        (tally.usage.cache_write > 0).then(|| (CACHE_WRITE.to_owned(), tally.usage.cache_write.into()));
+    FinalMetrics {
+        total_prompt_tokens: Some(tally.usage.prompt()),
+        total_completion_tokens: Some(tally.usage.output),
+        total_cached_tokens: Some(tally.usage.cache_read),
+        extra: written.into_iter().collect(),
+        ..FinalMetrics::default()
     }
 }
 

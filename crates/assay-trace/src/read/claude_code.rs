@@ -5,11 +5,15 @@
 //! Sub-agents stand in the same log, marked `isSidechain` or with the call that started them, or in files beside it.
 
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
+use super::text::{join, object, part_text, text_of};
 use super::{Builder, Decoder, Reader};
 use crate::usage::Usage;
-use crate::{FinalMetrics, ObservationResult, Source, ToolCall};
+use crate::{ObservationResult, Source, ToolCall};
+
+/// The agent's name.
+const NAME: &str = "claude-code";
 
 /// The log on disk.
 pub(crate) struct Session;
@@ -57,7 +61,7 @@ impl Reader for Session {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Log { name: "claude-code", ..Log::default() })
+        Box::new(Log { name: NAME, ..Log::default() })
     }
 }
 
@@ -74,7 +78,7 @@ impl Reader for Stream {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Log { name: "claude-code", is_stream: true, ..Log::default() })
+        Box::new(Log { name: NAME, is_stream: true, ..Log::default() })
     }
 }
 
@@ -152,13 +156,7 @@ impl Decoder for Log {
             "system" => system(&record, lane.as_deref(), time, out),
             "result" => result(&record, out),
             "" => out.note("unknown-record", "a record has no type; it is passed over"),
-            kind => {
-                let kind: String = kind.chars().take(40).collect();
-                out.note(
-                    "unknown-record",
-                    format!("records of type {kind:?} are not known; they are passed over"),
-                );
-            }
+            kind => out.unknown(kind),
         }
         Ok(())
     }
@@ -319,10 +317,15 @@ fn assistant(
         answer(&block, lane, time.clone(), out);
     }
     if let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) {
-        let usage = usage(raw);
-        // What the stream prints while a message is being written says 1 for what it will have written.
-        let raw = if is_stream { Some(raw) } else { None };
-        out.usage(lane, key, usage, raw);
+        out.usage(lane, key, usage(raw), Some(raw));
+        // Claude Code's stream shows a message as it began, and says 1 for what it will have written.
+        let began =
+            is_stream && out.head.agent.name == NAME && message.get("stop_reason").is_none_or(Value::is_null);
+        if let Some(metrics) = &mut out.message(lane, key, None).metrics
+            && began
+        {
+            metrics.completion_tokens = None;
+        }
     }
 }
 
@@ -334,15 +337,6 @@ fn call(block: &mut Map<String, Value>) -> ToolCall {
         function_name,
         arguments: object(block.remove("input").unwrap_or_default()),
         ..ToolCall::default()
-    }
-}
-
-/// Arguments as the format knows them, which is objects only.
-pub(super) fn object(arguments: Value) -> Value {
-    match arguments {
-        Value::Object(_) => arguments,
-        Value::Null => Value::Object(Map::new()),
-        other => json!({ "input": other }),
     }
 }
 
@@ -429,40 +423,6 @@ fn result(record: &Record, out: &mut Builder<'_>) {
     out.head.extra.insert("result".to_owned(), kept.into());
     if record.usage.is_object() {
         let sum = usage(&record.usage);
-        out.head.final_metrics = Some(FinalMetrics {
-            total_prompt_tokens: Some(sum.prompt()),
-            total_completion_tokens: Some(sum.output),
-            total_cached_tokens: Some(sum.cache_read),
-            total_cost_usd: record.cost.as_f64(),
-            total_steps: 0,
-            extra: json!({ "usage": record.usage }).as_object().cloned().unwrap_or_default(),
-        });
-    }
-}
-
-/// Adds a part to a text.
-pub(super) fn join(text: &mut String, part: &str) {
-    if !text.is_empty() && !part.is_empty() {
-        text.push('\n');
-    }
-    text.push_str(part);
-}
-
-/// The text of a content: a string, or parts with text among them.
-pub(super) fn text_of(content: &Value) -> Option<String> {
-    match content {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(parts) => Some(parts.iter().map(part_text).collect::<Vec<_>>().join("\n")),
-        _ => None,
-    }
-}
-
-/// A part's text, or what it is in place of one.
-fn part_text(part: &Value) -> String {
-    let word = |key: &str| part.get(key).and_then(Value::as_str);
-    match (part, word("text")) {
-        (Value::String(text), _) => text.clone(),
-        (_, Some(text)) => text.to_owned(),
-        (_, None) => format!("[{}]", word("type").unwrap_or("part")),
+        out.total(sum, record.cost.as_f64(), Some(&record.usage));
     }
 }

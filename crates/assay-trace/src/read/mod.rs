@@ -4,14 +4,22 @@
 //! Documents are read whole, up to a cap. Nothing a transcript holds is an error: what is odd becomes a [`Diagnostic`], and
 //! the rest is read.
 
+pub mod atif;
 mod builder;
 mod claude_code;
+mod codex;
+mod gemini;
 mod lines;
+mod mini;
+mod opencode;
+mod qwen;
+mod text;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 pub(crate) use self::builder::Builder;
@@ -60,7 +68,20 @@ pub(crate) trait Decoder {
 }
 
 /// The formats there are, the more particular ones first.
-pub const READERS: [&dyn Reader; 2] = [&claude_code::Session, &claude_code::Stream];
+pub const READERS: [&dyn Reader; 12] = [
+    &claude_code::Session,
+    &claude_code::Stream,
+    &codex::Rollout,
+    &codex::Exec,
+    &gemini::Session,
+    &gemini::Document,
+    &gemini::Stream,
+    &qwen::Session,
+    &opencode::Stream,
+    &opencode::Document,
+    &mini::Document,
+    &atif::Document,
+];
 
 /// A transcript that was read.
 #[derive(Debug)]
@@ -224,7 +245,10 @@ fn read_lines(input: &mut dyn BufRead, decoder: &mut dyn Decoder, out: &mut Buil
 /// Hands a record to its decoder, mended where its text is not UTF-8.
 fn take(decoder: &mut dyn Decoder, json: &[u8], ended: bool, out: &mut Builder<'_>) {
     out.bytes = json.len();
-    let error = if std::str::from_utf8(json).is_ok() {
+    let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
+    let error = if begins != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(json).is_ok() {
+        return out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
+    } else if std::str::from_utf8(json).is_ok() {
         decoder.record(json, out).err()
     } else {
         out.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");

@@ -5,7 +5,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod agents;
 mod labels;
+mod odd;
 
 use std::path::{Path, PathBuf};
 

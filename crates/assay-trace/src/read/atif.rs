@@ -1,0 +1,133 @@
+//! The Agent Trajectory Interchange Format, versions 1.0 to 1.8, as the version that is written here.
+//!
+//! What this version has no field for goes: images and sounds (their kind is named), token numbers, log probabilities.
+
+use serde_json::{Map, Value, json};
+
+use super::{Builder, Decoder, Reader};
+use crate::Trajectory;
+
+/// `trajectory.json`.
+pub(crate) struct Document;
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "atif"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let version = record.get("schema_version").and_then(Value::as_str);
+        version.is_some_and(|version| version.starts_with("ATIF-v1."))
+            && record.get("steps").is_some_and(Value::is_array)
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Whole)
+    }
+}
+
+struct Whole;
+
+impl Decoder for Whole {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let value: Value = serde_json::from_slice(json)?;
+        let trajectory = adapt(value)?;
+        for step in &trajectory.steps {
+            out.time(step.timestamp.as_deref());
+        }
+        if let Some(sums) = &trajectory.final_metrics {
+            out.head.final_metrics = Some(sums.clone());
+        }
+        out.adopt(trajectory);
+        Ok(())
+    }
+}
+
+/// The trajectory in a document; `None` where it is none.
+pub fn parse(bytes: &[u8]) -> Option<Trajectory> {
+    let value: Value = serde_json::from_slice(bytes).ok()?;
+    if !Document.claims(&value) {
+        return None;
+    }
+    adapt(value).ok()
+}
+
+fn adapt(mut value: Value) -> Result<Trajectory, serde_json::Error> {
+    normalise(&mut value, 0);
+    serde_json::from_value(value)
+}
+
+/// Sub-agents of sub-agents are followed so far.
+const DEPTH: usize = 16;
+
+fn normalise(value: &mut Value, depth: usize) {
+    let Some(map) = value.as_object_mut() else { return };
+    map.insert("schema_version".to_owned(), Trajectory::SCHEMA.into());
+    drop_nulls(map);
+    let agent = map.entry("agent").or_insert_with(|| json!({}));
+    if let Some(agent) = agent.as_object_mut() {
+        drop_nulls(agent);
+        for key in ["name", "version"] {
+            if !agent.get(key).is_some_and(Value::is_string) {
+                agent.insert(key.to_owned(), "unknown".into());
+            }
+        }
+    }
+    let steps = map.get_mut("steps").and_then(Value::as_array_mut);
+    let mut count = 0;
+    for step in steps.into_iter().flatten().filter_map(Value::as_object_mut) {
+        count += 1;
+        drop_nulls(step);
+        step.insert("step_id".to_owned(), count.into());
+        flatten(step.entry("message").or_insert(Value::Null));
+        for call in list(step, "tool_calls") {
+            drop_nulls(call);
+        }
+        if let Some(observation) = step.get_mut("observation").and_then(Value::as_object_mut) {
+            observation.entry("results").or_insert_with(|| json!([]));
+            for result in list(observation, "results") {
+                drop_nulls(result);
+                if let Some(content) = result.get_mut("content") {
+                    flatten(content);
+                }
+                for one in list(result, "subagent_trajectory_ref") {
+                    drop_nulls(one);
+                }
+            }
+        }
+        if let Some(metrics) = step.get_mut("metrics").and_then(Value::as_object_mut) {
+            drop_nulls(metrics);
+        }
+    }
+    if let Some(sums) = map.get_mut("final_metrics").and_then(Value::as_object_mut) {
+        drop_nulls(sums);
+        if !sums.get("total_steps").is_some_and(Value::is_u64) {
+            sums.insert("total_steps".to_owned(), count.into());
+        }
+    }
+    let inner = map.get_mut("subagent_trajectories").and_then(Value::as_array_mut);
+    if depth >= DEPTH {
+        map.remove("subagent_trajectories");
+    } else {
+        inner.into_iter().flatten().for_each(|one| normalise(one, depth + 1));
+    }
+}
+
+/// The objects in a list.
+fn list<'v>(map: &'v mut Map<String, Value>, key: &str) -> impl Iterator<Item = &'v mut Map<String, Value>> {
+    map.get_mut(key).and_then(Value::as_array_mut).into_iter().flatten().filter_map(Value::as_object_mut)
+}
+
+/// Some writers put `null` where others leave a key out.
+fn drop_nulls(map: &mut Map<String, Value>) {
+    map.retain(|_, value| !value.is_null());
+}
+
+/// Text in parts becomes one; no text becomes none.
+fn flatten(content: &mut Value) {
+    *content = Value::String(super::text::text_of(content).unwrap_or_default());
+}

@@ -1,0 +1,343 @@
+//! Codex: the rollout that it keeps on disk, and what `codex exec --json` prints.
+//!
+//! A rollout holds the items of the conversation one by one. Nothing in it says which of them are one reply of the model; a reply ends
+//! where its usage is recorded, or where a result comes after it. The printed events have commands and texts, no model, and usage
+//! only in sum.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::text::{count, join, parsed, text_of, word};
+use super::{Builder, Decoder, Reader};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// The rollout on disk.
+pub(crate) struct Rollout;
+
+/// Standard output.
+pub(crate) struct Exec;
+
+impl Reader for Rollout {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        record.get("payload").is_some()
+            && matches!(
+                word(record, "type"),
+                Some("session_meta" | "response_item" | "turn_context" | "event_msg")
+            )
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(RolloutLog::default())
+    }
+}
+
+impl Reader for Exec {
+    fn name(&self) -> &'static str {
+        "codex-exec"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        match word(record, "type") {
+            Some("thread.started") => record.get("thread_id").is_some(),
+            Some("item.started" | "item.completed") => record.get("item").is_some(),
+            _ => false,
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(ExecLog)
+    }
+}
+
+/// Exit statuses that wait for their results; more than these are forgotten.
+const EXITS: usize = 1000;
+
+#[derive(Default)]
+struct RolloutLog {
+    reply: usize,
+    /// A result came after the last item of the model: the next one begins another reply.
+    answered: bool,
+    has_usage_records: bool,
+    last_total: Value,
+    exits: BTreeMap<String, i64>,
+}
+
+impl Decoder for RolloutLog {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        let time = out.time(word(&record, "timestamp"));
+        let payload = record.get("payload").unwrap_or(&Value::Null);
+        match word(&record, "type").unwrap_or_default() {
+            "session_meta" => meta(payload, time, out),
+            "turn_context" => {
+                if let Some(model) = word(payload, "model") {
+                    out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
+                }
+            }
+            "response_item" => self.item(payload, time, out),
+            "token_usage_record" => {
+                self.has_usage_records = true;
+                let raw = payload.get("usage").unwrap_or(&Value::Null);
+                self.count(raw, out);
+                self.answered = true;
+            }
+            "event_msg" => self.event(payload, out),
+            "compacted" => {
+                let text = word(payload, "message").unwrap_or_default();
+                let step = out.say(None, Source::System, text, time);
+                step.extra.insert("compacted".to_owned(), true.into());
+            }
+            "world_state" => {}
+            kind => out.unknown(kind),
+        }
+        Ok(())
+    }
+}
+
+fn meta(payload: &Value, time: Option<String>, out: &mut Builder<'_>) {
+    "codex".clone_into(&mut out.head.agent.name);
+    if let Some(version) = word(payload, "cli_version") {
+        version.clone_into(&mut out.head.agent.version);
+    }
+    if let Some(session) = word(payload, "session_id").or(word(payload, "id")) {
+        out.head.session_id.get_or_insert_with(|| session.to_owned());
+    }
+    if let Some(folder) = payload.get("cwd").filter(|folder| folder.is_string()) {
+        out.head.extra.insert("cwd".to_owned(), folder.clone());
+    }
+    let instructions = payload.get("base_instructions").or(payload.get("instructions"));
+    let text = instructions.and_then(|text| text.as_str().or(word(text, "text")));
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        out.say(None, Source::System, text, time);
+    }
+}
+
+/// OpenAI's fields: what was read holds what came from a cache or went into one.
+fn usage(raw: &Value) -> Usage {
+    let (read, written) = (count(raw, "cached_input_tokens"), count(raw, "cache_write_input_tokens"));
+    Usage {
+        input: count(raw, "input_tokens").saturating_sub(read).saturating_sub(written),
+        output: count(raw, "output_tokens"),
+        cache_read: read,
+        cache_write: written,
+    }
+}
+
+impl RolloutLog {
+    /// The name of the reply that an item of the model belongs to.
+    fn reply(&mut self) -> String {
+        if std::mem::take(&mut self.answered) {
+            self.reply += 1;
+        }
+        self.current()
+    }
+
+    fn current(&self) -> String {
+        format!("reply-{}", self.reply)
+    }
+
+    fn item(&mut self, item: &Value, time: Option<String>, out: &mut Builder<'_>) {
+        let kind = word(item, "type").unwrap_or_default();
+        let id = word(item, "call_id").or(word(item, "id")).unwrap_or_default().to_owned();
+        match kind {
+            "message" => {
+                let text = item.get("content").and_then(text_of).unwrap_or_default();
+                match word(item, "role") {
+                    Some("assistant") => {
+                        join(&mut out.message(None, Some(&self.reply()), time).message, &text);
+                    }
+                    Some("user") => {
+                        let injected = is_injected(item, &text);
+                        self.answered = true;
+                        let step = out.say(None, Source::User, text, time);
+                        if injected {
+                            step.extra.insert("injected".to_owned(), true.into());
+                        }
+                    }
+                    _ => {
+                        out.say(None, Source::System, text, time);
+                    }
+                }
+            }
+            "reasoning" => {
+                let parts = [item.get("summary"), item.get("content")];
+                let text: Vec<String> = parts.into_iter().flatten().filter_map(text_of).collect();
+                let text = text.join("\n");
+                if !text.trim().is_empty() {
+                    let step = out.message(None, Some(&self.reply()), time);
+                    join(step.reasoning_content.get_or_insert_default(), text.trim());
+                }
+            }
+            "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call"
+            | "tool_search_call" => {
+                let arguments = ["arguments", "input", "action"].into_iter().find_map(|key| item.get(key));
+                let call = ToolCall {
+                    tool_call_id: id,
+                    function_name: word(item, "name").unwrap_or(kind).to_owned(),
+                    arguments: parsed(arguments.unwrap_or(&Value::Null)),
+                    ..ToolCall::default()
+                };
+                let key = self.reply();
+                out.message(None, Some(&key), time);
+                out.call(None, Some(&key), call);
+            }
+            "function_call_output" | "custom_tool_call_output" | "tool_search_output" => {
+                let mut result = output(item.get("output").unwrap_or(&Value::Null));
+                if let Some(status) = self.exits.remove(&id) {
+                    result.extra.insert("exit_code".to_owned(), status.into());
+                }
+                out.result(None, &id, result, time);
+                self.answered = true;
+            }
+            "" | "ghost_snapshot" | "compaction" | "other" => {}
+            kind => out.unknown(kind),
+        }
+    }
+
+    fn event(&mut self, event: &Value, out: &mut Builder<'_>) {
+        match word(event, "type") {
+            Some("token_count") if !self.has_usage_records => {
+                let total = event.pointer("/info/total_token_usage").unwrap_or(&Value::Null);
+                // The event is sent again without a new reply, with the same sum.
+                if total.is_null() || *total == self.last_total {
+                    return;
+                }
+                self.last_total = total.clone();
+                if let Some(last) = event.pointer("/info/last_token_usage") {
+                    self.count(last, out);
+                }
+            }
+            Some("exec_command_end") => self.exit(event, "call_id"),
+            Some("item_completed") => self.exit(event.get("item").unwrap_or(&Value::Null), "id"),
+            _ => {}
+        }
+    }
+
+    fn exit(&mut self, event: &Value, name: &str) {
+        if let (Some(id), Some(status)) = (word(event, name), event.get("exit_code").and_then(Value::as_i64))
+            && self.exits.len() < EXITS
+        {
+            self.exits.insert(id.to_owned(), status);
+        }
+    }
+
+    fn count(&mut self, raw: &Value, out: &mut Builder<'_>) {
+        let key = self.current();
+        out.message(None, Some(&key), None);
+        out.usage(None, Some(&key), usage(raw), Some(raw));
+    }
+}
+
+/// Whether the harness wrote a message of the user.
+fn is_injected(item: &Value, text: &str) -> bool {
+    let kinds = item.pointer("/internal_chat_message_metadata_passthrough/content_item_kinds");
+    let said = kinds
+        .and_then(Value::as_array)
+        .map(|kinds| !kinds.iter().any(|kind| kind.as_str().is_some_and(|kind| kind.starts_with("user."))));
+    said.unwrap_or_else(|| {
+        text.starts_with("<environment_context>") || text.starts_with("<user_instructions>")
+    })
+}
+
+/// What a call gave: a text, parts, or an object with them. Older versions wrote JSON into the text.
+fn output(output: &Value) -> ObservationResult {
+    let mut result = ObservationResult { content: text_of(output), ..ObservationResult::default() };
+    let inner = output.as_str().filter(|text| text.starts_with('{')).and_then(|text| {
+        serde_json::from_str::<Value>(text).ok().filter(|inner| inner.get("metadata").is_some())
+    });
+    let inner = inner.as_ref().unwrap_or(output);
+    if let Some(text) = inner.get("output").or(inner.get("content")).and_then(text_of) {
+        result.content = Some(text);
+    }
+    if let Some(status) = inner.pointer("/metadata/exit_code").filter(|status| status.is_i64()) {
+        result.extra.insert("exit_code".to_owned(), status.clone());
+    }
+    if let Some(done) = output.get("success").and_then(Value::as_bool) {
+        result.extra.insert("is_error".to_owned(), (!done).into());
+    }
+    result
+}
+
+struct ExecLog;
+
+impl Decoder for ExecLog {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        "codex".clone_into(&mut out.head.agent.name);
+        let time = out.time(word(&record, "timestamp"));
+        match word(&record, "type").unwrap_or_default() {
+            "thread.started" => out.head.session_id = word(&record, "thread_id").map(str::to_owned),
+            "item.completed" => done(record.get("item").unwrap_or(&Value::Null), time, out),
+            "turn.completed" => {
+                if let Some(raw) = record.get("usage") {
+                    out.total(usage(raw), None, Some(raw));
+                }
+            }
+            "turn.failed" | "error" => {
+                let error = record.get("error").unwrap_or(&record);
+                let text = word(error, "message").unwrap_or("the turn failed");
+                out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+            }
+            // What is under way ends in an item that says the same and more.
+            "turn.started" | "item.started" | "item.updated" => {}
+            kind => out.unknown(kind),
+        }
+        Ok(())
+    }
+}
+
+fn done(item: &Value, time: Option<String>, out: &mut Builder<'_>) {
+    let key = word(item, "id").unwrap_or_default();
+    let kind = word(item, "type").unwrap_or_default();
+    let text = || word(item, "text").unwrap_or_default();
+    let (arguments, mut result) = match kind {
+        "agent_message" => return out.message(None, Some(key), time).message.push_str(text()),
+        "reasoning" => {
+            out.message(None, Some(key), time).reasoning_content = Some(text().to_owned());
+            return;
+        }
+        "error" => {
+            let text = word(item, "message").unwrap_or_default();
+            out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+            return;
+        }
+        "command_execution" => {
+            let content = word(item, "aggregated_output").map(str::to_owned);
+            let mut result = ObservationResult { content, ..ObservationResult::default() };
+            if let Some(status) = item.get("exit_code").filter(|status| status.is_i64()) {
+                result.extra.insert("exit_code".to_owned(), status.clone());
+            }
+            (json!({ "command": item.get("command") }), result)
+        }
+        "file_change" => (json!({ "changes": item.get("changes") }), ObservationResult::default()),
+        "mcp_tool_call" => {
+            let given = item.pointer("/result/content").or(item.get("result"));
+            let result =
+                ObservationResult { content: given.and_then(text_of), ..ObservationResult::default() };
+            (parsed(item.get("arguments").unwrap_or(&Value::Null)), result)
+        }
+        "web_search" | "todo_list" | "collab_tool_call" => {
+            let mut arguments = item.clone();
+            if let Some(map) = arguments.as_object_mut() {
+                map.retain(|key, _| !matches!(key.as_str(), "id" | "type" | "status"));
+            }
+            (arguments, ObservationResult::default())
+        }
+        kind => return out.unknown(kind),
+    };
+    if word(item, "status") == Some("failed") {
+        result.extra.insert("is_error".to_owned(), true.into());
+    }
+    let name = word(item, "tool").unwrap_or(kind).to_owned();
+    let call =
+        ToolCall { tool_call_id: key.to_owned(), function_name: name, arguments, ..ToolCall::default() };
+    out.message(None, Some(key), time.clone());
+    out.call(None, Some(key), call);
+    out.result(None, key, result, time);
+}

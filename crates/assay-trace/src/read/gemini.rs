@@ -1,0 +1,275 @@
+//! Gemini CLI: the session that it keeps on disk, as lines or, before 2026, as one document; and what `--output-format stream-json` prints.
+//!
+//! A session repeats a message under the same name when it has grown; the later record is the whole. What the printed results hold of
+//! a skill is what a person is shown, not what the model got: the session has that.
+
+use serde_json::Value;
+
+use super::text::{count, join, object, text_of, word};
+use super::{Builder, Decoder, Reader};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// The session on disk, a record a line.
+pub(crate) struct Session;
+
+/// The session on disk, as one document.
+pub(crate) struct Document;
+
+/// Standard output.
+pub(crate) struct Stream;
+
+impl Reader for Session {
+    fn name(&self) -> &'static str {
+        "gemini-cli"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        (record.get("projectHash").is_some() && record.get("messages").is_none())
+            || (record.get("id").is_some() && word(record, "type") == Some("gemini"))
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(SessionLog)
+    }
+}
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "gemini-cli-document"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        record.get("projectHash").is_some() && record.get("messages").is_some_and(Value::is_array)
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(SessionLog)
+    }
+}
+
+impl Reader for Stream {
+    fn name(&self) -> &'static str {
+        "gemini-cli-stream"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let has = |key| record.get(key).is_some();
+        match word(record, "type") {
+            Some("init") => has("session_id") && has("model") && !has("uuid"),
+            Some("tool_use") => has("tool_name") && has("tool_id"),
+            _ => false,
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(StreamLog::default())
+    }
+}
+
+struct SessionLog;
+
+impl Decoder for SessionLog {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        "gemini-cli".clone_into(&mut out.head.agent.name);
+        if record.get("projectHash").is_some() {
+            out.head.session_id = word(&record, "sessionId").map(str::to_owned);
+        }
+        let set = record.get("$set").unwrap_or(&record);
+        if let Some(messages) = set.get("messages").and_then(Value::as_array) {
+            for message in messages {
+                said(message, out);
+            }
+        } else if record.get("id").is_some() {
+            said(&record, out);
+        } else if record.get("$set").is_none()
+            && record.get("projectHash").is_none()
+            && record.get("$rewindTo").is_none()
+        {
+            out.unknown(word(&record, "type").unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+fn said(message: &Value, out: &mut Builder<'_>) {
+    let time = out.time(word(message, "timestamp"));
+    let id = word(message, "id");
+    let content = message.get("content").unwrap_or(&Value::Null);
+    match word(message, "type").unwrap_or_default() {
+        "user" => {
+            if let Some(id) = id
+                && out.is_known(id)
+            {
+                return;
+            }
+            let mut answers = false;
+            for part in content.as_array().into_iter().flatten() {
+                if let Some(response) = part.get("functionResponse") {
+                    answers = true;
+                    out.result(
+                        None,
+                        word(response, "id").unwrap_or_default(),
+                        answer(response),
+                        time.clone(),
+                    );
+                }
+            }
+            let text = text_of(content).unwrap_or_default();
+            if !answers && !text.is_empty() {
+                let injected = text.starts_with("<session_context>");
+                let step = out.say(None, Source::User, text, time);
+                if injected {
+                    step.extra.insert("injected".to_owned(), true.into());
+                }
+            }
+        }
+        "gemini" => grown(message, id, time.as_deref(), out),
+        "info" | "warning" | "error" => {}
+        kind => out.unknown(kind),
+    }
+}
+
+/// A message of the model, whole as far as it has grown.
+fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builder<'_>) {
+    if let Some(model) = word(message, "model") {
+        out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
+    }
+    let step = out.message(None, id, time.map(str::to_owned));
+    step.message = message.get("content").and_then(text_of).unwrap_or_default();
+    let mut reasoning = String::new();
+    for thought in message.get("thoughts").and_then(Value::as_array).into_iter().flatten() {
+        for key in ["subject", "description"] {
+            join(&mut reasoning, word(thought, key).unwrap_or_default());
+        }
+    }
+    if !reasoning.is_empty() {
+        step.reasoning_content = Some(reasoning);
+    }
+    for call in message.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
+        let name = word(call, "id").unwrap_or_default();
+        let arguments = object(call.get("args").cloned().unwrap_or_default());
+        out.call(
+            None,
+            id,
+            ToolCall {
+                tool_call_id: name.to_owned(),
+                function_name: word(call, "name").unwrap_or_default().to_owned(),
+                arguments,
+                ..ToolCall::default()
+            },
+        );
+        let given = call
+            .get("result")
+            .and_then(Value::as_array)
+            .and_then(|parts| parts.first()?.get("functionResponse"));
+        if let Some(response) = given {
+            let mut result = answer(response);
+            if word(call, "status") == Some("error") {
+                result.extra.insert("is_error".to_owned(), true.into());
+            }
+            out.result(None, name, result, time.map(str::to_owned));
+        }
+    }
+    if let Some(raw) = message.get("tokens").filter(|raw| raw.is_object()) {
+        let cached = count(raw, "cached");
+        // Thoughts are counted beside what was written, and results of Google's own tools beside what was read.
+        let usage = Usage {
+            input: (count(raw, "input") + count(raw, "tool")).saturating_sub(cached),
+            output: count(raw, "output") + count(raw, "thoughts"),
+            cache_read: cached,
+            cache_write: 0,
+        };
+        out.usage(None, id, usage, Some(raw));
+    }
+}
+
+/// What a function gave. Qwen Code has the same shape.
+pub(super) fn answer(response: &Value) -> ObservationResult {
+    let inner = response.get("response").unwrap_or(&Value::Null);
+    let mut result = ObservationResult::default();
+    if let Some(error) = inner.get("error") {
+        result.content = text_of(error).or_else(|| Some(error.to_string()));
+        result.extra.insert("is_error".to_owned(), true.into());
+    } else {
+        let text = inner.get("output").and_then(text_of);
+        result.content = text.or_else(|| (!inner.is_null()).then(|| inner.to_string()));
+    }
+    result
+}
+
+#[derive(Default)]
+struct StreamLog {
+    reply: usize,
+    answered: bool,
+}
+
+impl Decoder for StreamLog {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        let time = out.time(word(&record, "timestamp"));
+        match word(&record, "type").unwrap_or_default() {
+            "init" => {
+                "gemini-cli".clone_into(&mut out.head.agent.name);
+                out.head.agent.model_name = word(&record, "model").map(str::to_owned);
+                out.head.session_id = word(&record, "session_id").map(str::to_owned);
+            }
+            "message" => {
+                let text = word(&record, "content").unwrap_or_default();
+                if word(&record, "role") == Some("assistant") {
+                    let key = self.reply();
+                    out.message(None, Some(&key), time).message.push_str(text);
+                } else {
+                    out.say(None, Source::User, text, time);
+                }
+            }
+            "tool_use" => {
+                let key = self.reply();
+                out.message(None, Some(&key), time);
+                let call = ToolCall {
+                    tool_call_id: word(&record, "tool_id").unwrap_or_default().to_owned(),
+                    function_name: word(&record, "tool_name").unwrap_or_default().to_owned(),
+                    arguments: object(record.get("parameters").cloned().unwrap_or_default()),
+                    ..ToolCall::default()
+                };
+                out.call(None, Some(&key), call);
+            }
+            "tool_result" => {
+                let error = record.pointer("/error/message").and_then(Value::as_str);
+                let content = word(&record, "output").or(error).map(str::to_owned);
+                let mut result = ObservationResult { content, ..ObservationResult::default() };
+                result.extra.insert("is_error".to_owned(), (word(&record, "status") == Some("error")).into());
+                out.result(None, word(&record, "tool_id").unwrap_or_default(), result, time);
+                self.answered = true;
+            }
+            "error" => {
+                let text = word(&record, "message").unwrap_or_default();
+                out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+            }
+            "result" => {
+                if let Some(raw) = record.get("stats") {
+                    let cached = count(raw, "cached");
+                    let input = count(raw, "input_tokens").saturating_sub(cached);
+                    let output = count(raw, "output_tokens");
+                    out.total(Usage { input, output, cache_read: cached, cache_write: 0 }, None, Some(raw));
+                }
+            }
+            kind => out.unknown(kind),
+        }
+        Ok(())
+    }
+}
+
+impl StreamLog {
+    fn reply(&mut self) -> String {
+        if std::mem::take(&mut self.answered) {
+            self.reply += 1;
+        }
+        format!("reply-{}", self.reply)
+    }
+}

@@ -1,0 +1,195 @@
+//! OpenCode: what `run --format json` prints, what `export` writes, and its database as one document of rows.
+
+use serde_json::Value;
+
+use super::text::{count, join, object, word};
+use super::{Builder, Decoder, Reader};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// Standard output.
+pub(crate) struct Stream;
+
+/// An export, or rows of the database.
+pub(crate) struct Document;
+
+impl Reader for Stream {
+    fn name(&self) -> &'static str {
+        "opencode-stream"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        record.get("sessionID").is_some() && record.get("part").is_some()
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Log)
+    }
+}
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "opencode"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let list = |key| record.get(key).is_some_and(Value::is_array);
+        (list("session") && list("message") && list("part"))
+            || (list("messages") && record.pointer("/info/projectID").is_some())
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Whole)
+    }
+}
+
+struct Log;
+
+impl Decoder for Log {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        "opencode".clone_into(&mut out.head.agent.name);
+        if let Some(session) = word(&record, "sessionID") {
+            out.head.session_id.get_or_insert_with(|| session.to_owned());
+        }
+        let time = record.get("timestamp").and_then(Value::as_i64).and_then(|millis| out.millis(millis));
+        match word(&record, "type").unwrap_or_default() {
+            "step_start" | "tool_use" | "text" | "step_finish" | "reasoning" => {
+                let Some(part) = record.get("part") else { return Ok(()) };
+                part_of(part, word(part, "messageID"), None, time, out);
+            }
+            "error" => {
+                let error = record.get("error").unwrap_or(&Value::Null);
+                let text = error.pointer("/data/message").and_then(Value::as_str).or(word(error, "name"));
+                let step = out.say(None, Source::System, text.unwrap_or("the run failed"), time);
+                step.extra.insert("is_error".to_owned(), true.into());
+            }
+            kind => out.unknown(kind),
+        }
+        Ok(())
+    }
+}
+
+/// A part of a message of the model.
+fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+    match word(part, "type").unwrap_or_default() {
+        "text" => join(&mut out.message(lane, key, time).message, word(part, "text").unwrap_or_default()),
+        "reasoning" => {
+            let step = out.message(lane, key, time);
+            join(step.reasoning_content.get_or_insert_default(), word(part, "text").unwrap_or_default());
+        }
+        "tool" => {
+            let state = part.get("state").unwrap_or(&Value::Null);
+            let id = word(part, "callID").unwrap_or_default();
+            out.message(lane, key, time.clone());
+            let call = ToolCall {
+                tool_call_id: id.to_owned(),
+                function_name: word(part, "tool").unwrap_or_default().to_owned(),
+                arguments: object(state.get("input").cloned().unwrap_or_default()),
+                ..ToolCall::default()
+            };
+            out.call(lane, key, call);
+            let status = word(state, "status");
+            if !matches!(status, Some("completed" | "error")) {
+                return;
+            }
+            let content = word(state, "output").or(word(state, "error")).map(str::to_owned);
+            let mut result = ObservationResult { content, ..ObservationResult::default() };
+            result.extra.insert("is_error".to_owned(), (status == Some("error")).into());
+            if let Some(exit) = state.pointer("/metadata/exit").filter(|exit| exit.is_i64()) {
+                result.extra.insert("exit_code".to_owned(), exit.clone());
+            }
+            out.result(lane, id, result, time);
+        }
+        "step-finish" => {
+            if let Some(raw) = part.get("tokens") {
+                let cache = raw.get("cache").unwrap_or(&Value::Null);
+                // What was read holds neither of the caches here, and reasoning stands beside what was written.
+                let usage = Usage {
+                    input: count(raw, "input"),
+                    output: count(raw, "output") + count(raw, "reasoning"),
+                    cache_read: count(cache, "read"),
+                    cache_write: count(cache, "write"),
+                };
+                let cost = part.get("cost").and_then(Value::as_f64);
+                out.message(lane, key, time);
+                out.usage(lane, key, usage, Some(raw));
+                if let Some(metrics) = &mut out.message(lane, key, None).metrics {
+                    metrics.cost_usd = cost;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Whole;
+
+impl Decoder for Whole {
+    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+        let document: Value = serde_json::from_slice(json)?;
+        "opencode".clone_into(&mut out.head.agent.name);
+        if let Some(messages) = document.get("messages").and_then(Value::as_array) {
+            let info = document.get("info").unwrap_or(&Value::Null);
+            out.head.session_id = word(info, "id").map(str::to_owned);
+            word(info, "version").unwrap_or_default().clone_into(&mut out.head.agent.version);
+            for message in messages {
+                let info = message.get("info").unwrap_or(&Value::Null);
+                let parts = message.get("parts").and_then(Value::as_array);
+                said(info, word(info, "id"), parts.into_iter().flatten().cloned(), None, out);
+            }
+            return Ok(());
+        }
+        let rows =
+            |key: &str| document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        // The database holds all sessions of its user; the last one that no other started is the one to look at.
+        let roots = rows("session").iter().filter(|row| row.get("parent_id").is_none_or(Value::is_null));
+        let main = roots.max_by_key(|row| count(row, "time_created")).and_then(|row| word(row, "id"));
+        out.head.session_id = main.map(str::to_owned);
+        let version = rows("session").first().and_then(|row| word(row, "version"));
+        version.unwrap_or_default().clone_into(&mut out.head.agent.version);
+        let data = |row: &Value| -> Value {
+            word(row, "data").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+        };
+        for row in rows("message") {
+            let (id, session) = (word(row, "id"), word(row, "session_id"));
+            let lane = session.filter(|_| session != main);
+            let parts = rows("part").iter().filter(|part| word(part, "message_id") == id).map(data);
+            said(&data(row), id, parts, lane, out);
+        }
+        Ok(())
+    }
+}
+
+fn said(
+    info: &Value,
+    id: Option<&str>,
+    parts: impl Iterator<Item = Value>,
+    lane: Option<&str>,
+    out: &mut Builder<'_>,
+) {
+    let millis = info.pointer("/time/created").and_then(Value::as_i64);
+    let time = millis.and_then(|millis| out.millis(millis));
+    if word(info, "role") == Some("user") {
+        for part in parts {
+            if word(&part, "type") == Some("text") {
+                let step = out.say(lane, Source::User, word(&part, "text").unwrap_or_default(), time.clone());
+                if part.get("synthetic") == Some(&Value::Bool(true)) {
+                    step.extra.insert("injected".to_owned(), true.into());
+                }
+            }
+        }
+        return;
+    }
+    if let Some(model) = word(info, "modelID") {
+        let provider = word(info, "providerID").unwrap_or_default();
+        out.head.agent.model_name.get_or_insert_with(|| format!("{provider}/{model}"));
+    }
+    for part in parts {
+        part_of(&part, id, lane, time.clone(), out);
+    }
+}

@@ -1,0 +1,55 @@
+//! What several formats share: texts in parts, and arguments.
+
+use serde_json::{Map, Value, json};
+
+/// Adds a part to a text.
+pub(super) fn join(text: &mut String, part: &str) {
+    if !text.is_empty() && !part.is_empty() {
+        text.push('\n');
+    }
+    text.push_str(part);
+}
+
+/// The text of a content: a string, or parts with text among them.
+pub(super) fn text_of(content: &Value) -> Option<String> {
+    match content {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => Some(parts.iter().map(part_text).collect::<Vec<_>>().join("\n")),
+        _ => None,
+    }
+}
+
+/// A part's text, or what it is in place of one.
+pub(super) fn part_text(part: &Value) -> String {
+    let word = |key: &str| part.get(key).and_then(Value::as_str);
+    match (part, word("text")) {
+        (Value::String(text), _) => text.clone(),
+        (_, Some(text)) => text.to_owned(),
+        (_, None) => format!("[{}]", word("type").unwrap_or("part")),
+    }
+}
+
+/// Arguments as the format knows them, which is objects only.
+pub(super) fn object(arguments: Value) -> Value {
+    match arguments {
+        Value::Object(_) => arguments,
+        Value::Null => Value::Object(Map::new()),
+        other => json!({ "input": other }),
+    }
+}
+
+/// Arguments that stand in a log as the text the model wrote.
+pub(super) fn parsed(arguments: &Value) -> Value {
+    let text = arguments.as_str().and_then(|text| serde_json::from_str::<Value>(text).ok());
+    object(text.unwrap_or_else(|| arguments.clone()))
+}
+
+/// The string of a member.
+pub(super) fn word<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
+    value.get(key).and_then(Value::as_str)
+}
+
+/// The count of a member; 0 where there is none.
+pub(super) fn count(value: &Value, key: &str) -> u64 {
+    value.get(key).and_then(Value::as_u64).unwrap_or_default()
+}

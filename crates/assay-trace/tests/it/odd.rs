@@ -1,0 +1,170 @@
+//! Transcripts with something wrong about them: told once, and the rest is read.
+
+use assay_trace::Source;
+use assay_trace::read::{self, LINE_CAP};
+use serde_json::{Value, json};
+
+const TIMES: [&str; 4] =
+    ["2026-01-01T00:00:00Z", "2026-01-01T00:00:10Z", "2026-01-01T00:00:20Z", "2026-01-01T00:00:30Z"];
+
+/// A record of Claude Code's log.
+fn record(kind: &str, number: usize, message: &Value) -> Value {
+    json!({
+        "type": kind, "uuid": format!("u{number}"), "sessionId": "s", "isSidechain": false, "version": "2",
+        "timestamp": TIMES[number % 4], "message": message,
+    })
+}
+
+fn said(number: usize, text: &str) -> String {
+    record("user", number, &json!({ "role": "user", "content": text })).to_string()
+}
+
+fn replied(number: usize, text: &str) -> String {
+    let message = json!({
+        "id": format!("m{number}"), "model": "m", "content": [{ "type": "text", "text": text }],
+        "usage": { "input_tokens": 1, "output_tokens": 2 },
+    });
+    record("assistant", number, &message).to_string()
+}
+
+/// What is told of a log, as code, line and count, and what was said in it.
+fn check(log: &[u8], told: &[(&str, Option<usize>, usize)], said: &[&str]) {
+    let transcript = read::read_from(log, "log", None).unwrap();
+    let found: Vec<_> = transcript.diagnostics.iter().map(|d| (d.code, d.line, d.count)).collect();
+    let shown = String::from_utf8_lossy(&log[..log.len().min(500)]);
+    assert_eq!(found, told, "{shown}");
+    let messages: Vec<_> = transcript.trajectory.steps.iter().map(|step| step.message.as_str()).collect();
+    assert_eq!(messages, said, "{shown}");
+}
+
+#[test]
+fn each_oddity_is_told_once_and_the_rest_is_read() {
+    let (do_it, done) = (said(0, "do"), replied(1, "done"));
+    let log = |lines: &[&str]| lines.join("\n").into_bytes();
+    check(&log(&[&do_it, &done]), &[], &["do", "done"]);
+    // The last line is cut off.
+    let half = &done[..done.len() / 2];
+    check(&log(&[&do_it, half]), &[("truncated-line", Some(2), 1)], &["do"]);
+    // Lines that are no JSON, among them one that would be a cut-off line at the end.
+    check(&log(&[&do_it, "nonsense", half, "", &done]), &[("invalid-json", Some(2), 2)], &["do", "done"]);
+    // Bytes that are no text.
+    let mut bytes = log(&[&do_it, &said(1, "caf?")]);
+    let at = bytes.iter().position(|&byte| byte == b'?').unwrap();
+    bytes[at] = 0xe9;
+    check(&bytes, &[("invalid-utf8", Some(2), 1)], &["do", "caf\u{fffd}"]);
+    // Records of kinds that nobody knows, each kind once.
+    let strange = |kind: &str| json!({ "type": kind, "sessionId": "s" }).to_string();
+    check(
+        &log(&[&do_it, &strange("aura"), &strange("aura"), &strange("halo"), &done]),
+        &[("unknown-record", Some(2), 2), ("unknown-record", Some(4), 1)],
+        &["do", "done"],
+    );
+    // A record of another shape.
+    check(&log(&[&do_it, "[1]", &done]), &[("unexpected-shape", Some(2), 1)], &["do", "done"]);
+    // The same record twice.
+    check(&log(&[&do_it, &do_it, &done]), &[("duplicate-record", Some(2), 1)], &["do", "done"]);
+    // A clock that runs back, by more than the processes that write a log differ.
+    check(&log(&[&said(2, "do"), &replied(1, "done")]), &[("clock-runs-back", Some(2), 1)], &["do", "done"]);
+    // A result whose call is nowhere.
+    let result = json!({ "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "x" }] });
+    check(
+        &log(&[&do_it, &record("user", 1, &result).to_string()]),
+        &[("result-without-call", Some(2), 1)],
+        &["do", ""],
+    );
+    // Nothing.
+    check(b"", &[("empty-trace", None, 1)], &[]);
+    check(b"\n \n", &[("empty-trace", None, 1)], &[]);
+}
+
+#[test]
+fn a_line_of_a_hundred_megabytes_is_passed_over() {
+    let long = said(1, &"x".repeat(100 << 20));
+    let log = [said(0, "do"), long, replied(2, "done")].join("\n");
+    check(log.as_bytes(), &[("line-too-long", Some(2), 1)], &["do", "done"]);
+    assert!(log.len() > LINE_CAP);
+}
+
+#[test]
+fn what_is_no_transcript_is_refused() {
+    for text in
+        ["hello\n", "{}\n", "[]", "{\"a\": 1}\n{\"a\": 2}\n", "\u{0}\u{1}\u{2}", "{\n  \"steps\": []\n}"]
+    {
+        let error = read::read_from(text.as_bytes(), "it", None).unwrap_err();
+        assert_eq!(error.to_string(), "it is no transcript that is known here", "{text:?}");
+    }
+    assert!(read::reader("morse").is_err());
+}
+
+#[test]
+fn a_bad_beginning_does_not_hide_the_format() {
+    let log = ["garbage".to_owned(), said(0, "do"), replied(1, "done")].join("\n");
+    check(log.as_bytes(), &[("invalid-json", Some(1), 1)], &["do", "done"]);
+}
+
+#[test]
+fn a_message_in_many_records_is_one_step_and_counts_once() {
+    let block = |number: usize, block: Value| {
+        let message = json!({
+            "id": "m", "model": "m", "content": [block],
+            "usage": { "input_tokens": 5, "output_tokens": 7, "cache_read_input_tokens": 11,
+                "cache_creation_input_tokens": 13 },
+        });
+        record("assistant", number, &message).to_string()
+    };
+    let result = |number: usize, call: &str| {
+        let content =
+            json!([{ "type": "tool_result", "tool_use_id": call, "content": call, "is_error": true }]);
+        record("user", number, &json!({ "content": content })).to_string()
+    };
+    let log = [
+        said(0, "do"),
+        block(1, json!({ "type": "thinking", "thinking": "hm" })),
+        block(2, json!({ "type": "tool_use", "id": "a", "name": "Bash", "input": { "command": "ls" } })),
+        result(3, "a").replace("\"u3\"", "\"u3a\""),
+        block(3, json!({ "type": "tool_use", "id": "b", "name": "Edit", "input": { "old_string": "x", "new_string": "y" } })),
+        result(7, "b"),
+        block(11, json!({ "type": "text", "text": "so" })),
+    ]
+    .join("\n");
+    let transcript = read::read_from(log.as_bytes(), "log", None).unwrap();
+    assert_eq!(transcript.diagnostics, []);
+    let [_, step] = transcript.trajectory.steps.as_slice() else { panic!("two steps") };
+    assert_eq!((step.reasoning_content.as_deref(), step.message.as_str()), (Some("hm"), "so"));
+    assert_eq!(step.tool_calls[1].arguments["new_string"], "y");
+    assert_eq!(step.result_of("b").unwrap().failed(), Some(true));
+    assert_eq!(step.message_id(), Some("m"));
+    let tally = transcript.tally;
+    assert_eq!((tally.messages, tally.records), (1, 4));
+    assert_eq!((tally.usage.total(), tally.per_record.total()), (36, 144));
+    assert_eq!(step.usage(), Some(tally.usage));
+}
+
+#[test]
+fn sub_agents_stand_apart_and_are_tied_to_their_calls() {
+    let with = |mut record: Value, agent: &str| {
+        record["isSidechain"] = true.into();
+        record["agentId"] = agent.into();
+        record.to_string()
+    };
+    let call = json!({ "id": "m1", "model": "m", "content": [
+        { "type": "tool_use", "id": "t", "name": "Task", "input": { "prompt": "look around" } }] });
+    let inner = json!({ "id": "m2", "model": "m", "content": [{ "type": "text", "text": "seen" }],
+        "usage": { "input_tokens": 3, "output_tokens": 4 } });
+    let result = json!({ "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "seen" }] });
+    let log = [
+        said(0, "do"),
+        record("assistant", 1, &call).to_string(),
+        with(record("user", 2, &json!({ "content": "look around" })), "a1"),
+        with(record("assistant", 3, &inner), "a1"),
+        record("user", 7, &result).to_string(),
+    ]
+    .join("\n");
+    let trajectory = read::read_from(log.as_bytes(), "log", None).unwrap().trajectory;
+    assert_eq!(trajectory.steps.len(), 2);
+    let [inner] = trajectory.subagent_trajectories.as_slice() else { panic!("one sub-agent") };
+    assert_eq!(inner.steps.iter().map(|step| step.source).collect::<Vec<_>>(), [Source::User, Source::Agent]);
+    let tied = &trajectory.steps[1].result_of("t").unwrap().subagent_trajectory_ref;
+    assert_eq!(tied[0].trajectory_id.as_deref(), Some("a1"));
+    assert_eq!(inner.trajectory_id.as_deref(), Some("a1"));
+}
