@@ -68,7 +68,90 @@ pub struct Execution {
 
 /// What became of each offered skill in a trajectory.
 pub fn exposure(trajectory: &Trajectory, offered: &[OfferedSkill<'_>]) -> Vec<Exposure> {
-    offered.iter().map(|skill| Tracker::new(skill).follow(trajectory)).collect()
+    offered
+        .iter()
+        .map(|skill| {
+            let mut follower = Follower::new(skill);
+            for step in &trajectory.steps {
+                follower.see(step);
+            }
+            follower.finish()
+        })
+        .collect()
+}
+
+/// Follows one skill through a trajectory, step by step, for those who do not keep the steps.
+pub struct Follower<'a> {
+    tracker: Tracker<'a>,
+    found: Exposure,
+    delivered: BTreeSet<&'a str>,
+    listed: bool,
+}
+
+impl<'a> Follower<'a> {
+    /// Before the first step.
+    pub fn new(skill: &'a OfferedSkill<'a>) -> Self {
+        let tracker = Tracker::new(skill);
+        let found = Exposure {
+            skill: skill.name.to_owned(),
+            offered: true,
+            advertised: None,
+            touched: None,
+            opened: None,
+            executed: None,
+            body_lines: tracker.lines.len(),
+            body_lines_delivered: 0,
+        };
+        Self { tracker, found, delivered: BTreeSet::new(), listed: false }
+    }
+
+    /// The next step.
+    pub fn see(&mut self, step: &Step) {
+        let (tracker, found) = (&self.tracker, &mut self.found);
+        if step.source != Source::Agent
+            && (found.advertised.is_none() || (!self.listed && step.is_injected()))
+            && tracker.is_advertised(&step.message)
+        {
+            found.advertised.get_or_insert(step.step_id);
+            self.listed |= step.is_injected();
+        }
+        for call in &step.tool_calls {
+            let texts = strings(&call.arguments);
+            if found.touched.is_none() && texts.iter().any(|text| tracker.is_named(text)) {
+                found.touched = Some(step.step_id);
+            }
+            if found.executed.is_none() {
+                found.executed = texts.iter().find_map(|text| tracker.executed(text, step.step_id));
+            }
+        }
+        tracker.receive(step, &mut self.delivered);
+        if found.opened.is_none() && tracker.needed > 0 && self.delivered.len() >= tracker.needed {
+            found.opened = Some(step.step_id);
+        }
+    }
+
+    /// How much of the body was delivered so far, lines that stand twice in it counted twice.
+    pub fn ingestion(&self) -> Ingestion {
+        let long = |line: &&str| line.chars().count() >= TELLING_LINE;
+        let lines: Vec<&str> = self.tracker.skill.body.lines().map(str::trim).filter(long).collect();
+        let ingested = lines.iter().filter(|line| self.delivered.contains(*line)).count();
+        Ingestion { lines: lines.len(), ingested }
+    }
+
+    /// Why a run that was to be without the skill had it all the same: its body was read, a file of it was run, or the harness
+    /// listed it. A repository can ship the very skill that it is to be measured with.
+    pub fn contamination(&self) -> Option<&'static str> {
+        match &self.found {
+            found if found.opened.is_some() => Some("opened"),
+            found if found.executed.is_some() => Some("executed"),
+            _ => self.listed.then_some("listed"),
+        }
+    }
+
+    /// After the last step.
+    pub fn finish(self) -> Exposure {
+        Exposure { body_lines_delivered: self.delivered.len(), ..self.found }
+    }
 }
 
 /// Whether a text holds enough of a skill's body for the skill to count as opened by whoever read it.
@@ -93,15 +176,11 @@ pub struct Ingestion {
 /// How much of a body was delivered in a trajectory, its sub-agents left out.
 pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
     let skill = OfferedSkill { name: "", description: "", body, mount: "", files: &[] };
-    let tracker = Tracker::new(&skill);
-    let mut delivered = BTreeSet::new();
+    let mut follower = Follower::new(&skill);
     for step in &trajectory.steps {
-        tracker.receive(step, &mut delivered);
+        follower.see(step);
     }
-    let long = |line: &&str| line.chars().count() >= TELLING_LINE;
-    let lines: Vec<&str> = body.lines().map(str::trim).filter(long).collect();
-    let ingested = lines.iter().filter(|line| delivered.contains(*line)).count();
-    Ingestion { lines: lines.len(), ingested }
+    follower.ingestion()
 }
 
 /// How many tool calls of a trajectory name a skill or a path in it.
@@ -122,41 +201,6 @@ impl<'a> Tracker<'a> {
         let lines = telling_lines(skill.body);
         let needed = if lines.len() < FEW_LINES { lines.len() } else { lines.len().div_ceil(2).max(3) };
         Self { skill, lines, needed }
-    }
-
-    fn follow(&self, trajectory: &Trajectory) -> Exposure {
-        let mut found = Exposure {
-            skill: self.skill.name.to_owned(),
-            offered: true,
-            advertised: None,
-            touched: None,
-            opened: None,
-            executed: None,
-            body_lines: self.lines.len(),
-            body_lines_delivered: 0,
-        };
-        let mut delivered = BTreeSet::new();
-        for step in &trajectory.steps {
-            if step.source != Source::Agent && found.advertised.is_none() && self.is_advertised(&step.message)
-            {
-                found.advertised = Some(step.step_id);
-            }
-            for call in &step.tool_calls {
-                let texts = strings(&call.arguments);
-                if found.touched.is_none() && texts.iter().any(|text| self.is_named(text)) {
-                    found.touched = Some(step.step_id);
-                }
-                if found.executed.is_none() {
-                    found.executed = texts.iter().find_map(|text| self.executed(text, step.step_id));
-                }
-            }
-            self.receive(step, &mut delivered);
-            if found.opened.is_none() && self.needed > 0 && delivered.len() >= self.needed {
-                found.opened = Some(step.step_id);
-            }
-        }
-        found.body_lines_delivered = delivered.len();
-        found
     }
 
     /// What the agent is told in a step: messages of others, and results of its own calls.

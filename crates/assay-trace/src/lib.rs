@@ -6,12 +6,16 @@
 
 mod diagnostic;
 mod exposure;
+mod price;
 pub mod read;
+mod stats;
 mod trajectory;
 mod usage;
 
 pub use diagnostic::Diagnostic;
-pub use exposure::{Execution, Exposure, Ingestion, OfferedSkill, carries, exposure, ingestion, touches};
+pub use exposure::{Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches};
+pub use price::{Price, Prices};
+pub use stats::{Sessions, SkillUse, Stats, stats, stats_of};
 pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,

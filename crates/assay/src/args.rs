@@ -9,6 +9,7 @@ use crate::commands::corpus::CorpusArgs;
 use crate::commands::health::HealthArgs;
 use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
+use crate::commands::trace::TraceArgs;
 
 /// Measures agent skills: whether one helps, and how sure that is
 #[derive(Debug, Parser)]
@@ -101,6 +102,8 @@ pub(crate) enum Command {
     Trial(TrialArgs),
     /// Measure which skill is chosen for a request
     Route(RouteArgs),
+    /// Work with transcripts of agents
+    Trace(TraceArgs),
     /// Take away what dead processes left, and what no run needs
     Gc(GcArgs),
     /// Tell what works on this machine, and what to do about the rest

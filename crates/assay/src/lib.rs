@@ -59,6 +59,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Trial(args) => commands::trial::run(args, &settings, &ui),
         Command::Route(args) => commands::route::run(&args, &settings, &ui),
+        Command::Trace(args) => commands::trace::run(&args, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Doctor => commands::doctor::run(&settings, &ui),
         Command::Corpus(args) => commands::corpus::run(&args, &ui),

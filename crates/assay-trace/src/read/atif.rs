@@ -131,3 +131,45 @@ fn drop_nulls(map: &mut Map<String, Value>) {
 fn flatten(content: &mut Value) {
     *content = Value::String(super::text::text_of(content).unwrap_or_default());
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_version_is_read_and_what_is_none_is_not() {
+        let check = |value: Value, expected: Option<(usize, &str)>| {
+            let found = parse(value.to_string().as_bytes());
+            let found =
+                found.as_ref().map(|t| (t.turns(), t.steps.last().map_or("", |step| step.message.as_str())));
+            assert_eq!(found, expected, "{value}");
+        };
+        let agent = json!({ "name": "gemini-cli", "version": "1", "tool_definitions": [] });
+        check(
+            json!({ "schema_version": "ATIF-v1.2", "agent": agent, "steps": [
+                { "step_id": 1, "source": "user", "message": "do" },
+                { "step_id": 2, "source": "agent", "message": "done", "tool_calls": null, "metrics": null,
+                  "observation": { "results": [{ "source_call_id": null, "content": null }] } },
+            ], "final_metrics": { "total_prompt_tokens": 4 } }),
+            Some((1, "done")),
+        );
+        check(
+            json!({ "schema_version": "ATIF-v1.8", "agent": { "name": "x" }, "unknown": 1, "steps": [
+                { "step_id": 1, "source": "agent", "reasoning_effort": 3, "message": [
+                    { "type": "text", "text": "a" }, { "type": "image", "source": {} } ],
+                  "observation": { "results": [{ "content": [{ "type": "text", "text": "b" }] }] } },
+            ], "final_metrics": null }),
+            Some((1, "a\n[image]")),
+        );
+        for none in [
+            json!({}),
+            json!([]),
+            json!({ "schema_version": "ATIF-v2.0", "agent": agent, "steps": [] }),
+            json!({ "schema_version": "ATIF-v1.7", "agent": agent, "steps": {} }),
+        ] {
+            check(none, None);
+        }
+        assert!(parse(b"\xff").is_none());
+        assert!(parse("[".repeat(100_000).as_bytes()).is_none());
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value};
@@ -410,6 +411,28 @@ impl Collector {
         sums.total_steps = trajectory.steps.len();
         trajectory.final_metrics = Some(sums);
         trajectory
+    }
+}
+
+/// Adds a sub-agent's log to that of the agent that started it.
+pub(super) fn attach(transcript: &mut super::Transcript, one: super::Transcript, file: &Path) {
+    let mut inner = one.trajectory.subagent_trajectories;
+    if !one.trajectory.steps.is_empty() {
+        let mut own = Trajectory::new(one.trajectory.agent);
+        own.trajectory_id = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        own.session_id = one.trajectory.session_id;
+        own.steps = one.trajectory.steps;
+        inner.push(own);
+    }
+    for one in inner {
+        tie(&mut transcript.trajectory.steps, &one);
+        transcript.trajectory.subagent_trajectories.push(one);
+    }
+    transcript.tally.add(&one.tally);
+    transcript.diagnostics.extend(one.diagnostics);
+    if transcript.format == "claude-code" {
+        transcript.trajectory.final_metrics =
+            Some(FinalMetrics { total_steps: transcript.trajectory.steps.len(), ..sums(&transcript.tally) });
     }
 }
 

@@ -4,6 +4,8 @@
 //! of the user. Bodies of skills come as further blocks of the user after a result that only says "Launching skill".
 //! Sub-agents stand in the same log, marked `isSidechain` or with the call that started them, or in files beside it.
 
+use std::path::{Path, PathBuf};
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -425,4 +427,24 @@ fn result(record: &Record, out: &mut Builder<'_>) {
         let sum = usage(&record.usage);
         out.total(sum, record.cost.as_f64(), Some(&record.usage));
     }
+}
+
+/// More logs of sub-agents than these are left.
+const BESIDE: usize = 1000;
+
+/// The logs of a session's sub-agents, which stand in a folder of the session's name.
+pub(crate) fn beside(session: &Path) -> Vec<PathBuf> {
+    if session.extension().is_none_or(|ending| ending != "jsonl") {
+        return Vec::new();
+    }
+    let entries =
+        std::fs::read_dir(session.with_extension("").join("subagents")).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> = entries
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
+        .take(BESIDE)
+        .collect();
+    found.sort();
+    found
 }

@@ -9,13 +9,14 @@ mod builder;
 mod claude_code;
 mod codex;
 mod gemini;
+pub mod harbor;
+mod input;
 mod lines;
 mod mini;
 mod opencode;
 mod qwen;
 mod text;
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -24,6 +25,7 @@ use serde_json::Value;
 
 pub(crate) use self::builder::Builder;
 pub use self::builder::{Head, Sink};
+pub(crate) use self::claude_code::beside;
 use self::lines::Line;
 use crate::usage::Tally;
 use crate::{Diagnostic, Trajectory};
@@ -155,10 +157,29 @@ pub fn reader(name: &str) -> Result<&'static dyn Reader, TraceError> {
     found.ok_or_else(|| TraceError::NoFormat(name.to_owned()))
 }
 
-/// Reads a file; without a reader, the format is told from what stands in it.
+/// Reads a file, standard input where the path is `-`, or a trial's folder as Harbor leaves it. Files may be compressed with gzip or
+/// zstd. Without a reader, the format is told from what stands in the file. Logs of sub-agents that Claude
+/// Code keeps beside a session are read with it.
 pub fn read(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
-    let file = File::open(path).map_err(|source| TraceError::Open { path: path.to_path_buf(), source })?;
-    read_from(file, &path.display().to_string(), reader)
+    if path.is_dir() {
+        return harbor::read(path);
+    }
+    let mut transcript = read_file(path, reader)?;
+    for beside in beside(path) {
+        let Ok(one) = read_file(&beside, Some(&claude_code::Session)) else { continue };
+        builder::attach(&mut transcript, one, &beside);
+    }
+    Ok(transcript)
+}
+
+fn read_file(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
+    let input = open(path)?;
+    read_from(input, &path.display().to_string(), reader)
+}
+
+/// Opens a file, or standard input where the path is `-`, and takes compression off.
+pub fn open(path: &Path) -> Result<Box<dyn io::Read>, TraceError> {
+    input::open(path).map_err(|source| TraceError::Open { path: path.to_path_buf(), source })
 }
 
 /// Reads a stream to its end. `name` is what diagnostics call it.

@@ -7,7 +7,6 @@ mod condition;
 mod exception;
 mod harbor;
 mod times;
-mod trajectory;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -398,7 +397,7 @@ fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, St
     for placed in placed {
         let bytes =
             read_beneath(&placed.folder, Path::new("agent/trajectory.json"), TRAJECTORY_CAP).ok().flatten();
-        let trajectory = bytes.as_deref().and_then(trajectory::read);
+        let trajectory = bytes.as_deref().and_then(assay_trace::read::atif::parse);
         let Some(mut record) = record(placed, trajectory.as_ref().map_or(0, assay_trace::Trajectory::turns))
         else {
             continue;

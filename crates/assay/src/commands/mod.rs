@@ -19,4 +19,5 @@ pub(crate) mod runs;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;
+pub(crate) mod trace;
 pub(crate) mod trial;

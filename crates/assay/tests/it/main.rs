@@ -22,6 +22,7 @@ mod runs;
 mod server;
 mod suite;
 mod task_check;
+mod trace;
 mod verifier;
 
 /// A file that nobody declares is a test that nobody runs.

@@ -1,0 +1,57 @@
+//! Where transcripts come from: files and standard input, compressed or not.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// zstd's window may have so many bits: what `zstd --long=27` writes.
+const WINDOW_BITS: u32 = 27;
+
+/// A file's bytes, or those of standard input where the path is `-`.
+pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+    if path == Path::new("-") {
+        return plain(io::stdin());
+    }
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    plain(file)
+}
+
+/// Takes gzip or zstd off. They are told by their first bytes: names lie, and streams have none.
+fn plain(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let start = input.fill_buf()?;
+    if start.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
+        let mut decoder = zstd::Decoder::with_buffer(input)?;
+        decoder.window_log_max(WINDOW_BITS)?;
+        return Ok(Box::new(decoder));
+    }
+    if start.starts_with(&[0x1f, 0x8b]) {
+        return Ok(Box::new(flate2::bufread::MultiGzDecoder::new(input)));
+    }
+    Ok(Box::new(input))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn compression_is_told_by_the_bytes() {
+        let text = "a transcript\n".repeat(1000);
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(text.as_bytes()).unwrap();
+        let mut long = zstd::Encoder::new(Vec::new(), 1).unwrap();
+        long.window_log(WINDOW_BITS).unwrap();
+        long.write_all(text.as_bytes()).unwrap();
+        for bytes in [text.clone().into_bytes(), gzip.finish().unwrap(), long.finish().unwrap()] {
+            let mut found = String::new();
+            plain(io::Cursor::new(bytes)).unwrap().read_to_string(&mut found).unwrap();
+            assert_eq!(found, text);
+        }
+    }
+}

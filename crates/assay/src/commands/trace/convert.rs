@@ -1,0 +1,75 @@
+//! `assay trace convert`: any transcript as an ATIF trajectory.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_trace::read;
+
+use super::{Inputs, Troubles, named};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ConvertArgs {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// The folder to write into, a file a transcript [default: standard output, for one]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &ConvertArgs, ui: &Ui) -> Result<Status, Failure> {
+    let reader = args.inputs.reader()?;
+    let paths = args.inputs.paths();
+    if paths.len() > 1 && args.out.is_none() {
+        return Err(Failure::bad_input("several transcripts make several documents")
+            .hint("--out DIR names the folder to write them into"));
+    }
+    if let Some(folder) = &args.out {
+        fs::create_dir_all(folder).map_err(|error| cannot_write(folder, &error))?;
+    }
+    let mut troubles = Troubles::default();
+    let mut taken = BTreeSet::new();
+    for path in paths {
+        let transcript = match read::read(&path, reader) {
+            Ok(transcript) => transcript,
+            Err(error) => {
+                troubles.unread(&error, ui);
+                continue;
+            }
+        };
+        troubles.tell(&transcript.diagnostics, ui);
+        let Some(folder) = &args.out else {
+            ui.document(&transcript.trajectory)?;
+            continue;
+        };
+        let file = folder.join(free(&path, &mut taken));
+        let text = serde_json::to_string_pretty(&transcript.trajectory)
+            .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
+        fs::write(&file, text + "\n").map_err(|error| cannot_write(&file, &error))?;
+        ui.note(&format!("{}: {} as {}", named(&path), transcript.format, file.display()));
+    }
+    Ok(troubles.status(args.inputs.strict))
+}
+
+/// A name that no other transcript of this call has.
+fn free(path: &Path, taken: &mut BTreeSet<String>) -> String {
+    let stem =
+        path.file_name().map_or_else(|| "trace".to_owned(), |name| name.to_string_lossy().into_owned());
+    let stem = [".zst", ".gz", ".jsonl", ".json"]
+        .iter()
+        .fold(stem.as_str(), |stem, end| stem.strip_suffix(end).unwrap_or(stem));
+    let stem = if stem == "-" { "stdin" } else { stem };
+    let mut name = format!("{stem}.json");
+    let mut number = 1;
+    while !taken.insert(name.clone()) {
+        number += 1;
+        name = format!("{stem}-{number}.json");
+    }
+    name
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
+}

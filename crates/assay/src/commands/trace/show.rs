@@ -1,0 +1,134 @@
+//! `assay trace show`: what was said and done, step by step.
+
+use assay_report::clean;
+use assay_trace::read::{self, Transcript};
+use assay_trace::{Source, Step, ToolCall, Trajectory};
+use serde_json::{Value, json};
+
+use super::{Inputs, Troubles};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+/// So many characters of a text are shown.
+const SHOWN: usize = 2000;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ShowArgs {
+    #[command(flatten)]
+    inputs: Inputs,
+    /// Cut nothing
+    #[arg(long)]
+    full: bool,
+}
+
+pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
+    let reader = args.inputs.reader()?;
+    let mut troubles = Troubles::default();
+    let mut shown = Vec::new();
+    for path in args.inputs.paths() {
+        match read::read(&path, reader) {
+            Err(error) => troubles.unread(&error, ui),
+            Ok(transcript) => {
+                troubles.tell(&transcript.diagnostics, ui);
+                if ui.json() {
+                    shown.push(json!({
+                        "file": path,
+                        "format": transcript.format,
+                        "trajectory": transcript.trajectory,
+                        "tally": transcript.tally,
+                        "diagnostics": transcript.diagnostics,
+                    }));
+                } else {
+                    let cap = if args.full { usize::MAX } else { SHOWN };
+                    ui.out(&lay_out(&path.display().to_string(), &transcript, cap))?;
+                }
+            }
+        }
+    }
+    if ui.json() {
+        ui.document(&json!({ "schema": "assay.trace/1", "traces": shown }))?;
+    }
+    Ok(troubles.status(args.inputs.strict))
+}
+
+fn lay_out(file: &str, transcript: &Transcript, cap: usize) -> String {
+    let trajectory = &transcript.trajectory;
+    let agent = &trajectory.agent;
+    let model = agent.model_name.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+    let usage = transcript.tally.usage;
+    let mut text = format!(
+        "{}\n  {} {}{model}, format {}, {} steps\n  tokens: {} input, {} output, {} cache read, {} cache write\n",
+        clean(file),
+        clean(&agent.name),
+        clean(&agent.version),
+        transcript.format,
+        trajectory.steps.len(),
+        usage.input,
+        usage.output,
+        usage.cache_read,
+        usage.cache_write,
+    );
+    steps(trajectory, cap, &mut text);
+    for one in &trajectory.subagent_trajectories {
+        let name = one.trajectory_id.as_deref().unwrap_or("sub-agent");
+        text.push_str(&format!("\n══ sub-agent {} ══\n", clean(name)));
+        steps(one, cap, &mut text);
+    }
+    text
+}
+
+fn steps(trajectory: &Trajectory, cap: usize, text: &mut String) {
+    for step in &trajectory.steps {
+        let who = match step.source {
+            Source::System => "system",
+            Source::User if step.is_injected() => "user, by the harness",
+            Source::User => "user",
+            Source::Agent => "agent",
+        };
+        text.push_str(&format!("\n── {} {who} ──\n", step.step_id));
+        if let Some(reasoning) = &step.reasoning_content {
+            text.push_str(&format!("[reasoning]\n{}\n", shown(reasoning, cap)));
+        }
+        if !step.message.is_empty() {
+            text.push_str(&format!("{}\n", shown(&step.message, cap)));
+        }
+        for call in &step.tool_calls {
+            text.push_str(&format!("$ {} {}\n", clean(&call.function_name), shown(&asked(call), cap)));
+            text.push_str(&answer(step, call, cap));
+        }
+        // Results whose calls are not in the step.
+        for result in step.observation.iter().flat_map(|observation| &observation.results) {
+            if result.source_call_id.is_none() {
+                text.push_str(&format!("{}\n", shown(result.content.as_deref().unwrap_or_default(), cap)));
+            }
+        }
+    }
+}
+
+/// The command of a call that has one and little else, or all its arguments.
+fn asked(call: &ToolCall) -> String {
+    match call.arguments.get("command").or(call.arguments.get("cmd")) {
+        Some(Value::String(command)) => command.clone(),
+        _ => call.arguments.to_string(),
+    }
+}
+
+fn answer(step: &Step, call: &ToolCall, cap: usize) -> String {
+    let Some(result) = step.result_of(&call.tool_call_id) else { return "[no result]\n".to_owned() };
+    let failed = if result.failed() == Some(true) { "[failed]\n" } else { "" };
+    let content = result.content.as_deref().unwrap_or_default();
+    let content = if content.is_empty() { String::new() } else { shown(content, cap) + "\n" };
+    format!("{failed}{content}")
+}
+
+/// Untrusted text for a terminal: lines stay lines, everything else that steers is shown, and what is long is cut.
+fn shown(text: &str, cap: usize) -> String {
+    let text = text.trim_end();
+    let cut: String = text.chars().take(cap).collect();
+    let more = text.chars().count().saturating_sub(cap);
+    let mut lines: Vec<String> = cut.split('\n').map(|line| clean(&line.replace('\t', "    "))).collect();
+    if more > 0 {
+        lines.push(format!("[… {more} characters more …]"));
+    }
+    lines.join("\n")
+}

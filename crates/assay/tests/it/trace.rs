@@ -1,0 +1,125 @@
+//! `assay trace`: what a user sees of transcripts, and of what is wrong with them.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use crate::fixture::Lab;
+
+/// A log of Claude Code's with a call that fails, and a skill that is opened.
+fn log() -> String {
+    let record = |number: usize, kind: &str, message: Value| {
+        json!({
+            "type": kind, "uuid": format!("u{number}"), "sessionId": "s-1", "isSidechain": false, "version": "2.1.0",
+            "timestamp": format!("2026-01-01T00:00:{number:02}Z"), "message": message,
+        })
+    };
+    let usage = json!({ "input_tokens": 10, "output_tokens": 20, "cache_read_input_tokens": 1000,
+        "cache_creation_input_tokens": 400 });
+    let reply = |block: Value| json!({ "id": "m1", "model": "claude-x", "content": [block], "usage": usage });
+    let call = |id: &str, name: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": name, "input": input });
+    let result = |id: &str, text: &str, is_error: bool| json!({ "content": [{ "type": "tool_result", "tool_use_id": id, "content": text, "is_error": is_error }] });
+    [
+        record(1, "user", json!({ "content": "Export the ledger.\u{1b}[31m" })),
+        record(2, "assistant", reply(json!({ "type": "thinking", "thinking": "A skill may help." }))),
+        record(3, "assistant", reply(call("a", "Skill", json!({ "skill": "ledger" })))),
+        record(4, "user", result("a", "Amounts are written in minor units, without a decimal point.", false)),
+        record(5, "assistant", reply(call("b", "Bash", json!({ "command": "false" })))),
+        record(6, "user", result("b", "exit 1", true)),
+    ]
+    .map(|record| record.to_string() + "\n")
+    .concat()
+}
+
+fn lab() -> Lab {
+    let skill = "Amounts are written in minor units, without a decimal point.";
+    Lab::new().skill("ledger", "Writes ledgers", skill).file("log.jsonl", log())
+}
+
+#[test]
+fn a_transcript_is_shown_step_by_step_and_steers_no_terminal() {
+    insta::assert_snapshot!(lab().assay(&["trace", "show", "log.jsonl"]).ok().stdout);
+}
+
+#[test]
+fn figures_come_with_every_way_of_counting_and_each_session_once() {
+    let lab = lab().file("again.jsonl", log()).file(
+        "prices.toml",
+        "[[price]]\nmodel = \"claude-*\"\nfrom = 2025-01-01\ninput = 3\noutput = 15\ncache_read = 0.3\ncache_write = 3.75\n",
+    );
+    let args = [
+        "trace",
+        "stats",
+        "log.jsonl",
+        "again.jsonl",
+        "--skill",
+        "skills/ledger",
+        "--control",
+        "--prices",
+        "prices.toml",
+    ];
+    let ran = lab.assay(&args).ok();
+    insta::assert_snapshot!(ran.stdout + &ran.stderr);
+    let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();
+    assert_eq!(document["schema"], "assay.trace-stats/1");
+    // By hand: 10 × 3 + 20 × 15 + 1000 × 0.3 + 400 × 3.75 millionths.
+    assert_eq!(document["traces"][0]["cost_usd"], 0.00213);
+    assert_eq!(document["traces"][0]["counted"]["per-message"], 1430);
+    assert_eq!(document["traces"][0]["counted"]["per-record-all-fields"], 4290);
+    assert_eq!(document["traces"][0]["contaminated"], true);
+    assert_eq!(document["traces"][1]["duplicate"], true);
+    assert_eq!(document["total"]["counted"]["per-message"], 1430);
+}
+
+#[test]
+fn what_is_converted_is_read_again_as_it_was() {
+    let lab = lab();
+    let first = lab.assay(&["trace", "convert", "log.jsonl"]).ok();
+    lab.write("one.json", &first.stdout);
+    let again = lab.assay(&["trace", "convert", "one.json"]).ok();
+    assert_eq!(first.stdout, again.stdout);
+    assert_eq!(first.json()["schema_version"], "ATIF-v1.7");
+    lab.assay(&["trace", "convert", "log.jsonl", "one.json", "--out", "made"]).ok();
+    assert_eq!(std::fs::read_to_string(lab.path("made/one.json")).unwrap(), first.stdout);
+    assert_eq!(std::fs::read_to_string(lab.path("made/log.json")).unwrap(), first.stdout);
+    let ran = lab.assay(&["trace", "convert", "log.jsonl", "one.json"]).ended(2);
+    assert!(ran.stderr.contains("--out DIR"), "{}", ran.stderr);
+}
+
+#[test]
+fn standard_input_may_be_compressed() {
+    let lab = lab();
+    let mut child = lab
+        .command(&["trace", "stats", "-", "--format", "json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let bytes = zstd::encode_all(log().as_bytes(), 1).unwrap();
+    child.stdin.take().unwrap().write_all(&bytes).unwrap();
+    let document: Value = serde_json::from_slice(&child.wait_with_output().unwrap().stdout).unwrap();
+    assert_eq!(document["traces"][0]["calls"], 2);
+}
+
+#[test]
+fn what_is_wrong_is_told_once_and_the_rest_is_read() {
+    let log = log();
+    let broken = format!("{log}nonsense\n{{\"type\":\"aura\"}}\n{{\"type\":\"aura\"}}\n{}", &log[..40]);
+    let lab = lab().file("broken.jsonl", broken).file("notes.md", "# Notes\n");
+    let ran = lab.assay(&["trace", "stats", "broken.jsonl"]).ok();
+    insta::assert_snapshot!(ran.stderr, @r#"
+    warning: broken.jsonl:7: a line is not JSON; it is passed over
+    warning: broken.jsonl:8: records of type "aura" are not known; they are passed over (2 times)
+    warning: broken.jsonl:10: the last line is cut off; it is passed over
+    "#);
+    assert!(ran.stdout.contains("2 calls of which 1 failed"), "{}", ran.stdout);
+    lab.assay(&["trace", "stats", "--strict", "broken.jsonl"]).ended(1);
+    let ran = lab.assay(&["trace", "stats", "notes.md", "missing", "log.jsonl"]).ended(2);
+    insta::assert_snapshot!(ran.stderr, @r"
+    error: notes.md is no transcript that is known here
+      hint: --from names its format
+    error: cannot open missing: No such file or directory (os error 2)
+    ");
+    assert!(ran.stdout.starts_with("log.jsonl\n"), "{}", ran.stdout);
+}
