@@ -46,7 +46,7 @@ fn a_transcript_is_shown_step_by_step_and_steers_no_terminal() {
 fn figures_come_with_every_way_of_counting_and_each_session_once() {
     let lab = lab().file("again.jsonl", log()).file(
         "prices.toml",
-        "[[price]]\nmodel = \"claude-*\"\nfrom = 2025-01-01\ninput = 3\noutput = 15\ncache_read = 0.3\ncache_write = 3.75\n",
+        "[[price]]\nmodel = \"claude-*\"\nfrom = \"2025-01-01\"\ninput = 3\noutput = 15\ncache_read = 0.3\ncache_write = 3.75\n",
     );
     let args = [
         "trace",
