@@ -13,7 +13,9 @@ mod trajectory;
 mod usage;
 
 pub use diagnostic::Diagnostic;
-pub use exposure::{Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches};
+pub use exposure::{
+    Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches,
+};
 pub use price::{Price, Prices};
 pub use stats::{Sessions, SkillUse, Stats, stats, stats_of};
 pub use trajectory::{

@@ -400,7 +400,7 @@ fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut B
         }
         Some("api_retry" | "api_error") => {
             let count = out.head.extra.get("api_retries").and_then(Value::as_u64).unwrap_or_default();
-            out.head.extra.insert("api_retries".to_owned(), (count + 1).into());
+            out.head.extra.insert("api_retries".to_owned(), count.saturating_add(1).into());
         }
         // The rest is said to the person at the terminal.
         _ => {}

@@ -180,8 +180,8 @@ fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builde
         let cached = count(raw, "cached");
         // Thoughts are counted beside what was written, and results of Google's own tools beside what was read.
         let usage = Usage {
-            input: (count(raw, "input") + count(raw, "tool")).saturating_sub(cached),
-            output: count(raw, "output") + count(raw, "thoughts"),
+            input: count(raw, "input").saturating_add(count(raw, "tool")).saturating_sub(cached),
+            output: count(raw, "output").saturating_add(count(raw, "thoughts")),
             cache_read: cached,
             cache_write: 0,
         };

@@ -111,7 +111,7 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
                 // What was read holds neither of the caches here, and reasoning stands beside what was written.
                 let usage = Usage {
                     input: count(raw, "input"),
-                    output: count(raw, "output") + count(raw, "reasoning"),
+                    output: count(raw, "output").saturating_add(count(raw, "reasoning")),
                     cache_read: count(cache, "read"),
                     cache_write: count(cache, "write"),
                 };

@@ -143,35 +143,37 @@ fn spoil_value(bytes: &mut Vec<u8>, dice: &mut Dice) {
     let at = dice.below(lines.len());
     let Some(Ok(mut record)) = lines.get(at).map(|line| serde_json::from_str::<Value>(line)) else { return };
     for _ in 0..=dice.below(3) {
-        let mut node = &mut record;
-        for _ in 0..dice.below(9) {
-            let inner = match &mut *node {
-                Value::Array(items) if !items.is_empty() => {
-                    let at = dice.below(items.len());
-                    items.get_mut(at)
-                }
-                Value::Object(map) if !map.is_empty() => {
-                    let at = dice.below(map.len());
-                    map.values_mut().nth(at)
-                }
-                _ => break,
-            };
-            node = inner.unwrap();
-        }
-        *node = match dice.below(9) {
-            0 => Value::Null,
-            1 => json!(-1),
-            2 => json!(u64::MAX),
-            3 => json!(1e308),
-            4 => json!([]),
-            5 => json!({}),
-            6 => json!(""),
-            7 => json!([[{ "type": "text" }], null, "x"]),
-            _ => json!(true),
-        };
+        let depth = dice.below(9);
+        replace(&mut record, depth, dice);
     }
     lines[at] = record.to_string();
     *bytes = lines.join("\n").into_bytes();
+}
+
+/// Puts another value in the place of one that lies so deep, or as deep as there is one.
+fn replace(node: &mut Value, depth: usize, dice: &mut Dice) {
+    match node {
+        Value::Array(items) if depth > 0 && !items.is_empty() => {
+            let at = dice.below(items.len());
+            return replace(&mut items[at], depth - 1, dice);
+        }
+        Value::Object(map) if depth > 0 && !map.is_empty() => {
+            let at = dice.below(map.len());
+            return replace(map.values_mut().nth(at).unwrap(), depth - 1, dice);
+        }
+        _ => {}
+    }
+    *node = match dice.below(9) {
+        0 => Value::Null,
+        1 => json!(-1),
+        2 => json!(u64::MAX),
+        3 => json!(1e308),
+        4 => json!([]),
+        5 => json!({}),
+        6 => json!(""),
+        7 => json!([[{ "type": "text" }], null, "x"]),
+        _ => json!(true),
+    };
 }
 
 fn drive(bytes: &[u8], round: u64) {
@@ -196,15 +198,15 @@ fn no_spoilt_transcript_brings_a_reader_down() {
         real(&root, &mut files);
     }
     let until = Instant::now() + Duration::from_secs(seconds);
-    let mut round = 0;
+    let mut round: u64 = 0;
     while round < 100 || Instant::now() < until {
         round += 1;
-        let mut dice = Dice(round * 0x9e37_79b9_7f4a_7c15);
+        let mut dice = Dice(round.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut bytes = files[dice.below(files.len())].clone();
         if dice.below(2) == 0 {
-            spoil_bytes(&mut bytes, &mut dice)
+            spoil_bytes(&mut bytes, &mut dice);
         } else {
-            spoil_value(&mut bytes, &mut dice)
+            spoil_value(&mut bytes, &mut dice);
         }
         let outcome = catch_unwind(AssertUnwindSafe(|| drive(&bytes, round)));
         assert!(
