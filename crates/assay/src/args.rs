@@ -390,7 +390,19 @@ pub(crate) enum BenchWhat {
         #[arg(long, value_name = "N", default_value_t = 200)]
         trials: u32,
         /// Trials at once; may be given several times
-        #[arg(long, value_name = "N", default_values_t = [1, 4, 16])]
+        #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [1, 4, 16])]
         concurrency: Vec<usize>,
+        /// Where the trials run
+        #[arg(long, value_enum, default_value_t = BenchSandbox::Bubblewrap)]
+        sandbox: BenchSandbox,
+        /// The image that trials in Docker start from; it is not pulled
+        #[arg(long, value_name = "NAME", default_value = "base:bookworm")]
+        image: String,
     },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BenchSandbox {
+    Bubblewrap,
+    Docker,
 }

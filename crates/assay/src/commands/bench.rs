@@ -14,10 +14,12 @@ use std::time::{Duration, Instant};
 use assay_trial::{Experiment, Machine, Plan, RunOptions, Sandboxes, Selection, Store, TrialId};
 use serde::Serialize;
 
-use crate::args::{BenchArgs, BenchWhat};
+use crate::args::{BenchArgs, BenchSandbox, BenchWhat};
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
+
+mod docker;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
@@ -50,7 +52,10 @@ struct Row {
 }
 
 pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
-    let BenchWhat::Harness { trials, concurrency } = &args.what;
+    let BenchWhat::Harness { trials, concurrency, sandbox, image } = &args.what;
+    if *sandbox == BenchSandbox::Docker {
+        return docker::run(*trials, concurrency, image, ui);
+    }
     let sandboxes = machine::sandboxes();
     if let Err(reason) = &sandboxes.bubblewrap {
         return Err(Failure::infrastructure(reason.clone()).hint("`assay doctor` tells what to do"));
