@@ -22,6 +22,20 @@ pub struct Rule {
     pub numbers: &'static [u16],
 }
 
+/// A rule on one line: code, severities, numbers, source, what it finds.
+macro_rules! rule {
+    ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal) => {
+        $crate::Rule {
+            code: $code,
+            severities: $severities,
+            about: $about,
+            source: $source,
+            numbers: &$numbers,
+        }
+    };
+}
+pub(crate) use rule;
+
 /// Related rules, in one file.
 pub trait Family: Sync {
     /// The rules it may report.

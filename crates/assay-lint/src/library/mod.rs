@@ -1,5 +1,7 @@
 //! The rules that look at many packages at once.
 
+mod budget;
+mod descriptions;
 mod names;
 
 use std::ops::Range;
@@ -57,5 +59,5 @@ pub trait LibraryFamily: Sync {
 
 /// Every family that looks at the library.
 pub fn families() -> &'static [&'static dyn LibraryFamily] {
-    &[&names::Names]
+    &[&names::Names, &descriptions::Descriptions, &budget::Budget]
 }

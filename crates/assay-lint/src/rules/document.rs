@@ -6,7 +6,7 @@ use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, Ski
 use crate::client::{AGENTS, VALIDATORS};
 use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::diagnostic::{Edit, Fix, Severities, Span};
-use crate::rule::{Family, Findings, Rule};
+use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
 use crate::yaml::{Breach, Yaml};
 
@@ -16,12 +16,6 @@ const ALL: Severities = Severities::all(Error);
 /// Claude Code makes up name and description where there is no front matter; everybody else drops the skill.
 const BUT_CLAUDE: Severities = ALL.with(Warning, &[ClaudeCode]);
 const MILD: Severities = Severities::all(Warning);
-
-macro_rules! rule {
-    ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal) => {
-        Rule { code: $code, severities: $severities, about: $about, source: $source, numbers: &$numbers }
-    };
-}
 
 const RULES: &[Rule] = &[
     rule!("folder-unreadable", ALL, [1, 2], "skills-ref", "the path is no folder, or cannot be read"),

@@ -1,0 +1,319 @@
+//! The fields and the substitutions of Claude Code.
+
+use crate::client::Client::ClaudeCode;
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Info, Warning};
+use crate::rule::{Family, Findings, Rule, rule};
+use crate::skill::Skill;
+use crate::yaml::{Kind, Scalar};
+
+pub(super) struct Claude;
+
+const OWN: Severities = Severities::none().with(Warning, &[ClaudeCode]);
+const ADVICE: Severities = Severities::none().with(Info, &[ClaudeCode]);
+
+const RULES: &[Rule] = &[
+    rule!(
+        "claude-boolean",
+        OWN,
+        [90, 91, 140],
+        "Claude Code; agnix",
+        "a switch that is neither true nor false"
+    ),
+    rule!("claude-text", OWN, [86, 88, 89], "Claude Code", "a field that has to be text is something else"),
+    rule!(
+        "claude-value",
+        OWN,
+        [93, 94, 95, 99, 139],
+        "Claude Code; agnix",
+        "a value that Claude Code does not know"
+    ),
+    rule!("claude-agent", OWN, [96, 138], "Claude Code; agnix", "`agent` without `context: fork`"),
+    rule!(
+        "claude-arguments",
+        ADVICE,
+        [88, 100, 141],
+        "Claude Code; agnix",
+        "`argument-hint` without a use of the arguments, or the reverse"
+    ),
+    rule!(
+        "claude-unreachable",
+        OWN,
+        [142],
+        "Claude Code; agnix",
+        "neither the user nor the model may call the skill"
+    ),
+    rule!("claude-hidden", ADVICE, [90], "Claude Code", "the model is not told of the skill"),
+    rule!("claude-hooks", OWN, [97, 145], "Claude Code; agnix", "`hooks` is no map of known events to lists"),
+    rule!(
+        "claude-inline",
+        OWN,
+        [100, 144],
+        "Claude Code; agnix",
+        "commands that run while the skill is loaded, before the model has seen it"
+    ),
+    rule!(
+        "claude-automatic",
+        OWN,
+        [143],
+        "agnix",
+        "a command that cannot be undone runs while the skill is loaded, and the model may load it unasked"
+    ),
+];
+
+/// The events that hooks know.
+const EVENTS: [&str; 22] = [
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Notification",
+    "UserPromptSubmit",
+    "SessionStart",
+    "SessionEnd",
+    "Stop",
+    "StopFailure",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "PermissionRequest",
+    "PermissionDenied",
+    "TeammateIdle",
+    "TaskCreated",
+    "TaskCompleted",
+    "ConfigChange",
+    "WorktreeCreate",
+    "WorktreeRemove",
+    "Setup",
+];
+/// Inline commands above which a load becomes a program.
+const INLINE: usize = 5;
+/// What undoes work or publishes it.
+const GRAVE: [&str; 9] = [
+    "rm -",
+    "git push",
+    "git reset --hard",
+    "git clean",
+    "kubectl delete",
+    "terraform apply",
+    "terraform destroy",
+    "npm publish",
+    "docker system prune",
+];
+
+impl Family for Claude {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        for key in ["disable-model-invocation", "user-invocable"] {
+            boolean(skill, key, findings);
+        }
+        for key in ["when_to_use", "argument-hint"] {
+            text(skill, key, findings);
+        }
+        value(skill, "effort", &["low", "medium", "high", "xhigh", "max"], findings);
+        value(skill, "context", &["fork"], findings);
+        value(skill, "shell", &["bash", "powershell"], findings);
+        model(skill, findings);
+        if skill.field("agent").is_some() && skill.field("context").is_none() {
+            findings
+                .add(
+                    "claude-agent",
+                    skill,
+                    &skill.place("agent"),
+                    "`agent` says nothing without `context: fork`",
+                )
+                .hint("add `context: fork`, or leave `agent` out");
+        }
+        reach(skill, findings);
+        hooks(skill, findings);
+        arguments(skill, findings);
+        inline(skill, findings);
+    }
+}
+
+fn boolean(skill: &Skill, key: &str, findings: &mut Findings) {
+    let Some((_, node)) = skill.field(key) else { return };
+    if node.type_1_2() == Some(Scalar::Bool) || node.type_1_1() == Some(Scalar::Null) {
+        return;
+    }
+    let shown = node.text().unwrap_or("a list or a map");
+    findings
+        .add(
+            "claude-boolean",
+            skill,
+            &skill.place(key),
+            format!("`{key}` is `{shown}`, neither true nor false"),
+        )
+        .hint("write true or false, without quotes");
+}
+
+fn text(skill: &Skill, key: &str, findings: &mut Findings) {
+    let Some((_, node)) = skill.field(key) else { return };
+    if matches!(node.kind, Kind::List(_) | Kind::Map(_)) {
+        let last = findings.add(
+            "claude-text",
+            skill,
+            &skill.place(key),
+            format!("`{key}` is a list or a map, not text"),
+        );
+        last.hint("put it between quotes, brackets included");
+    }
+}
+
+fn value(skill: &Skill, key: &str, allowed: &[&str], findings: &mut Findings) {
+    let Some((_, node)) = skill.field(key) else { return };
+    let text = node.text().map_or("", str::trim);
+    if !allowed.contains(&text) {
+        findings
+            .add(
+                "claude-value",
+                skill,
+                &skill.place(key),
+                format!("`{key}` is `{text}`, which Claude Code does not know"),
+            )
+            .hint(format!("write {}", allowed.join(", ")));
+    }
+}
+
+/// Aliases, and what looks like the id of a model.
+fn model(skill: &Skill, findings: &mut Findings) {
+    let Some((_, node)) = skill.field("model") else { return };
+    let text = node.text().map_or("", str::trim);
+    let alias = ["sonnet", "opus", "haiku", "inherit", "default", "best", "opusplan"];
+    let stem = text.trim_end_matches("[1m]");
+    if !alias.contains(&stem) && !stem.contains("claude-") {
+        findings
+            .add(
+                "claude-value",
+                skill,
+                &skill.place("model"),
+                format!("`model` is `{text}`, no alias and no id of a Claude model"),
+            )
+            .hint(format!("write {} or a full id, or leave it out", alias[..4].join(", ")));
+    }
+}
+
+fn is(skill: &Skill, key: &str, wanted: &str) -> bool {
+    skill.field(key).and_then(|(_, node)| node.text()).is_some_and(|text| text.eq_ignore_ascii_case(wanted))
+}
+
+fn reach(skill: &Skill, findings: &mut Findings) {
+    let hidden = is(skill, "disable-model-invocation", "true");
+    if hidden && is(skill, "user-invocable", "false") {
+        findings
+            .add(
+                "claude-unreachable",
+                skill,
+                &skill.place("user-invocable"),
+                "neither the user nor the model may call this skill",
+            )
+            .hint("allow one of the two");
+    } else if hidden {
+        findings
+            .add(
+                "claude-hidden",
+                skill,
+                &skill.place("disable-model-invocation"),
+                "only the user can call this skill: the model is not told of it",
+            )
+            .hint("leave it out if the model is to choose the skill");
+    }
+}
+
+fn hooks(skill: &Skill, findings: &mut Findings) {
+    let Some((_, node)) = skill.field("hooks") else { return };
+    if !matches!(node.kind, Kind::Map(_)) {
+        findings
+            .add("claude-hooks", skill, &skill.place("hooks"), "`hooks` is no map")
+            .hint("write events, and beneath each a list of matchers");
+        return;
+    }
+    for (event, list) in node.entries() {
+        let name = event.text().unwrap_or("");
+        if !EVENTS.contains(&name) {
+            findings
+                .add("claude-hooks", skill, &event.span, format!("`{name}` is no event of Claude Code"))
+                .hint("write an event such as PreToolUse");
+        } else if !matches!(list.kind, Kind::List(_)) {
+            findings
+                .add("claude-hooks", skill, &event.span, format!("what follows `{name}` is no list"))
+                .hint("write a list of matchers with their hooks");
+        }
+    }
+}
+
+/// `$ARGUMENTS`, `$ARGUMENTS[0]`, `$0` and so on.
+fn arguments(skill: &Skill, findings: &mut Findings) {
+    let uses = skill.body().contains("$ARGUMENTS")
+        || ["$0", "$1", "$2"].iter().any(|digit| skill.body().contains(digit))
+        || skill.field("arguments").is_some();
+    let hint = skill.field("argument-hint").is_some();
+    if hint && !uses {
+        findings
+            .add(
+                "claude-arguments",
+                skill,
+                &skill.place("argument-hint"),
+                "a hint at arguments that the body never uses",
+            )
+            .hint("write $ARGUMENTS where they belong; else they are put at the end");
+    }
+    if !hint && let Some(at) = skill.body().find("$ARGUMENTS") {
+        let at = skill.body_start() + at;
+        findings
+            .add(
+                "claude-arguments",
+                skill,
+                &(at..at + "$ARGUMENTS".len()),
+                "arguments are used and no `argument-hint` tells of them",
+            )
+            .hint("add `argument-hint`");
+    }
+}
+
+/// A back-tick after an exclamation mark: run before the model sees the text.
+fn inline(skill: &Skill, findings: &mut Findings) {
+    let text = skill.text();
+    let mut commands = Vec::new();
+    for span in &skill.markdown().inline_code {
+        if span.start > 0 && text.as_bytes()[span.start - 1] == b'!' {
+            let before = text[..span.start - 1].chars().next_back();
+            if before.is_none_or(char::is_whitespace) {
+                commands.push(span.start - 1..span.end);
+            }
+        }
+    }
+    let Some(first) = commands.first().cloned() else { return };
+    let automatic = !is(skill, "disable-model-invocation", "true");
+    for at in &commands {
+        let command = &text[at.clone()];
+        if automatic && let Some(word) = GRAVE.iter().find(|word| command.contains(*word)) {
+            findings
+                .add(
+                    "claude-automatic",
+                    skill,
+                    at,
+                    format!("`{}` runs when the model loads the skill unasked", word.trim_end_matches(" -")),
+                )
+                .hint("add `disable-model-invocation: true`");
+        }
+    }
+    let count = commands.len();
+    let many =
+        if count > INLINE { format!("; more than {INLINE} are hard to review") } else { String::new() };
+    findings
+        .add(
+            "claude-inline",
+            skill,
+            &first,
+            format!(
+                "{count} command{} run while the skill is loaded{many}",
+                if count == 1 { "" } else { "s" }
+            ),
+        )
+        .severities(if count > INLINE { OWN } else { ADVICE })
+        .hint("let the model run what it needs, where its permission is asked");
+}

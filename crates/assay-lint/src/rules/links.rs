@@ -1,0 +1,452 @@
+//! Links and paths: what they lead to, and what nothing leads to.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::path::Path;
+
+use assay_skill::{FileKind, tree};
+
+use crate::client::AGENTS;
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Info, Warning};
+use crate::markdown::Markdown;
+use crate::rule::{Family, Findings, Rule, rule};
+use crate::skill::{Resource, Skill};
+
+pub(super) struct Links;
+
+const RUN: Severities = Severities::none().with(Warning, &AGENTS);
+const ADVICE: Severities = Severities::all(Info);
+
+const RULES: &[Rule] = &[
+    rule!(
+        "link-broken",
+        RUN,
+        [132],
+        "agnix, NVIDIA, dacharyc",
+        "a relative link leads to no file of the package"
+    ),
+    rule!(
+        "link-outside",
+        RUN,
+        [52],
+        "specification",
+        "a link leads out of the package, to where nothing is once the skill is installed"
+    ),
+    rule!("link-anchor", ADVICE, [132], "assay", "a link within the document leads to no heading"),
+    rule!(
+        "path-missing",
+        ADVICE,
+        [48, 132],
+        "agnix, NVIDIA",
+        "a path in scripts/, references/ or assets/ is named and is not there"
+    ),
+    rule!(
+        "path-windows",
+        Severities::all(Warning),
+        [83, 135],
+        "Anthropic's authoring guidance; agnix",
+        "a path with backslashes"
+    ),
+    rule!(
+        "path-personal",
+        Severities::all(Warning),
+        [151],
+        "agnix, Cisco",
+        "a path in somebody's home folder"
+    ),
+    rule!("resource-orphan", ADVICE, [133], "agnix, NVIDIA, dacharyc", "nothing in the package names a file"),
+    rule!(
+        "reference-chain",
+        RUN,
+        [53, 134],
+        "specification; agnix",
+        "a file is reached only through another file, not from the document"
+    ),
+    rule!(
+        "reference-deep",
+        ADVICE,
+        [53, 134],
+        "specification; agnix",
+        "a linked file lies more than one folder deep"
+    ),
+    rule!("reference-cycle", ADVICE, [53], "specification", "two references lead to each other"),
+];
+
+/// Folders that the specification names.
+const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
+
+/// Where a link leads.
+enum Target {
+    /// To another site, a mail address or nothing that a file could be.
+    Elsewhere,
+    /// To a heading of the same document.
+    Anchor(String),
+    /// To a path beneath the package, `/` between parts.
+    Inside(String),
+    /// Out of the package.
+    Outside,
+}
+
+impl Family for Links {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        if skill.document.is_none() {
+            return;
+        }
+        let mut reached = BTreeSet::new();
+        for link in &skill.markdown().links {
+            let target = target(&link.target, "");
+            if let Target::Inside(path) = &target {
+                if kind(skill, path).is_some() {
+                    reached.insert(path.clone());
+                    deep(skill, path, &link.span, findings);
+                } else {
+                    findings
+                        .add("link-broken", skill, &link.span, format!("`{path}` is not in the package"))
+                        .hint("mend the path, or add the file");
+                }
+            }
+            if matches!(target, Target::Outside) {
+                findings
+                    .add(
+                        "link-outside",
+                        skill,
+                        &link.span,
+                        format!("`{}` lies outside the package", link.target),
+                    )
+                    .hint("copy what is needed into the package: only its own folder is installed");
+            }
+            if let Target::Anchor(anchor) = target
+                && !anchors(skill.markdown()).contains(&anchor)
+                && !explicit_anchor(skill.text(), &anchor)
+            {
+                findings
+                    .add("link-anchor", skill, &link.span, format!("no heading makes the anchor `{anchor}`"))
+                    .hint("mend the anchor");
+            }
+        }
+        named_paths(skill, &mut reached, findings);
+        paths(skill, findings);
+        if skill.entries().next().is_some() {
+            beyond(skill, &reached, findings);
+        }
+    }
+}
+
+/// Where a target leads, seen from a folder of the package.
+fn target(target: &str, folder: &str) -> Target {
+    let lower = target.to_lowercase();
+    let scheme = lower.split_once(':').is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
+    });
+    // Placeholders are no paths.
+    let placeholder =
+        target.contains(['<', '>', '{', '}', '$', '*', '\n', '"', '\0']) || target.contains("...");
+    if scheme || target.is_empty() || target.starts_with("//") || placeholder {
+        return Target::Elsewhere;
+    }
+    if let Some(anchor) = target.strip_prefix('#') {
+        return if folder.is_empty() { Target::Anchor(anchor.to_lowercase()) } else { Target::Elsewhere };
+    }
+    if target.starts_with('/') || target.starts_with('~') {
+        return Target::Outside;
+    }
+    let path = target.split(['#', '?']).next().unwrap_or("");
+    // What holds neither a dot nor a slash is no file name, but a word in brackets and parentheses.
+    if !path.contains(['.', '/']) || path.contains(' ') && !path.contains('/') {
+        return Target::Elsewhere;
+    }
+    let path = unescape(path);
+    match tree::normalize(&Path::new(folder).join(&path)) {
+        Some(normal) => Target::Inside(normal.to_string_lossy().into_owned()),
+        None => Target::Outside,
+    }
+}
+
+/// `%20` and its like, as bytes that have to make UTF-8.
+fn unescape(path: &str) -> String {
+    let bytes = path.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while at < bytes.len() {
+        let byte = (bytes[at] == b'%')
+            .then(|| path.get(at + 1..at + 3))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(byte.unwrap_or(bytes[at]));
+        at += if byte.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8(out).unwrap_or_else(|_| path.to_owned())
+}
+
+/// What lies at a path of the package. The list has only leaves: a folder is known by what is in it.
+fn kind(skill: &Skill, path: &str) -> Option<FileKind> {
+    if path.is_empty() {
+        return Some(FileKind::Directory);
+    }
+    let files = skill.package.as_ref().map_or(&[][..], |package| &package.files);
+    if let Ok(at) = files.binary_search_by(|entry| entry.path.as_str().cmp(path)) {
+        return Some(files[at].kind);
+    }
+    let beneath = format!("{path}/");
+    files.iter().any(|entry| entry.path.starts_with(&beneath)).then_some(FileKind::Directory)
+}
+
+/// The anchors that GitHub makes of headings.
+fn anchors(markdown: &Markdown) -> BTreeSet<String> {
+    let mut made = BTreeSet::new();
+    for heading in &markdown.headings {
+        let slug: String = heading
+            .text
+            .to_lowercase()
+            .chars()
+            .filter_map(|c| match c {
+                ' ' => Some('-'),
+                c if c.is_alphanumeric() || matches!(c, '-' | '_') => Some(c),
+                _ => None,
+            })
+            .collect();
+        let mut own = slug.clone();
+        let mut count = 0;
+        while !made.insert(own.clone()) {
+            count += 1;
+            own = format!("{slug}-{count}");
+        }
+    }
+    made
+}
+
+/// An anchor in HTML, or one that differs only in marks such as emoji.
+fn explicit_anchor(text: &str, anchor: &str) -> bool {
+    let lower = text.to_lowercase();
+    lower.contains(&format!("id=\"{anchor}\""))
+        || lower.contains(&format!("name=\"{anchor}\""))
+        || !anchor.is_ascii()
+}
+
+fn deep(skill: &Skill, path: &str, at: &Range<usize>, findings: &mut Findings) {
+    if path.matches('/').count() > 1 {
+        findings
+            .add(
+                "reference-deep",
+                skill,
+                at,
+                format!("`{path}` lies {} folders deep", path.matches('/').count()),
+            )
+            .hint("keep what the document leads to one folder deep");
+    }
+}
+
+/// Paths in code: `scripts/run.py` between back-ticks.
+fn named_paths(skill: &Skill, reached: &mut BTreeSet<String>, findings: &mut Findings) {
+    let mut told = BTreeSet::new();
+    for span in &skill.markdown().inline_code {
+        let inner = skill.text()[span.clone()].trim_matches('`').trim();
+        for word in inner.split_whitespace() {
+            let word = word.trim_start_matches("./").trim_end_matches([',', ';', ':', ')']);
+            let Target::Inside(path) = target(word, "") else { continue };
+            if kind(skill, &path).is_some() {
+                reached.insert(path);
+            } else if FOLDERS.iter().any(|folder| path.starts_with(folder) && path.len() > folder.len())
+                && path.rsplit('/').next().is_some_and(|name| name.contains('.'))
+                && told.insert(path.clone())
+            {
+                findings
+                    .add("path-missing", skill, span, format!("`{path}` is not in the package"))
+                    .hint("mend the path, or add the file");
+            }
+        }
+    }
+}
+
+/// Backslashes and home folders, in code and in text.
+fn paths(skill: &Skill, findings: &mut Findings) {
+    let (text, start) = (skill.text(), skill.body_start());
+    for span in &skill.markdown().inline_code {
+        let inner = text[span.clone()].trim_matches('`').trim();
+        let own = FOLDERS.iter().any(|folder| inner.starts_with(&folder.replace('/', "\\")));
+        if own {
+            findings
+                .add("path-windows", skill, span, format!("`{inner}` has backslashes"))
+                .hint("write forward slashes: they work everywhere");
+        }
+    }
+    let mut told = 0;
+    for (prefix, needle) in [("/Users/", "/Users/"), ("/home/", "/home/"), ("C:\\Users\\", "C:\\Users\\")] {
+        for (at, _) in text[start..].match_indices(needle) {
+            let at = start + at;
+            let rest = &text[at + needle.len()..];
+            let end = rest
+                .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
+                .unwrap_or(rest.len());
+            let who = &rest[..end];
+            let before = text[..at].chars().next_back();
+            let joined = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '}' | '/' | ':'));
+            if who.is_empty() || joined || NOBODY.contains(&who.to_lowercase().as_str()) || told == 3 {
+                continue;
+            }
+            told += 1;
+            findings
+                .add(
+                    "path-personal",
+                    skill,
+                    &(at..at + needle.len() + end),
+                    format!("`{prefix}{who}` is somebody's own folder"),
+                )
+                .hint("write a path relative to the package, or ask for it");
+        }
+    }
+}
+
+/// Names that stand for anybody.
+const NOBODY: [&str; 20] = [
+    "user",
+    "username",
+    "you",
+    "your-username",
+    "yourname",
+    "your-name",
+    "your_username",
+    "me",
+    "name",
+    "example",
+    "runner",
+    "ubuntu",
+    "node",
+    "vscode",
+    "app",
+    "linuxbrew",
+    "user1",
+    "alice",
+    "bob",
+    "shared",
+];
+
+/// What lies beyond the document: chains, cycles, orphans.
+fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
+    let markdown = |file: &&Resource| file.path.to_lowercase().ends_with(".md");
+    let mut edges: BTreeSet<(String, String)> = BTreeSet::new();
+    let text = skill.text();
+    let known = |path: &str| {
+        reached.contains(path) || text.contains(path) || name_of(path).is_some_and(|name| text.contains(name))
+    };
+    for file in skill.resources().iter().filter(markdown) {
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        for link in Markdown::parse(&file.text, 0).links {
+            let leads = target(&link.target, if folder.is_empty() { "." } else { folder });
+            match leads {
+                Target::Inside(path) if path == file.path => {}
+                Target::Inside(path) => match kind(skill, &path) {
+                    Some(_) => {
+                        if known(&file.path) && !known(&path) && path != "SKILL.md" {
+                            findings
+                                .add_in("reference-chain", skill, file, &link.span, format!("`{path}` is reached only through `{}`", file.path))
+                                .hint("name it in SKILL.md: agents often read only the beginning of what a reference leads to");
+                        }
+                        edges.insert((file.path.clone(), path));
+                    }
+                    None => {
+                        findings
+                            .add_in(
+                                "link-broken",
+                                skill,
+                                file,
+                                &link.span,
+                                format!("`{path}` is not in the package"),
+                            )
+                            .hint("mend the path, or add the file");
+                    }
+                },
+                Target::Outside => {
+                    findings
+                        .add_in(
+                            "link-outside",
+                            skill,
+                            file,
+                            &link.span,
+                            format!("`{}` lies outside the package", link.target),
+                        )
+                        .hint("copy what is needed into the package: only its own folder is installed");
+                }
+                _ => {}
+            }
+        }
+    }
+    for (from, to) in &edges {
+        if from < to && edges.contains(&(to.clone(), from.clone())) {
+            findings
+                .add_at(
+                    "reference-cycle",
+                    skill.root.join(from),
+                    None,
+                    format!("`{from}` and `{to}` lead to each other"),
+                )
+                .hint("let the document lead to both");
+        }
+    }
+    orphans(skill, findings);
+}
+
+fn name_of(path: &str) -> Option<&str> {
+    path.rsplit('/').next().filter(|name| name.len() > 3)
+}
+
+/// Files that no text of the package names, by path or by file name, and whose folder it does not name either.
+fn orphans(skill: &Skill, findings: &mut Findings) {
+    let files: Vec<_> = skill.entries().filter(|entry| entry.kind == FileKind::File).collect();
+    if files.len() > 500 {
+        return;
+    }
+    for entry in files {
+        let lower = entry.path.to_lowercase();
+        let usual = [
+            "license",
+            "readme",
+            "notice",
+            "changelog",
+            "__init__.py",
+            "requirements",
+            "package.json",
+            "agents/",
+            "evals/",
+            ".",
+        ]
+        .iter()
+        .any(|start| {
+            lower.starts_with(start) || lower.rsplit('/').next().is_some_and(|name| name.starts_with(start))
+        });
+        if usual {
+            continue;
+        }
+        let name = entry.path.rsplit('/').next().unwrap_or("");
+        let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+        let folder = entry.path.rsplit_once('/').map(|(folder, _)| format!("{folder}/"));
+        let names = |text: &str| {
+            text.contains(name)
+                || (stem.len() > 3 && text.contains(stem))
+                || folder.as_ref().is_some_and(|folder| {
+                    // A folder as a whole: `templates/` and not `templates/one.html`.
+                    text.match_indices(folder.as_str()).any(|(at, _)| {
+                        text[at + folder.len()..].chars().next().is_none_or(|c| !c.is_alphanumeric())
+                    })
+                })
+        };
+        let named = names(skill.text())
+            || skill.resources().iter().any(|other| other.path != entry.path && names(&other.text));
+        if !named {
+            findings
+                .add_at(
+                    "resource-orphan",
+                    skill.root.join(&entry.path),
+                    None,
+                    format!("nothing in the package names `{}`", entry.path),
+                )
+                .hint("say in SKILL.md when to use it, or take it out");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Scripts, and the files of evaluations.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Info, Warning};
+use crate::rule::{Family, Findings, Rule, rule};
+use crate::skill::{Resource, Skill};
+
+pub(super) struct Scripts;
+
+const ADVICE: Severities = Severities::all(Info);
+const MILD: Severities = Severities::all(Warning);
+
+const RULES: &[Rule] = &[
+    rule!(
+        "script-shebang",
+        ADVICE,
+        [154],
+        "agnix, NVIDIA",
+        "an executable script does not begin with `#!`, or begins with it and is not executable"
+    ),
+    rule!(
+        "script-import",
+        ADVICE,
+        [48, 155],
+        "specification; NVIDIA",
+        "a Python script imports what is neither in its standard library nor named in the package"
+    ),
+    rule!(
+        "evals-format",
+        MILD,
+        [71, 72],
+        "the evaluation guide",
+        "evals/evals.json or a file of trigger queries does not have the form of the guide"
+    ),
+    rule!(
+        "evals-shipped",
+        MILD,
+        [157],
+        "NVIDIA, waza",
+        "expected answers of an evaluation lie in the package, where an agent can read them"
+    ),
+];
+
+impl Family for Scripts {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        if skill.entries().next().is_none() {
+            return;
+        }
+        for file in skill.resources() {
+            let first = file.text.lines().next().unwrap_or("");
+            let script = ["sh", "bash", "py", "rb", "pl"].iter().any(|extension| ends(file, extension));
+            if script && file.executable && !first.starts_with("#!") {
+                findings
+                    .add_in(
+                        "script-shebang",
+                        skill,
+                        file,
+                        &(0..first.len()),
+                        "executable, and the first line names no interpreter",
+                    )
+                    .hint("begin it with a line such as `#!/usr/bin/env bash`");
+            } else if script && !file.executable && first.starts_with("#!") {
+                findings
+                    .add_in(
+                        "script-shebang",
+                        skill,
+                        file,
+                        &(0..first.len()),
+                        "the first line names an interpreter, and the file is not executable",
+                    )
+                    .hint("chmod +x it, or call it by its interpreter and take the line out");
+            }
+            if ends(file, "py") {
+                imports(skill, file, findings);
+            }
+            if ends(file, "json") && (file.path.starts_with("evals/") || file.path.contains("eval"))
+            {
+                evals(skill, file, findings);
+            }
+        }
+    }
+}
+
+fn ends(file: &Resource, extension: &str) -> bool {
+    Path::new(&file.path).extension().is_some_and(|own| own.eq_ignore_ascii_case(extension))
+}
+
+/// Modules of Python's standard library that scripts of the corpus import.
+const STANDARD: &str = " __future__ abc argparse array ast asyncio atexit base64 bisect builtins bz2 calendar cmath codecs collections colorsys \
+     concurrent configparser contextlib contextvars copy copyreg csv ctypes curses dataclasses datetime dbm decimal difflib dis \
+     doctest email encodings enum errno faulthandler fcntl filecmp fileinput fnmatch fractions ftplib functools gc getopt getpass \
+     gettext glob graphlib grp gzip hashlib heapq hmac html http imaplib importlib inspect io ipaddress itertools json keyword \
+     linecache locale logging lzma mailbox marshal math mimetypes mmap multiprocessing netrc numbers operator optparse os pathlib \
+     pdb pickle pkgutil platform plistlib poplib posixpath pprint profile pstats pty pwd py_compile queue quopri random re \
+     readline reprlib resource runpy sched secrets select selectors shelve shlex shutil signal site smtplib socket socketserver \
+     sqlite3 ssl stat statistics string stringprep struct subprocess symtable sys sysconfig tarfile tempfile termios textwrap \
+     threading time timeit tkinter token tokenize tomllib trace traceback tracemalloc tty turtle types typing unicodedata \
+     unittest urllib uuid venv warnings wave weakref webbrowser wsgiref xml xmlrpc zipapp zipfile zipimport zlib zoneinfo ";
+
+/// Imports at the beginning of a line. What the text of the package, or the script itself, names elsewhere counts as declared.
+fn imports(skill: &Skill, file: &Resource, findings: &mut Findings) {
+    let local: BTreeSet<&str> = skill
+        .resources()
+        .iter()
+        .flat_map(|other| other.path.split('/'))
+        .map(|part| part.trim_end_matches(".py"))
+        .collect();
+    let declared = |module: &str| {
+        let names = [module, alias(module)];
+        let told = |text: &str| names.iter().any(|name| text.to_lowercase().contains(&name.to_lowercase()));
+        told(skill.text())
+            || skill.resources().iter().any(|other| {
+                let manifest =
+                    ["requirements", "pyproject.toml", "setup.py", "setup.cfg", "environment.y", "Pipfile"];
+                manifest.iter().any(|name| other.path.contains(name)) && told(&other.text)
+            })
+    };
+    let header = file.text.lines().take(40).collect::<Vec<_>>().join("\n");
+    let mut told = BTreeSet::new();
+    let mut at = 0;
+    for line in file.text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let rest = line.strip_prefix("import ").or_else(|| line.strip_prefix("from "));
+        let Some(rest) = rest else { continue };
+        let module =
+            rest.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
+        let standard = STANDARD.contains(&format!(" {module} "));
+        if module.is_empty() || standard || local.contains(module) || declared(module) || !told.insert(module)
+        {
+            continue;
+        }
+        // Declared in the script's own block of metadata, or in the comment on how to install.
+        if header.contains("/// script") && header.contains("dependencies") || header.contains("pip install")
+        {
+            continue;
+        }
+        findings
+            .add_in(
+                "script-import",
+                skill,
+                file,
+                &(start..start + line.trim_end().len()),
+                format!("`{module}` is imported and named nowhere in the package"),
+            )
+            .hint("say in SKILL.md how to install it, or declare it in the script's metadata");
+    }
+}
+
+/// What some modules are installed as.
+fn alias(module: &str) -> &str {
+    match module {
+        "yaml" => "pyyaml",
+        "PIL" => "pillow",
+        "cv2" => "opencv",
+        "bs4" => "beautifulsoup4",
+        "sklearn" => "scikit-learn",
+        "docx" => "python-docx",
+        "pptx" => "python-pptx",
+        "dotenv" => "python-dotenv",
+        "dateutil" => "python-dateutil",
+        other => other,
+    }
+}
+
+fn evals(skill: &Skill, file: &Resource, findings: &mut Findings) {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(&file.text) else {
+        if file.path.starts_with("evals/") {
+            findings.add_in("evals-format", skill, file, &(0..0), "not JSON").hint("mend it");
+        }
+        return;
+    };
+    let tasks = value.get("evals").and_then(|evals| evals.as_array());
+    if file.path == "evals/evals.json" {
+        let whole = value.get("skill_name").is_some_and(serde_json::Value::is_string)
+            && tasks.is_some_and(|tasks| {
+                tasks.iter().all(|task| task.get("prompt").is_some_and(serde_json::Value::is_string))
+            });
+        if !whole {
+            findings
+                .add_in(
+                    "evals-format",
+                    skill,
+                    file,
+                    &(0..0),
+                    "no `skill_name`, or no list `evals` whose items have a `prompt`",
+                )
+                .hint("write {skill_name, evals: [{id, prompt, expected_output, files, assertions}]}");
+        }
+    }
+    let answers = tasks.into_iter().flatten().any(|task| {
+        ["expected_output", "assertions", "expectations"]
+            .iter()
+            .any(|key| task.get(key).is_some_and(|value| !value.is_null()))
+    });
+    if answers {
+        findings
+            .add_in(
+                "evals-shipped",
+                skill,
+                file,
+                &(0..0),
+                "expected answers lie in the package, where an agent can read them",
+            )
+            .hint("keep evaluations beside the package, not in it");
+    }
+}

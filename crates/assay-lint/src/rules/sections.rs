@@ -1,0 +1,117 @@
+//! The sections of a body.
+
+use std::collections::BTreeMap;
+
+use assay_retrieval::shingle_similarity;
+
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Info, Warning};
+use crate::rule::{Family, Findings, Rule, rule};
+use crate::skill::Skill;
+
+pub(super) struct Sections;
+
+const RULES: &[Rule] = &[
+    rule!(
+        "section-duplicate",
+        Severities::all(Warning),
+        [147],
+        "agnix, waza",
+        "two sections say nearly the same"
+    ),
+    rule!(
+        "section-name",
+        Severities::all(Info),
+        [147],
+        "agnix",
+        "two neighbouring sections of one level have the same heading"
+    ),
+    rule!("section-empty", Severities::all(Info), [147], "assay", "a heading with nothing beneath it"),
+];
+
+/// Sections above this similarity (Jaccard, of word 3-grams) say the same.
+const SAME: f64 = 0.8;
+/// Shorter sections are alike by chance, in bytes.
+const SHORT: usize = 200;
+/// Bodies of more sections are not compared: each pair costs.
+const MOST: usize = 200;
+
+impl Family for Sections {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        let headings = &skill.markdown().headings;
+        if headings.is_empty() || headings.len() > MOST {
+            return;
+        }
+        let text = skill.text();
+        let contents: Vec<&str> = headings
+            .iter()
+            .enumerate()
+            .map(|(at, heading)| {
+                let end = headings.get(at + 1).map_or(text.len(), |next| next.span.start);
+                text.get(heading.span.end..end).unwrap_or("").trim()
+            })
+            .collect();
+        let mut last: BTreeMap<(u8, String), usize> = BTreeMap::new();
+        for (at, heading) in headings.iter().enumerate() {
+            let deeper = headings.get(at + 1).is_some_and(|next| next.level > heading.level);
+            // A title may stand alone before the first section.
+            if contents[at].is_empty() && !deeper && heading.level > 1 {
+                findings
+                    .add(
+                        "section-empty",
+                        skill,
+                        &heading.span,
+                        format!("nothing stands beneath `{}`", heading.text.trim()),
+                    )
+                    .hint("fill it in, or take it out");
+            }
+            // A heading of a higher level begins anew.
+            last.retain(|(level, _), _| *level <= heading.level);
+            let key = (heading.level, heading.text.trim().to_lowercase());
+            if !key.1.is_empty() && last.insert(key, at).is_some() {
+                findings
+                    .add(
+                        "section-name",
+                        skill,
+                        &heading.span,
+                        format!("`{}` stands above two sections", heading.text.trim()),
+                    )
+                    .hint("give each its own heading, or join them");
+            }
+        }
+        same(skill, &contents, findings);
+    }
+}
+
+fn same(skill: &Skill, contents: &[&str], findings: &mut Findings) {
+    let headings = &skill.markdown().headings;
+    let long: Vec<usize> = (0..contents.len()).filter(|&at| contents[at].len() >= SHORT).collect();
+    for (place, &at) in long.iter().enumerate() {
+        for &earlier in &long[..place] {
+            // Texts of very different length cannot be that alike: a cheap bound before the costly measure.
+            let (a, b) = (contents[at].len(), contents[earlier].len());
+            if a.min(b) * 10 < a.max(b) * 7 || !share_line(contents[at], contents[earlier]) {
+                continue;
+            }
+            let alike = shingle_similarity(contents[at], contents[earlier]);
+            if alike >= SAME {
+                let message = format!(
+                    "says nearly what `{}` says: {:.0} % of their three-word sequences are the same",
+                    headings[earlier].text.trim(),
+                    100.0 * alike
+                );
+                findings.add("section-duplicate", skill, &headings[at].span, message).hint("say it once");
+                break;
+            }
+        }
+    }
+}
+
+/// Whether two texts have their first lines, or their last, in common: copies that were edited a little have one.
+fn share_line(one: &str, other: &str) -> bool {
+    one.lines().next() == other.lines().next() || one.lines().last() == other.lines().last()
+}

@@ -1,0 +1,168 @@
+//! How much there is to read.
+
+use assay_skill::{FileKind, tokens};
+
+use crate::client::Client::{Spec, Upload};
+use crate::diagnostic::Severities;
+use crate::diagnostic::Severity::{Info, Warning};
+use crate::rule::{Family, Findings, Rule, rule};
+use crate::skill::Skill;
+
+pub(super) struct Size;
+
+const ADVICE: Severities = Severities::all(Info);
+
+const RULES: &[Rule] = &[
+    rule!(
+        "body-lines",
+        ADVICE.with(Warning, &[Spec]),
+        [54, 127],
+        "specification",
+        "the document has 500 lines or more"
+    ),
+    rule!(
+        "body-tokens",
+        ADVICE.with(Warning, &[Spec]),
+        [55, 146],
+        "specification",
+        "the instructions have 5,000 tokens or more (cl100k)"
+    ),
+    rule!(
+        "catalogue-tokens",
+        ADVICE,
+        [56],
+        "specification",
+        "name and description together have more than 200 tokens, where about 100 are meant"
+    ),
+    rule!(
+        "reference-tokens",
+        ADVICE,
+        [51, 146],
+        "specification; agnix",
+        "a reference has more than 10,000 tokens"
+    ),
+    rule!(
+        "reference-contents",
+        ADVICE,
+        [82],
+        "Anthropic's authoring guidance",
+        "a reference of more than 100 lines without a table of contents"
+    ),
+    rule!(
+        "package-size",
+        Severities::none().with(Warning, &[Upload]),
+        [84],
+        "agnix (not seen in a page of the platform's own)",
+        "the package has more than 8 MB"
+    ),
+];
+
+/// The document should have fewer lines.
+const LINES: usize = 500;
+/// The instructions should have fewer tokens.
+const BODY: usize = 5_000;
+/// No text of the corpus has fewer bytes a token: what is shorter is not counted.
+const BYTES_A_TOKEN: usize = 2;
+/// Name and description should have about half of it.
+const CATALOGUE: usize = 200;
+/// A reference that is read whole costs more than the instructions should.
+const REFERENCE: usize = 10_000;
+/// A reference of more lines should begin with what it holds.
+const CONTENTS: usize = 100;
+/// The largest upload, in bytes.
+const UPLOAD: u64 = 8 * 1024 * 1024;
+
+impl Family for Size {
+    fn rules(&self) -> &'static [Rule] {
+        RULES
+    }
+
+    fn check(&self, skill: &Skill, findings: &mut Findings) {
+        let Some(package) = &skill.package else { return };
+        let text = skill.text();
+        let lines = text.lines().count();
+        if lines >= LINES {
+            let at = text.lines().take(LINES - 1).map(|line| line.len() + 1).sum::<usize>().min(text.len());
+            findings
+                .add("body-lines", skill, &(at..at), format!("{lines} lines, fewer than {LINES} are advised"))
+                .hint("move detail into references/, and say when to read it");
+        }
+        if skill.body().len() >= BODY * BYTES_A_TOKEN {
+            let count = tokens(skill.body());
+            if count >= BODY {
+                let at = skill.body_start();
+                findings
+                    .add(
+                        "body-tokens",
+                        skill,
+                        &(at..at),
+                        format!("instructions of {count} tokens, fewer than {BODY} are advised"),
+                    )
+                    .hint("move detail into references/, and say when to read it");
+            }
+        }
+        if package.description.len() >= CATALOGUE * BYTES_A_TOKEN {
+            let count = tokens(&package.name) + tokens(&package.description);
+            if count > CATALOGUE {
+                findings
+                    .add(
+                        "catalogue-tokens",
+                        skill,
+                        &skill.place("description"),
+                        format!("name and description of {count} tokens; every session pays for them"),
+                    )
+                    .hint("about 100 are meant");
+            }
+        }
+        references(skill, findings);
+        let size: u64 =
+            package.files.iter().filter(|file| file.kind == FileKind::File).map(|file| file.size).sum();
+        if size > UPLOAD {
+            findings
+                .add_at(
+                    "package-size",
+                    &skill.root,
+                    None,
+                    format!("{size} bytes, at most {UPLOAD} can be uploaded"),
+                )
+                .hint("leave out what no agent reads");
+        }
+    }
+}
+
+fn references(skill: &Skill, findings: &mut Findings) {
+    if skill.entries().next().is_none() {
+        return;
+    }
+    for file in skill.resources().iter().filter(|file| file.path.to_lowercase().ends_with(".md")) {
+        if file.text.len() >= REFERENCE * BYTES_A_TOKEN {
+            let count = tokens(&file.text);
+            if count > REFERENCE {
+                findings
+                    .add_in(
+                        "reference-tokens",
+                        skill,
+                        file,
+                        &(0..0),
+                        format!("{count} tokens, more than {REFERENCE}"),
+                    )
+                    .hint("split it by what is needed together");
+            }
+        }
+        let lines = file.text.lines().count();
+        let headings = file.text.lines().filter(|line| line.starts_with("## ")).count();
+        let head = file.text.lines().take(30).collect::<Vec<_>>().join("\n").to_lowercase();
+        let contents = head.contains("contents") || head.matches("](#").count() > 1 || head.contains("[toc]");
+        if lines > CONTENTS && headings > 3 && !contents {
+            findings
+                .add_in(
+                    "reference-contents",
+                    skill,
+                    file,
+                    &(0..0),
+                    format!("{lines} lines and no table of contents"),
+                )
+                .hint("begin with what it holds: an agent often reads only the beginning");
+        }
+    }
+}
