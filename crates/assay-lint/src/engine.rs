@@ -1,7 +1,7 @@
 //! From paths to an outcome.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use assay_skill::Digest;
 use rayon::prelude::*;
@@ -161,10 +161,12 @@ pub struct Outcome {
 pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let roots: Vec<PathBuf> = paths.iter().map(|path| folder_of(path)).collect();
     let (mut folders, mut told) = assay_skill::find(&roots);
-    // A folder that was named and holds no skill was meant to be one.
+    // A folder that was named and holds no skill was meant to be one; one whose skills were found by another path was not.
+    let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let found: Vec<PathBuf> = folders.iter().map(|folder| real(folder)).collect();
     told.retain(|told| {
         let empty = told.code == "library-empty";
-        if empty {
+        if empty && !found.iter().any(|folder| folder.starts_with(real(&told.file))) {
             folders.push(told.file.clone());
         }
         !empty
@@ -193,7 +195,7 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
 }
 
 /// The folder of a document, else the path itself.
-fn folder_of(path: &std::path::Path) -> PathBuf {
+fn folder_of(path: &Path) -> PathBuf {
     let is_document = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -236,7 +238,7 @@ struct Looked {
 }
 
 /// Reads one package and asks every family.
-fn look(folder: &std::path::Path, options: &Options) -> Looked {
+fn look(folder: &Path, options: &Options) -> Looked {
     let skill = Skill::load(folder);
     let mut findings = Findings::new();
     for family in families() {
@@ -265,7 +267,8 @@ fn look(folder: &std::path::Path, options: &Options) -> Looked {
     crate::safety::lint::check(&skill, &mut unsafe_findings);
     diagnostics.extend(unsafe_findings.into_list());
     let member = library::Member::of(&skill, &fates);
-    let keep = diagnostics.iter().any(|found| found.clients.gravest(&options.clients).is_some());
+    let keep = !suppressions.allowed.is_empty()
+        || diagnostics.iter().any(|found| found.clients.gravest(&options.clients).is_some());
     let document = keep.then(|| (skill.file.clone(), skill.text().to_owned()));
     let name = skill.package.as_ref().map_or_else(
         || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
@@ -312,9 +315,14 @@ fn settle(
 ) {
     let Looked { mut skill, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
-        let refused = |found: &Diagnostic| found.clients.of(*client) == Some(Severity::Error);
-        fate.valid =
-            !skill.diagnostics.iter().any(|found| refused(found) && !crate::safety::lint::owns(found.code));
+        let refuses = |found: &&Diagnostic| {
+            found.clients.of(*client) == Some(Severity::Error) && !crate::safety::lint::owns(found.code)
+        };
+        let error = skill.diagnostics.iter().find(refuses);
+        fate.valid = error.is_none();
+        if let Some(error) = error {
+            fate.reason.get_or_insert_with(|| error.message.clone());
+        }
     }
     let summary = &mut outcome.summary;
     let all = std::mem::take(&mut skill.diagnostics);

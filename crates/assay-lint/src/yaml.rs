@@ -248,7 +248,10 @@ impl Builder {
                     ScalarStyle::Literal | ScalarStyle::Folded => Style::Block,
                     _ => Style::Quoted,
                 };
-                self.put(Node { kind: Kind::Scalar { text: text.into_owned(), style }, span: range });
+                // What is not there has no text, whatever stands for it.
+                let text =
+                    if style == Style::Plain && range.is_empty() { String::new() } else { text.into_owned() };
+                self.put(Node { kind: Kind::Scalar { text, style }, span: range });
             }
             Event::Alias(_) => {
                 self.breaches.push(Breach::Anchor(range.clone()));

@@ -46,6 +46,12 @@ pub(crate) enum Format {
     Html,
     /// One JSON document
     Json,
+    /// SARIF 2.1.0; `lint` only
+    Sarif,
+    /// JUnit's XML; `lint` only
+    Junit,
+    /// Annotations of GitHub Actions; `lint` only
+    Github,
 }
 
 impl Format {
@@ -56,6 +62,9 @@ impl Format {
             Self::Markdown => "markdown",
             Self::Html => "html",
             Self::Json => "json",
+            Self::Sarif => "sarif",
+            Self::Junit => "junit",
+            Self::Github => "github",
         }
     }
 }

@@ -44,6 +44,12 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         let message = format!("only reports have the format {}", args.format.name());
         return ui.fail(&Failure::bad_input(message).hint("`assay report RUN` lays a run out so")).into();
     }
+    if matches!(args.format, Format::Sarif | Format::Junit | Format::Github)
+        && !matches!(args.command, Command::Lint(_))
+    {
+        let message = format!("only `lint` has the format {}", args.format.name());
+        return ui.fail(&Failure::bad_input(message)).into();
+    }
     let result = match args.command {
         Command::Init(args) => commands::init::run(args, &ui),
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),

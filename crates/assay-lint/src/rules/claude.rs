@@ -310,8 +310,8 @@ fn inline(skill: &Skill, findings: &mut Findings) {
             skill,
             &first,
             format!(
-                "{count} command{} run while the skill is loaded{many}",
-                if count == 1 { "" } else { "s" }
+                "{count} command{} while the skill is loaded{many}",
+                if count == 1 { " runs" } else { "s run" }
             ),
         )
         .severities(if count > INLINE { OWN } else { ADVICE })

@@ -124,13 +124,6 @@ const RULES: &[Rule] = &[
         "a list or a map in brackets, which StrictYAML forbids"
     ),
     rule!(
-        "yaml-documents",
-        Severities::all(Warning).with(Error, &[SkillsRef, Upload]),
-        [7],
-        "YAML",
-        "a second YAML document within the front matter"
-    ),
-    rule!(
         "body-empty",
         Severities::none().with(Warning, &AGENTS),
         [13],
@@ -206,11 +199,6 @@ fn strict(skill: &Skill, findings: &mut Findings) {
             Breach::Duplicate(_) => continue,
         };
     }
-    if yaml.several {
-        findings
-            .add("yaml-documents", skill, &skill.fence(), "a second YAML document within the front matter")
-            .hint("write one mapping between the `---` lines");
-    }
 }
 
 fn fix(code: &str, skill: &Skill) -> Option<Fix> {
@@ -228,6 +216,8 @@ fn fix(code: &str, skill: &Skill) -> Option<Fix> {
         "front-matter-fence" if fence?.closed => replace("write three dashes", skill.fence(), "---"),
         "yaml-unquoted" => {
             let block = &document.text[document.yaml.clone()];
+            // What can be parsed and was refused all the same, a bomb say, is nothing that quotes are meant to mend.
+            Yaml::parse(block, 0).error?;
             let repaired = quote_values(block)?;
             Some(Fix {
                 title: "quote such values".to_owned(),

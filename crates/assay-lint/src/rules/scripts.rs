@@ -80,8 +80,7 @@ impl Family for Scripts {
             if ends(file, "py") {
                 imports(skill, file, findings);
             }
-            if ends(file, "json") && (file.path.starts_with("evals/") || file.path.contains("eval"))
-            {
+            if ends(file, "json") && (file.path.starts_with("evals/") || file.path.contains("eval")) {
                 evals(skill, file, findings);
             }
         }

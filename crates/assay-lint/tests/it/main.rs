@@ -1,4 +1,9 @@
-//! The linter on real packages and on the worst that a file system can hold.
+//! The linter on its own pages, on real packages, and on the worst that a file system can hold.
 
 mod conformance;
+mod coverage;
+mod formats;
+mod fuzz;
+mod hostile;
+mod pages;
 mod shared;

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         Baseline::of(all, &options.base).write(file)?;
         ui.note(&format!("{} holds what there is now", file.display()));
     }
-    lay_out(&outcome, &options.clients, settings, ui)?;
+    lay_out(&outcome, &options, settings, ui)?;
     Ok(status(&outcome, writes.is_some()))
 }
 
@@ -69,10 +69,13 @@ fn mend(outcome: &Outcome, ui: &Ui) {
     }
 }
 
-fn lay_out(outcome: &Outcome, clients: &[Client], settings: &Settings, ui: &Ui) -> Result<(), Failure> {
+fn lay_out(outcome: &Outcome, options: &Options, settings: &Settings, ui: &Ui) -> Result<(), Failure> {
     match settings.format {
         Format::Json => ui.document(&render::json(outcome)),
-        _ => ui.out(&render::human(outcome, clients, settings.verbose, ui.style().color)),
+        Format::Sarif => ui.document(&render::sarif(outcome, &options.base)),
+        Format::Junit => ui.out(&render::junit(outcome, &options.clients)),
+        Format::Github => ui.out(&render::github(outcome, &options.base)),
+        _ => ui.out(&render::human(outcome, &options.clients, settings.verbose, ui.style().color)),
     }
 }
 

@@ -1,0 +1,108 @@
+//! SARIF 2.1.0 (OASIS), for code scanning.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::engine::Outcome;
+use crate::rules::rules;
+
+/// The outcome as a SARIF log with one run. Paths beneath `base` are written relative to it.
+pub fn sarif(outcome: &Outcome, base: &Path) -> Value {
+    let all = rules();
+    let places: BTreeMap<&str, usize> = all.iter().enumerate().map(|(at, rule)| (rule.code, at)).collect();
+    let found = outcome.skills.iter().flat_map(|skill| &skill.diagnostics).chain(&outcome.diagnostics);
+    let results: Vec<Value> = found.map(|found| result(found, &places, base)).collect();
+    let described: Vec<Value> = all
+        .iter()
+        .map(|rule| {
+            json!({
+                "id": rule.code,
+                "shortDescription": {"text": rule.about},
+                "help": {"text": format!("Says so: {}.", rule.source)},
+                "properties": {"clients": rule.severities},
+            })
+        })
+        .collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "assay lint",
+                "version": env!("CARGO_PKG_VERSION"),
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": described,
+            }},
+            // A column counts characters, not the units of UTF-16.
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Value {
+    let level = match found.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Info => "note",
+    };
+    let mut text = found.message.clone();
+    if let Some(hint) = &found.hint {
+        text = format!("{text}. What to do: {hint}");
+    }
+    let mut location = json!({"artifactLocation": {"uri": uri(&found.file, base)}});
+    if let Some(span) = found.span.0 {
+        location["region"] = json!({
+            "startLine": span.line,
+            "startColumn": span.column,
+            "endLine": span.end_line,
+            "endColumn": span.end_column,
+        });
+    }
+    let mut result = json!({
+        "ruleId": found.code,
+        "level": level,
+        "message": {"text": text},
+        "locations": [{"physicalLocation": location}],
+        "properties": {"clients": found.clients},
+    });
+    if let Some(at) = places.get(found.code) {
+        result["ruleIndex"] = json!(at);
+    }
+    result
+}
+
+/// A path as a URI reference: relative beneath the base, else with its scheme.
+fn uri(file: &Path, base: &Path) -> String {
+    let relative = file.strip_prefix(base).unwrap_or(file);
+    let relative = relative.strip_prefix("./").unwrap_or(relative);
+    let mut uri = if relative.is_absolute() { "file://".to_owned() } else { String::new() };
+    for byte in assay_skill::tree::bytes(relative) {
+        if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
+            uri.push(char::from(*byte));
+        } else {
+            uri.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    if uri.is_empty() { ".".to_owned() } else { uri }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_uris() {
+        let check = |file: &str, expected: &str| {
+            assert_eq!(uri(Path::new(file), Path::new("/a")), expected, "{file}");
+        };
+        check("/a/b c/SKILL.md", "b%20c/SKILL.md");
+        check("./b/é", "b/%C3%A9");
+        check("/x/y", "file:///x/y");
+        check("/a", ".");
+    }
+}

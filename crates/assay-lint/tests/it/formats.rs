@@ -1,0 +1,197 @@
+//! What each format prints of one small library, and what is done about it.
+
+use std::fs;
+use std::path::Path;
+
+use assay_lint::client::CLIENTS;
+use assay_lint::{Allow, Baseline, Client, Options, Outcome, fix, lint, render};
+use serde_json::Value;
+
+fn library(root: &Path) {
+    let put = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        fs::write(path, text).expect("written");
+    };
+    put(
+        "forms/SKILL.md",
+        "---\nname: forms\ndescription: Fills in PDF forms. Use when a form is empty.\n---\n# Forms\n\nRead it first.\n",
+    );
+    put(
+        "colon/SKILL.md",
+        "---\nname: colon\ndescription: Use when: a table is wide.\n---\n# Tables\n\nSee [more](more.md).\n",
+    );
+    put(
+        "long/SKILL.md",
+        &format!(
+            "---\nname: other\ndescription: Reads charts. Use when {} is asked.\n---\n# T\n\nText.\n",
+            "x".repeat(1100)
+        ),
+    );
+}
+
+fn scrubbed(text: &str, root: &Path) -> String {
+    text.replace(&format!("{}/", root.display()), "").replace(&root.display().to_string(), ".")
+}
+
+fn outcome(root: &Path) -> Outcome {
+    lint(&[root.to_path_buf()], &Options { base: root.to_path_buf(), ..Options::default() })
+}
+
+#[test]
+fn for_people() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let text = render::human(&outcome(temp.path()), &CLIENTS, false, false);
+    insta::assert_snapshot!(scrubbed(&text, temp.path()));
+}
+
+#[test]
+fn for_programs() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let outcome = outcome(temp.path());
+    let text = serde_json::to_string_pretty(&render::json(&outcome)).expect("JSON");
+    assert!(text.starts_with("{\n  \"schema\": \"assay.lint/1\","));
+    let read: Value = serde_json::from_str(&text).expect("JSON");
+    let first = &read["skills"][0];
+    for key in ["path", "name", "digest", "diagnostics", "clients"] {
+        assert!(!first[key].is_null(), "{key}");
+    }
+    for key in ["code", "severity", "message", "file", "line", "column", "fix"] {
+        assert!(first["diagnostics"][0].get(key).is_some(), "{key}");
+    }
+    let clients: Vec<&String> = first["clients"].as_object().expect("a map").keys().collect();
+    assert_eq!(clients, CLIENTS.map(Client::name).to_vec());
+    insta::assert_snapshot!(scrubbed(
+        &serde_json::to_string_pretty(&first["clients"]["codex"]).expect("JSON"),
+        temp.path()
+    ));
+}
+
+#[test]
+fn for_continuous_integration() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let outcome = outcome(temp.path());
+    insta::assert_snapshot!("github", scrubbed(&render::github(&outcome, temp.path()), temp.path()));
+    insta::assert_snapshot!(
+        "junit",
+        scrubbed(&render::junit(&outcome, &[Client::SkillsRef, Client::Codex]), temp.path())
+    );
+}
+
+/// What the schema of SARIF 2.1.0 demands of the parts that are written: required properties, enumerations, minima, and no
+/// index that leads nowhere.
+#[test]
+fn for_code_scanning() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let log = render::sarif(&outcome(temp.path()), temp.path());
+    assert_eq!(log["version"], "2.1.0");
+    let runs = log["runs"].as_array().expect("runs");
+    assert_eq!(runs.len(), 1);
+    let driver = &runs[0]["tool"]["driver"];
+    assert!(driver["name"].is_string());
+    let rules = driver["rules"].as_array().expect("rules");
+    let mut ids: Vec<&str> = rules.iter().map(|rule| rule["id"].as_str().expect("an id")).collect();
+    assert!(
+        rules
+            .iter()
+            .all(|rule| rule["shortDescription"]["text"].is_string() && rule["help"]["text"].is_string())
+    );
+    assert!(
+        ["utf16CodeUnits", "unicodeCodePoints"].contains(&runs[0]["columnKind"].as_str().expect("a word"))
+    );
+    let results = runs[0]["results"].as_array().expect("results");
+    assert!(results.len() > 3);
+    for result in results {
+        assert!(result["message"]["text"].is_string());
+        assert!(["none", "note", "warning", "error"].contains(&result["level"].as_str().expect("a level")));
+        let at = usize::try_from(result["ruleIndex"].as_u64().expect("an index")).expect("small");
+        assert_eq!(ids[at], result["ruleId"]);
+        let place = &result["locations"][0]["physicalLocation"];
+        let uri = place["artifactLocation"]["uri"].as_str().expect("a URI");
+        assert!(temp.path().join(uri).exists(), "{uri}");
+        if let Some(region) = place["region"].as_object() {
+            assert!(region.values().all(|value| value.as_u64().is_some_and(|value| value >= 1)));
+            let of = |key: &str| region[key].as_u64();
+            assert!((of("endLine"), of("endColumn")) >= (of("startLine"), of("startColumn")));
+        }
+    }
+    let count = ids.len();
+    ids.dedup();
+    assert_eq!(ids.len(), count);
+}
+
+#[test]
+fn safe_fixes_are_made_once_and_change_nothing_else() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let file = temp.path().join("colon/SKILL.md");
+    let before = fs::read_to_string(&file).expect("read");
+    let fixed = fix::apply(outcome(temp.path()).skills.iter().flat_map(|skill| &skill.diagnostics));
+    assert_eq!(
+        fixed.iter().map(|fixed| (fixed.findings, fixed.error.is_none())).collect::<Vec<_>>(),
+        [(1, true)]
+    );
+    let after = fs::read_to_string(&file).expect("read");
+    assert_eq!(after, before.replace("Use when: a table is wide.", "\"Use when: a table is wide.\""));
+    assert!(fix::apply(outcome(temp.path()).skills.iter().flat_map(|skill| &skill.diagnostics)).is_empty());
+    assert_eq!(
+        fs::read_dir(temp.path().join("colon")).expect("listed").count(),
+        1,
+        "something was left beside the file"
+    );
+}
+
+#[test]
+fn what_is_accepted_or_known_is_not_told_again() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let root = temp.path().to_path_buf();
+    let all = outcome(&root);
+    let total: usize = all.skills.iter().map(|skill| skill.diagnostics.len()).sum();
+    let told = |options: Options| {
+        let found = lint(std::slice::from_ref(&root), &Options { base: root.clone(), ..options });
+        let left: usize = found.skills.iter().map(|skill| skill.diagnostics.len()).sum();
+        (left, found.summary.suppressed, found.summary.baselined)
+    };
+    let allow = |path: Option<&str>| Allow {
+        code: "name-directory".into(),
+        path: path.map(str::to_owned),
+        reason: "known".into(),
+    };
+    let long = root.join("long").display().to_string();
+    assert_eq!(told(Options { allow: vec![allow(None)], ..Options::default() }), (total - 1, 1, 0));
+    assert_eq!(told(Options { allow: vec![allow(Some(&long))], ..Options::default() }), (total - 1, 1, 0));
+    assert_eq!(told(Options { allow: vec![allow(Some("elsewhere"))], ..Options::default() }), (total, 0, 0));
+
+    let file = root.join("baseline.json");
+    Baseline::of(all.skills.iter().flat_map(|skill| &skill.diagnostics), &root)
+        .write(&file)
+        .expect("written");
+    let baseline = || Some(Baseline::read(&file).expect("read"));
+    assert_eq!(told(Options { baseline: baseline(), ..Options::default() }), (0, 0, total));
+    // What is new is told, wherever the old has moved to.
+    let forms = root.join("forms/SKILL.md");
+    let text = fs::read_to_string(&forms).expect("read");
+    fs::write(&forms, format!("{text}\nSee [more](more.md).\n")).expect("written");
+    assert_eq!(told(Options { baseline: baseline(), ..Options::default() }), (1, 0, total));
+    fs::write(&file, "{}").expect("written");
+    assert!(Baseline::read(&file).is_err());
+}
+
+#[test]
+fn only_the_clients_asked_about_count() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let errors = |clients: &[Client]| {
+        let options = Options { clients: clients.to_vec(), ..Options::default() };
+        lint(&[temp.path().to_path_buf()], &options).summary.errors
+    };
+    assert_eq!(errors(&[Client::ClaudeCode]), 0);
+    // The unquoted colon, and the long description.
+    assert_eq!(errors(&[Client::Codex]), 2);
+    assert_eq!(errors(&[Client::OpenCode]), 0);
+}

@@ -1,0 +1,157 @@
+//! The worst that a file system can hold: each gives a diagnostic, and the run goes on.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use assay_lint::client::{AGENTS, CLIENTS};
+use assay_lint::{LintedSkill, Options, Outcome, lint, render};
+
+const GOOD: &str =
+    "---\nname: good\ndescription: Fills in forms. Use when a form is empty.\n---\n# T\n\nText.\n";
+
+fn put(root: &Path, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+    let path = root.join(path);
+    fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+    fs::write(&path, content).expect("written");
+    path
+}
+
+fn skill<'a>(outcome: &'a Outcome, folder: &str) -> &'a LintedSkill {
+    outcome
+        .skills
+        .iter()
+        .find(|skill| skill.path.ends_with(folder))
+        .unwrap_or_else(|| panic!("{folder} was passed over"))
+}
+
+fn codes(outcome: &Outcome, folder: &str) -> Vec<&'static str> {
+    skill(outcome, folder).diagnostics.iter().map(|found| found.code).collect()
+}
+
+#[test]
+fn each_has_its_diagnostic_and_the_run_goes_on() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path();
+    put(root, "good/SKILL.md", GOOD);
+    put(root, "latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9 forms\n---\n");
+    put(root, "wide/SKILL.md", GOOD.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+    put(root, "mark/SKILL.md", format!("\u{feff}{GOOD}"));
+    put(root, "nul/SKILL.md", GOOD.replace("forms", "for\0ms"));
+    put(root, "dashes/SKILL.md", GOOD.replace("forms", "forms --- all"));
+    put(root, "colon/SKILL.md", GOOD.replace("forms.", "forms: all"));
+    put(root, "twice/SKILL.md", GOOD.replace("---\n# T", "name: other\n---\n# T"));
+    let mut laughs = String::from("---\nname: bomb\na0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..12 {
+        let parts = vec![format!("*a{}", level - 1); 9].join(", ");
+        laughs.push_str(&format!("a{level}: &a{level} [{parts}]\n"));
+    }
+    put(root, "bomb/SKILL.md", laughs + "---\n");
+    put(root, "deep/SKILL.md", format!("---\nname: {}\n---\n", "[".repeat(100_000)));
+    put(root, "deeper/SKILL.md", format!("---\n{}x\n---\n", "- ".repeat(50_000)));
+    put(root, "quotes/SKILL.md", format!("{GOOD}{}", "> ".repeat(50_000)));
+    put(root, "brackets/SKILL.md", format!("{GOOD}{}", "[".repeat(100_000)));
+    fs::create_dir_all(root.join("folder/SKILL.md")).expect("created");
+    fs::create_dir_all(root.join("dangling")).expect("created");
+    symlink("nowhere", root.join("dangling/SKILL.md")).expect("linked");
+    fs::create_dir_all(root.join("round")).expect("created");
+    symlink("SKILL.md", root.join("round/SKILL.md")).expect("linked");
+    put(root, "cycle/SKILL.md", GOOD);
+    symlink("..", root.join("cycle/up")).expect("linked");
+    put(root, "escape\u{1b}[2J/SKILL.md", GOOD.replace("name: good", "name: \"\\e]0;t\\a\\u202e\""));
+    put(root, "socket/SKILL.md", GOOD);
+    let _socket = UnixListener::bind(root.join("socket/pipe")).expect("bound");
+    put(root, "bytes/SKILL.md", GOOD);
+    fs::write(root.join("bytes").join(OsStr::from_bytes(b"\xff.md")), "x").expect("written");
+    // 300 MB that take no room on the disk.
+    let large = put(root, "large/SKILL.md", GOOD);
+    File::options().append(true).open(large).expect("opened").set_len(300 << 20).expect("grown");
+
+    let outcome = lint(&[root.to_path_buf()], &Options::default());
+    let check = |folder: &str, code: &str| {
+        let found = codes(&outcome, folder);
+        assert!(found.contains(&code), "{folder}: {found:?}");
+    };
+    check("latin", "encoding");
+    check("wide", "encoding");
+    check("mark", "byte-order-mark");
+    check("nul", "nul-character");
+    check("dashes", "front-matter-dashes");
+    check("colon", "yaml-unquoted");
+    check("twice", "yaml-duplicate-key");
+    check("bomb", "yaml-unquoted");
+    check("deep", "name-directory");
+    check("deeper", "yaml-invalid");
+    check("folder", "document-unreadable");
+    check("dangling", "document-unreadable");
+    check("round", "document-unreadable");
+    check("cycle", "link-escapes");
+    check("escape\u{1b}[2J", "name-characters");
+    check("socket", "special-file");
+    check("bytes", "path-encoding");
+    check("large", "document-too-large");
+    assert_eq!(codes(&outcome, "good"), ["name-clash", "description-duplicate"]);
+    assert!(
+        skill(&outcome, "good").clients.iter().all(|(_, fate)| fate.valid && fate.listed && !fate.truncated)
+    );
+    // The names clash, so that no agent can load more than one: but nothing else is lost.
+    assert_eq!(outcome.summary.skills, 21);
+
+    // Nothing that a terminal, a parser of XML or a workflow would act on.
+    let human = render::human(&outcome, &CLIENTS, true, false);
+    assert!(!human.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "escapes got through");
+    let junit = render::junit(&outcome, &AGENTS);
+    assert!(!junit.chars().any(|c| c.is_control() && c != '\n'));
+    assert!(render::github(&outcome, root).lines().all(|line| line.starts_with("::")));
+}
+
+#[test]
+fn what_may_not_be_read_is_told() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path();
+    put(root, "good/SKILL.md", GOOD);
+    let closed = put(root, "closed/SKILL.md", GOOD);
+    let part = put(root, "part/secret.md", "x");
+    put(root, "part/SKILL.md", GOOD);
+    fs::create_dir_all(root.join("shut")).expect("created");
+    for path in [&closed, &part, &root.join("shut")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("closed");
+    }
+    if fs::read(&closed).is_ok() {
+        println!("skipped: this user may read everything");
+        return;
+    }
+    let outcome = lint(&[root.to_path_buf()], &Options::default());
+    assert!(codes(&outcome, "closed").contains(&"document-unreadable"));
+    assert!(codes(&outcome, "part").contains(&"entry-unreadable"));
+    assert!(outcome.diagnostics.iter().any(|found| found.code == "folder-unreadable"));
+    assert!(codes(&outcome, "good").iter().all(|code| code.starts_with("name-") || code.starts_with("desc")));
+    fs::set_permissions(root.join("shut"), fs::Permissions::from_mode(0o755)).expect("opened");
+}
+
+#[test]
+fn a_large_package_cannot_be_uploaded() {
+    let temp = tempfile::tempdir().expect("a folder");
+    put(temp.path(), "good/SKILL.md", GOOD);
+    let asset = put(temp.path(), "good/assets/film.bin", b"\0");
+    let check = |size: u64, expected: bool| {
+        File::options().write(true).open(&asset).expect("opened").set_len(size).expect("grown");
+        let outcome = lint(&[temp.path().to_path_buf()], &Options::default());
+        assert_eq!(codes(&outcome, "good").contains(&"package-size"), expected, "{size}");
+    };
+    check(8 << 20, true);
+    check((8 << 20) - 1000, false);
+}
+
+#[test]
+fn a_path_may_be_a_document_or_nothing() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let file = put(temp.path(), "good/SKILL.md", GOOD);
+    let outcome = lint(&[file, temp.path().join("good")], &Options::default());
+    assert_eq!((outcome.skills.len(), outcome.summary.errors), (1, 0));
+    let outcome = lint(&[temp.path().join("nowhere")], &Options::default());
+    assert_eq!(outcome.diagnostics[0].code, "library-missing");
+}
