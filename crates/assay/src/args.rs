@@ -47,10 +47,13 @@ pub(crate) enum Format {
     /// One JSON document
     Json,
     /// SARIF 2.1.0; `lint` only
+    #[value(hide = true)]
     Sarif,
     /// JUnit's XML; `lint` only
+    #[value(hide = true)]
     Junit,
     /// Annotations of GitHub Actions; `lint` only
+    #[value(hide = true)]
     Github,
 }
 

@@ -12,6 +12,7 @@ use crate::ui::Ui;
 
 /// What can be typed.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "More formats: sarif, junit, github")]
 pub(crate) struct LintArgs {
     /// Packages, libraries, repositories, or single documents
     #[arg(required = true, value_name = "PATH")]

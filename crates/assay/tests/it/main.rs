@@ -14,6 +14,7 @@ mod fixture;
 mod help;
 mod hosted;
 mod interrupted;
+mod lint;
 mod output;
 mod processes;
 mod reach;
