@@ -47,9 +47,6 @@ pub(crate) const LEFT_OUT: &[(u16, &str)] = &[
     (126, OTHER),
     (149, JUDGE),
     (150, JUDGE),
-    (152, "a rule of safety"),
-    (153, "a rule of safety"),
-    (156, "a rule of safety; links are not followed, since a linter asks nobody"),
 ];
 
 /// The table of all numbers.
