@@ -13,7 +13,7 @@ mod planted;
 mod task;
 
 pub use check::{Auc, Check, LeftOut, Planted, Rate, check};
-pub use corpus::{CorpusAudit, TraceLine, corpus};
+pub use corpus::{CorpusAudit, TraceLine, corpus, pairs};
 pub use findings::{
     Adopted, ArmExposure, ArmFindings, AtThreshold, Bucket, Cost, PatternFindings, Reader, ReaderSpan, Steps,
     TopTask, findings,

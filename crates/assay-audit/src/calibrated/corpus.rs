@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_trace::read;
 use serde::Serialize;
@@ -88,11 +88,15 @@ pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMu
     CorpusAudit { arms: findings(&found), check: checked.then(|| check(&found)), tasks: found }
 }
 
+fn odd(path: PathBuf, line: Option<usize>, message: String) -> Notice {
+    Notice { path, line, message }
+}
+
 fn skill(task: &str, groups: &[&Group], notice: &mut dyn FnMut(Notice)) -> Option<SkillText> {
     let Some(path) = groups.iter().find_map(|group| group.skill.as_ref()) else {
         let first = groups.iter().flat_map(|group| group.with.iter().chain(&group.without)).next();
         let message = format!("no SKILL.md for the task {task}; its traces are left out");
-        notice(Notice { path: first.map(|file| file.path.clone()).unwrap_or_default(), line: None, message });
+        notice(odd(first.map(|file| file.path.clone()).unwrap_or_default(), None, message));
         return None;
     };
     text(path, notice).map(|bytes| SkillText::parse(&bytes))
@@ -103,11 +107,7 @@ fn text(path: &Path, notice: &mut dyn FnMut(Notice)) -> Option<Vec<u8>> {
     match File::open(path).and_then(|file| file.take(TEXT_CAP).read_to_end(&mut bytes)) {
         Ok(_) => Some(bytes),
         Err(error) => {
-            notice(Notice {
-                path: path.to_owned(),
-                line: None,
-                message: format!("cannot be read: {error}; left out"),
-            });
+            notice(odd(path.to_owned(), None, format!("cannot be read: {error}; left out")));
             None
         }
     }
@@ -140,7 +140,7 @@ fn runs(group: &Group, notice: &mut dyn FnMut(Notice)) -> Vec<Run> {
             && let Some(other) = sessions.insert(session.clone(), &file.name)
         {
             let message = format!("the same session as {other}; both are audited");
-            notice(Notice { path: file.path.clone(), line: None, message });
+            notice(odd(file.path.clone(), None, message));
         }
         found.push(run);
     }
@@ -152,7 +152,7 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
         Ok(transcript) => {
             for diagnostic in &transcript.diagnostics {
                 let message = diagnostic.message.clone();
-                notice(Notice { path: file.path.clone(), line: diagnostic.line, message });
+                notice(odd(file.path.clone(), diagnostic.line, message));
             }
             Some(Run {
                 trace: file.name.clone(),
@@ -163,10 +163,16 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
             })
         }
         Err(error) => {
-            notice(Notice { path: file.path.clone(), line: None, message: format!("{error}; left out") });
+            notice(odd(file.path.clone(), None, format!("{error}; left out")));
             None
         }
     }
+}
+
+/// Audits one task on its own: without repetitions the null is what other skills of `library` give in the right one's place.
+pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
+    let tasks = vec![audit(task, library, false)];
+    CorpusAudit { arms: findings(&tasks), check: None, tasks }
 }
 
 impl CorpusAudit {

@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::check::Rate;
 use super::null::{Excess, Unit, mean, test};
 use super::pattern::{Effect, Finding, Pattern};
-use super::task::{ArmPairs, Counts, RunAudit, TaskAudit};
+use super::task::{ArmPairs, Counts, RunAudit, TaskAudit, count};
 use crate::cta::Mode;
 use crate::evidence::ADOPTED;
 
@@ -108,7 +108,10 @@ pub struct PatternFindings {
     pub pattern: Pattern,
     /// What it is to the task.
     pub effect: Effect,
-    /// Per pair, beyond the null. `None` without a pair of either kind.
+    /// `runs` where the null is pairs of one condition, `placebo` where it is other skills in the right one's place, and both words where
+    /// tasks differ in that.
+    pub null: String,
+    /// Per pair, beyond the null. `None` without any null.
     pub excess: Option<Excess>,
     /// Findings in runs that read the skill, against every control.
     pub attributed: usize,
@@ -346,14 +349,21 @@ fn patterns<'a>(parts: &[Part<'_>], attributed: impl Iterator<Item = &'a Finding
     }
     let family = Pattern::ALL.len();
     let unit = |part: &Part<'_>, pattern: usize| {
-        let rows =
-            part.pairs.counts.iter().map(|row| row.iter().map(|counts| counts[pattern] as f64).collect());
-        Unit::of_pairs(&part.task.task, &part.labels(), &rows.collect::<Vec<Vec<f64>>>())
+        let row = |row: &Vec<Counts>| row.iter().map(|counts| counts[pattern] as f64).collect();
+        let rows: Vec<Vec<f64>> = part.pairs.counts.iter().map(row).collect();
+        let of_runs = Unit::of_pairs(&part.task.task, &part.labels(), &rows).map(|unit| (unit, "runs"));
+        of_runs.or_else(|| {
+            let treated = part.pairs.pairs.iter().filter(|pair| pair.mode == Mode::Treatment);
+            let own = mean(treated.map(|pair| count(&pair.findings)[pattern] as f64))?;
+            let others: Vec<f64> = part.pairs.placebo.iter().map(|means| means[pattern]).collect();
+            Some((Unit::of_placebo(&part.task.task, own, &others)?, "placebo"))
+        })
     };
     let mut found: Vec<PatternFindings> = Pattern::ALL
         .into_iter()
         .map(|pattern| {
-            let units: Vec<Unit> = parts.iter().filter_map(|part| unit(part, pattern as usize)).collect();
+            let (units, nulls): (Vec<Unit>, BTreeSet<&str>) =
+                parts.iter().filter_map(|part| unit(part, pattern as usize)).unzip();
             let plus = parts.iter().filter_map(|part| {
                 let pairs = part.pairs.pairs.iter().filter(|pair| pair.mode == Mode::NullPlus);
                 mean(pairs.map(|pair| pair.findings.iter().filter(|f| f.pattern == pattern).count() as f64))
@@ -361,6 +371,7 @@ fn patterns<'a>(parts: &[Part<'_>], attributed: impl Iterator<Item = &'a Finding
             PatternFindings {
                 pattern,
                 effect: pattern.effect(),
+                null: nulls.into_iter().collect::<Vec<_>>().join(" and "),
                 excess: test(&units, LEVEL / family as f64, SEED),
                 attributed: all[pattern as usize],
                 null_plus: mean(plus),

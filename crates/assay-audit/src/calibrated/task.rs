@@ -97,7 +97,7 @@ pub struct TaskAudit {
 }
 
 /// The pairs of runs of one task in one arm. Copies of a run are left out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct ArmPairs {
     /// The arm.
     pub arm: String,
@@ -105,6 +105,9 @@ pub struct ArmPairs {
     pub runs: Vec<usize>,
     /// `counts[i][j]`: what run i of `runs` shows compared with run j, in the order of [`Pattern::ALL`].
     pub counts: Vec<Vec<Counts>>,
+    /// For each other skill of the library, the mean counts of the treatment pairs with it in the right one's place. Only where no
+    /// condition has two runs: with repetitions they are the null.
+    pub placebo: Vec<[f64; Pattern::ALL.len()]>,
     /// The pairs that are reported.
     pub pairs: Vec<PairAudit>,
 }
@@ -173,7 +176,7 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
         })
         .collect();
     let names: BTreeSet<&str> = task.runs.iter().map(|run| run.arm.as_str()).collect();
-    let arms = names.into_iter().map(|arm| pairs(arm, task, &runs, &facts, &background)).collect();
+    let arms = names.into_iter().map(|arm| pairs(arm, task, &runs, &facts, library)).collect();
     TaskAudit { task: task.task.clone(), baseline: task.baseline, runs, arms }
 }
 
@@ -193,16 +196,17 @@ fn pairs(
     task: &TaskRuns<'_>,
     runs: &[RunAudit],
     facts: &[Facts],
-    background: &Background,
+    library: &[SkillText],
 ) -> ArmPairs {
+    let background = &Background::new(&task.prompt, task.skill, library);
     let mut chosen: Vec<usize> = Vec::new();
     for (at, run) in runs.iter().enumerate().filter(|(_, run)| run.arm == arm) {
         if !chosen.iter().any(|&other| runs[other].original == run.original && runs[other].with == run.with) {
             chosen.push(at);
         }
     }
-    let mut found =
-        ArmPairs { arm: arm.to_owned(), runs: chosen.clone(), counts: Vec::new(), pairs: Vec::new() };
+    let mut found = ArmPairs { arm: arm.to_owned(), ..ArmPairs::default() };
+    found.runs.clone_from(&chosen);
     for &one in &chosen {
         let mut row = Vec::new();
         for &other in &chosen {
@@ -233,7 +237,30 @@ fn pairs(
         found.counts.push(row);
     }
     found.pairs.sort_by_key(|pair| pair.mode);
+    if found.pairs.iter().all(|pair| pair.mode == Mode::Treatment) {
+        let others = library.iter().filter(|other| other.body != task.skill.body);
+        found.placebo = others.map(|other| placebo(&found.pairs, task, facts, other, library)).collect();
+    }
     found
+}
+
+/// What the treatment pairs show of a skill that they had nothing to do with.
+fn placebo(
+    pairs: &[PairAudit],
+    task: &TaskRuns<'_>,
+    facts: &[Facts],
+    other: &SkillText,
+    library: &[SkillText],
+) -> [f64; Pattern::ALL.len()] {
+    let background = Background::new(&task.prompt, other, library.iter().chain([task.skill]));
+    let mut means = [0.0; Pattern::ALL.len()];
+    for pair in pairs {
+        let found = patterns(&facts[pair.one], &facts[pair.other], other, &background, &task.prompt);
+        for (mean, count) in means.iter_mut().zip(count(&found)) {
+            *mean += count as f64 / pairs.len() as f64;
+        }
+    }
+    means
 }
 
 /// How many findings there are of each pattern.
