@@ -1,7 +1,7 @@
 //! Folders of traces, by arm, task and condition.
 //!
 //! `traces/<arm>/<task>/{with,without}/r<k>/*.jsonl`, `skills/<task>.md` or `skills/<task>/SKILL.md`, `tasks/<task>.md`. The folders
-//! say what a trace is; where its name follows the release's grammar, it has to agree.
+//! say what a trace is; where its name follows the release's grammar, it has to be of the same task.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -167,9 +167,13 @@ impl Corpus {
                 }
                 let path = at.join(&run).join(&file);
                 let named = by_name(&file);
-                if let Some(problem) = named.as_ref().and_then(|named| disagreement(named, task, condition)) {
-                    self.notices.push(Notice { path, line: None, message: problem });
-                    continue;
+                if let Some((message, left_out)) =
+                    named.as_ref().and_then(|named| disagreement(named, task, condition))
+                {
+                    self.notices.push(Notice { path: path.clone(), line: None, message });
+                    if left_out {
+                        continue;
+                    }
                 }
                 let name = [arm, task, condition.name(), &run, &file].join("/");
                 let stamp = named.map_or_else(String::new, |named| named.stamp.to_owned());
@@ -190,12 +194,16 @@ impl Corpus {
     }
 }
 
-fn disagreement(named: &Named<'_>, task: &str, condition: Condition) -> Option<String> {
+/// What is wrong with a name, and whether the trace is of no use for it. The folder tells the condition, so that a file may be moved
+/// without being renamed.
+fn disagreement(named: &Named<'_>, task: &str, condition: Condition) -> Option<(String, bool)> {
     if named.task != task {
-        return Some(format!("belongs to another task by its name, {}; left out", named.task));
+        return Some((format!("belongs to another task by its name, {}; left out", named.task), true));
     }
-    (named.condition != condition)
-        .then(|| format!("is a run {} the skill by its name; left out", named.condition.name()))
+    let (folder, name) = (condition.name(), named.condition.name());
+    (name != folder).then(|| {
+        (format!("is a run {name} the skill by its name; taken for one {folder}, as its folder says"), false)
+    })
 }
 
 /// `claude_<task>_use-agent-<true|false>_use-skill-<true|false>_<8 digits>_<6 digits>….jsonl`, the task as short as can be.

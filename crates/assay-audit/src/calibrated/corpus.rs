@@ -9,13 +9,14 @@ use assay_trace::read;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Pattern;
 use super::check::{Check, check};
 use super::findings::{ArmFindings, findings};
 use super::task::{Exposed, PairAudit, Run, TaskAudit, TaskRuns, audit, count};
+use super::{Finding, Pattern};
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
 use crate::cta::SCHEMA;
 use crate::evidence::{ADOPTED, SkillText};
+use crate::sheet;
 
 /// Longest text of a skill or a task that is read, in bytes.
 const TEXT_CAP: u64 = 4 << 20;
@@ -246,4 +247,32 @@ fn pair_line(task: &TaskAudit, arm: &str, pair: &PairAudit) -> Value {
         "exposure": {"plus": one.exposure, "minus": other.exposure},
         "findings": pair.findings,
     })
+}
+
+impl CorpusAudit {
+    /// The findings of all pairs, for people to label. Raters see the two spans; which of the runs had the skill they do not.
+    pub fn sheet(&self) -> Vec<sheet::Finding> {
+        let pairs = self.tasks.iter().flat_map(|task| {
+            task.arms
+                .iter()
+                .flat_map(move |arm| arm.pairs.iter().map(move |pair| (task, arm.arm.as_str(), pair)))
+        });
+        let of_pair = |(task, arm, pair): (&TaskAudit, &str, &PairAudit)| -> Vec<sheet::Finding> {
+            let made = |(at, finding): (usize, &Finding)| sheet::Finding {
+                stratum: format!("{arm} {} {}", pair.mode.name(), finding.pattern.name()),
+                key: json!({
+                    "arm": arm, "task": task.task, "mode": pair.mode.name(), "with_trace": task.runs[pair.one].trace,
+                    "without_trace": task.runs[pair.other].trace, "record": at, "pattern": finding.pattern.name(),
+                }),
+                task: task.task.clone(),
+                pattern: finding.pattern.name().to_owned(),
+                intent_plus: finding.trace_text.clone(),
+                intent_minus: String::new(),
+                actions: format!("step {}", finding.step),
+                skill_section: finding.skill_text.clone(),
+            };
+            pair.findings.iter().enumerate().map(made).collect()
+        };
+        pairs.flat_map(of_pair).collect()
+    }
 }

@@ -2,16 +2,19 @@
 
 mod agreement;
 mod args;
+mod calibrated;
 mod corpus;
 mod input;
 mod pairs;
 mod sheet;
 mod tables;
 
+use std::path::Path;
+
 use assay_audit::corpus::Notice;
 
 pub(crate) use self::args::AuditArgs;
-use self::args::{AuditWhat, MethodArg};
+use self::args::AuditWhat;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -42,18 +45,13 @@ impl<'a> Notices<'a> {
         self.ui.note(&format!("warning: {text}"));
     }
 
+    /// Something odd about a file.
+    fn odd(&mut self, path: &Path, line: Option<usize>, message: &str) {
+        self.tell(&Notice { path: path.to_owned(), line, message: message.to_owned() });
+    }
+
     /// The status of a command that otherwise did its work.
     fn status(&self, strict: bool) -> Status {
         if strict && self.faults > 0 { Status::DidNotHold } else { Status::Done }
-    }
-}
-
-/// Refuses the method that is not built yet.
-fn only_published(method: MethodArg) -> Result<(), Failure> {
-    match method {
-        MethodArg::Cta2026 => Ok(()),
-        MethodArg::Calibrated => {
-            Err(Failure::bad_input("the calibrated method is not there yet").hint("try --method cta-2026"))
-        }
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
 mod audit;
+mod audit_calibrated;
 mod cheating;
 mod checks;
 mod commands;

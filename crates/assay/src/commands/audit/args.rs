@@ -45,7 +45,8 @@ pub(crate) struct PairsArgs {
     /// The task's prompt; cta-2026 does not look at it
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
-    /// More runs without the skill: each two of them are audited too, to see what chance does
+    /// What chance does is seen from these: more runs without the skill, of which each two are audited too; or other skills (.md), which
+    /// take the right one's place
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) null: Vec<PathBuf>,
     #[command(flatten)]
@@ -71,6 +72,9 @@ pub(crate) struct CorpusArgs {
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+    /// Tell how well the adoption score works on these runs, with lines of skills planted in the controls; calibrated only
+    #[arg(long)]
+    pub(crate) check: bool,
     /// Print the paper's three tables; cta-2026 only
     #[arg(long)]
     pub(crate) tables: bool,

@@ -3,16 +3,18 @@ use std::path::Path;
 use assay_audit::corpus::{Corpus, CorpusError};
 use assay_audit::cta::{self, PairLine, PassRates, Tables};
 
-use super::args::CorpusArgs;
-use super::{Notices, only_published, tables};
+use super::args::{CorpusArgs, MethodArg};
+use super::{Notices, calibrated, tables};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
-    only_published(args.common.method)?;
     let corpus = find(&args.dir)?;
     let mut notices = Notices::new(ui);
     corpus.notices.iter().for_each(|notice| notices.tell(notice));
+    if args.common.method == MethodArg::Calibrated {
+        return calibrated::of_corpus(args, &corpus, notices, ui);
+    }
     // Published pass rates; without them the third table has one row.
     let rates = std::fs::read_to_string(args.dir.join("task_metadata.json")).unwrap_or_default();
     let rates = PassRates::read(&rates);

@@ -4,8 +4,8 @@ use assay_audit::corpus::Notice;
 use assay_audit::cta::{Mode, PairLine, Record, Sip, Task, Trace, read};
 use assay_report::clean;
 
-use super::args::PairsArgs;
-use super::{Notices, corpus, input, only_published, tables};
+use super::args::{MethodArg, PairsArgs};
+use super::{Notices, calibrated, corpus, input, tables};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -13,7 +13,9 @@ use crate::ui::Ui;
 const LONGEST_SKILL: u64 = 4 << 20;
 
 pub(crate) fn run(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
-    only_published(args.common.method)?;
+    if args.common.method == MethodArg::Calibrated {
+        return calibrated::of_pairs(args, ui);
+    }
     let mut notices = Notices::new(ui);
     let mut task = Task::new(&input::text(&args.skill, LONGEST_SKILL)?);
     let mut prepare = |path: &Path| -> Result<(String, Trace), Failure> {

@@ -1,17 +1,21 @@
-use assay_audit::{cta, sheet};
+use assay_audit::{calibrated, cta, sheet};
 use serde_json::json;
 
-use super::args::SheetArgs;
-use super::{Notices, corpus, only_published};
+use super::args::{MethodArg, SheetArgs};
+use super::{Notices, corpus};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
-    only_published(args.common.method)?;
     let found = corpus::find(&args.dir)?;
     let mut notices = Notices::new(ui);
     found.notices.iter().for_each(|notice| notices.tell(notice));
-    let findings = cta::findings(&found, &mut |notice| notices.tell(&notice));
+    let findings = match args.common.method {
+        MethodArg::Cta2026 => cta::findings(&found, &mut |notice| notices.tell(&notice)),
+        MethodArg::Calibrated => {
+            calibrated::corpus(&args.dir, &found, false, |notice| notices.tell(&notice)).sheet()
+        }
+    };
     let items = sheet::draw(findings, args.size, args.seed);
     if let Some(path) = &args.key {
         let line = |item: &sheet::Item| {

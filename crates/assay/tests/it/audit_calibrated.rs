@@ -1,0 +1,119 @@
+//! `assay audit` by its default method, on traces made for it.
+
+use serde_json::{Value, json};
+
+use crate::fixture::Lab;
+
+const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
+    1. Round every amount half even before any totals are summed up.\n\
+    2. Name each export after the closing month of its fiscal year.\n\
+    3. Sign every finished export with the treasury signing script.\n";
+
+const OTHER: &str =
+    "---\nname: other\ndescription: Other things.\n---\nWater the office plants on Mondays and Thursdays.\n";
+
+/// A log in which an agent reads a file, then writes one.
+fn log(session: &str, read: &str, came: &str, content: &str) -> String {
+    let block = |id: &str, block: Value| {
+        let message = json!({"id": id, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [block]});
+        json!({"type": "assistant", "sessionId": session, "uuid": id, "message": message})
+    };
+    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": came});
+    let lines = [
+        json!({"type": "user", "sessionId": session, "uuid": "p", "message": {"role": "user", "content": "Export the ledger."}}),
+        block("m1", json!({"type": "tool_use", "id": "1", "name": "Read", "input": {"file_path": read}})),
+        json!({"type": "user", "sessionId": session, "uuid": "u", "message": {"role": "user", "content": [result]}}),
+        block(
+            "m2",
+            json!({"type": "tool_use", "id": "2", "name": "Write", "input": {"file_path": "out.md", "content": content}}),
+        ),
+    ];
+    lines.iter().map(|line| line.to_string() + "\n").collect()
+}
+
+/// One run that read the skill and copied from it, three controls that wrote something else.
+fn lab() -> Lab {
+    let at = "data/traces/arm/ledger";
+    let copied = "round every amount half even before\nname each export after the closing month of its fiscal year\nsign every finished export with the treasury signing script\n";
+    let mut lab = Lab::new()
+        .file("data/skills/ledger/SKILL.md", SKILL)
+        .file("data/tasks/ledger.md", "Export the ledger.")
+        .file("other.md", OTHER)
+        .file(&format!("{at}/with/r1/a.jsonl"), log("a", "/s/skills/ledger/SKILL.md", SKILL, copied));
+    for (run, words) in ["totals only", "a table of amounts", "nothing much"].iter().enumerate() {
+        lab = lab.file(
+            &format!("{at}/without/r{run}/b.jsonl"),
+            log(&format!("b{run}"), "README.md", "text", words),
+        );
+    }
+    lab
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn a_corpus_shows_who_read_the_skill_and_both_spans() {
+    let shown = lab().assay(&["audit", "corpus", "data", "--strict"]).ok().stdout;
+    for expected in [
+        "arm: 1 tasks, 1 runs with the skill, 3 without",
+        "read in 1",
+        "read the skill by step 2",
+        "2. Name each export after the closing month of its fiscal year.",
+        "wrote: name each export after the closing month of its fiscal year",
+        // One of four labellings: nothing could be seen.
+        "nothing beyond chance",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+}
+
+#[test]
+fn a_corpus_gives_pairs_traces_and_findings() {
+    let found = lines(&lab().assay(&["audit", "corpus", "data", "--format", "json"]).ok().stdout);
+    let kinds: Vec<&str> = found.iter().map(|line| line["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, [["pair"; 9].as_slice(), &["trace"; 4], &["findings"]].concat());
+    let trace = &found[9];
+    assert_eq!((&trace["condition"], &trace["exposure"]["opened"]), (&json!("with"), &json!(true)));
+    assert!(trace["adoption"].as_f64().unwrap() > 0.5, "{trace}");
+    assert!(
+        found[10..13].iter().all(|control| control["adoption"] == 0.0 && control["condition"] == "without")
+    );
+    let reader = &found[13]["arms"][0]["readers"][0];
+    assert_eq!(
+        (&reader["spans"][0]["step"], &reader["spans"][0]["after_opening"]),
+        (&json!(3), &json!(true))
+    );
+}
+
+#[test]
+fn a_single_pair_takes_other_skills_for_its_null() {
+    let at = "data/traces/arm/ledger";
+    let (with, without) = (format!("{at}/with/r1/a.jsonl"), format!("{at}/without/r0/b.jsonl"));
+    let args =
+        ["audit", "pairs", "--with", &with, "--without", &without, "--skill", "data/skills/ledger/SKILL.md"];
+    let of =
+        |more: &[&str]| lines(&lab().assay(&[&args[..], more, &["--format", "json"]].concat()).ok().stdout);
+    let found = of(&["--null", "other.md"]);
+    let pattern = &found.last().unwrap()["arms"][0]["patterns"][0];
+    assert_eq!(
+        (&pattern["pattern"], &pattern["null"]),
+        (&json!("procedural_scaffolding"), &json!("placebo"))
+    );
+    assert_eq!((&pattern["excess"]["treatment"], &pattern["excess"]["null"]), (&json!(2.0), &json!(0.0)));
+    assert_eq!(pattern["excess"]["p"], 0.5);
+    // More runs without the skill are a null of their own.
+    let found = of(&["--null", &format!("{at}/without/r1/b.jsonl")]);
+    assert_eq!(found.last().unwrap()["arms"][0]["patterns"][0]["null"], "runs");
+    // Without either there is none, and it is said.
+    assert_eq!(of(&[]).last().unwrap()["arms"][0]["patterns"][0]["excess"], Value::Null);
+}
+
+#[test]
+fn what_cannot_be_audited_is_told_and_the_rest_is() {
+    let lab = lab().file("data/traces/arm/lost/with/r1/x.jsonl", log("x", "a", "b", "c"));
+    let ran = lab.assay(&["audit", "corpus", "data"]).ok();
+    assert!(ran.stderr.contains("no SKILL.md for the task lost"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("read in 1"));
+}
