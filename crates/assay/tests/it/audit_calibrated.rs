@@ -16,13 +16,13 @@ const OTHER: &str =
 fn log(session: &str, read: &str, came: &str, content: &str) -> String {
     let block = |id: &str, block: Value| {
         let message = json!({"id": id, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [block]});
-        json!({"type": "assistant", "sessionId": session, "uuid": id, "message": message})
+        json!({"type": "assistant", "isSidechain": false, "sessionId": session, "uuid": id, "message": message})
     };
     let result = json!({"type": "tool_result", "tool_use_id": "1", "content": came});
     let lines = [
-        json!({"type": "user", "sessionId": session, "uuid": "p", "message": {"role": "user", "content": "Export the ledger."}}),
+        json!({"type": "user", "isSidechain": false, "sessionId": session, "uuid": "p", "message": {"role": "user", "content": "Export the ledger."}}),
         block("m1", json!({"type": "tool_use", "id": "1", "name": "Read", "input": {"file_path": read}})),
-        json!({"type": "user", "sessionId": session, "uuid": "u", "message": {"role": "user", "content": [result]}}),
+        json!({"type": "user", "isSidechain": false, "sessionId": session, "uuid": "u", "message": {"role": "user", "content": [result]}}),
         block(
             "m2",
             json!({"type": "tool_use", "id": "2", "name": "Write", "input": {"file_path": "out.md", "content": content}}),
