@@ -1,5 +1,6 @@
 //! `task.toml`, typed.
 
+mod grading;
 mod metadata;
 mod read;
 mod section;
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+pub use grading::{Artifact, Collect};
 pub(crate) use metadata::{Metadata, metadata, object};
 pub(crate) use read::{Parsed, parse};
 
@@ -48,8 +50,14 @@ pub struct TaskConfig {
     pub metadata: toml::Table,
     /// Whether the task has steps: `[[steps]]`, or a folder `steps/`.
     pub multi_step: bool,
-    /// `artifacts` as written.
-    pub artifacts: toml::value::Array,
+    /// `multi_step_reward_strategy`: `mean` or `final`.
+    pub reward_strategy: Option<String>,
+    /// `artifacts`.
+    pub artifacts: Vec<Artifact>,
+    /// `[[verifier.collect]]`.
+    pub collect: Vec<Collect>,
+    /// `[verifier.environment]`: where a verifier of its own runs, when it is not in the agent's image.
+    pub verifier_environment: Option<EnvironmentConfig>,
     /// Keys that the format does not know, dotted, sorted. Their values are in `raw`.
     pub unknown: Vec<String>,
     /// The whole file as written.
@@ -106,7 +114,10 @@ impl Default for TaskConfig {
             solution_env: BTreeMap::new(),
             metadata: toml::Table::new(),
             multi_step: false,
-            artifacts: toml::value::Array::new(),
+            reward_strategy: None,
+            artifacts: Vec::new(),
+            collect: Vec::new(),
+            verifier_environment: None,
             unknown: Vec::new(),
             raw: toml::Table::new(),
         }

@@ -33,6 +33,7 @@
 //! A script that several tasks share may lie one or two folders above them, as `tasks/../verify.py`, when `verify.sh` names it that way.
 
 pub mod check;
+mod compose;
 mod config;
 mod dockerfile;
 mod error;
@@ -40,7 +41,8 @@ mod rubric;
 mod suite;
 mod task;
 
-pub use config::{EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
+pub use compose::{Compose, MainService};
+pub use config::{Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use assay_skill::{Diagnostic, Digest, Package};
 
 use crate::dockerfile::copy_folder;
-use crate::{Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
+use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
 
 /// A task.
 #[derive(Debug, Clone)]
@@ -92,8 +92,8 @@ impl Layout {
 pub struct Environment {
     /// `environment/Dockerfile`.
     pub dockerfile: Option<Dockerfile>,
-    /// Whether there is an `environment/docker-compose.yaml`.
-    pub compose: bool,
+    /// `environment/docker-compose.yaml`.
+    pub compose: Option<Compose>,
     /// `[environment] docker_image`, else the Dockerfile's `FROM`.
     pub image: Option<String>,
     /// `environment/` after skills are taken out.

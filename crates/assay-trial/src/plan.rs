@@ -353,8 +353,13 @@ impl Setup {
         if config.multi_step {
             return Err("it has several steps, which this version does not run".to_owned());
         }
-        if task.environment.compose {
-            return Err("it needs Docker Compose, which this version does not run".to_owned());
+        if let Some(compose) = &task.environment.compose {
+            if let Some(reason) = compose.hostile.first() {
+                return Err(format!("its compose file is refused, for it would reach the host: {reason}"));
+            }
+            if let Some(reason) = compose.unsupported.first() {
+                return Err(format!("its compose file is more than one plain container: {reason}"));
+            }
         }
         if config.environment.gpus > 0 {
             return Err("it needs a GPU, which no sandbox here gives".to_owned());

@@ -6,7 +6,9 @@ use assay_skill::{Diagnostic, Severity, position, tree};
 use toml::de::DeTable;
 
 use super::section::{Section, Source};
-use super::{DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
+use super::{
+    Collect, DEFAULT_SECONDS, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode, grading,
+};
 use crate::TaskError;
 
 const MIB: u64 = 1 << 20;
@@ -40,8 +42,8 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
 
     let schema_version = schema_version(s, &mut root)?;
     root.string(s, "source")?;
-    root.string(s, "multi_step_reward_strategy")?;
-    root.list_length(s, "artifacts")?;
+    let reward_strategy = root.string(s, "multi_step_reward_strategy")?;
+    let artifacts = grading::artifacts(s, &mut root)?;
     let multi_step = root.list_length(s, "steps")?.is_some_and(|(length, _)| length > 0);
     let name = task_table(s, &mut root)?;
     let agent = phase(s, &mut root, "agent")?;
@@ -59,7 +61,6 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
     root.finish(s);
 
     let table = |key: &str| raw.get(key).and_then(toml::Value::as_table).cloned().unwrap_or_default();
-    let artifacts = raw.get("artifacts").and_then(toml::Value::as_array).cloned().unwrap_or_default();
     source.unknown.sort();
     let config = TaskConfig {
         schema_version,
@@ -76,7 +77,10 @@ pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
         solution_env,
         metadata: table("metadata"),
         multi_step,
+        reward_strategy,
         artifacts,
+        collect: verifier.collect,
+        verifier_environment: verifier.environment,
         unknown: source.unknown,
         raw,
     };
@@ -170,6 +174,8 @@ struct Verifier {
     phase: Phase,
     env: std::collections::BTreeMap<String, String>,
     mode: VerifierMode,
+    collect: Vec<Collect>,
+    environment: Option<EnvironmentConfig>,
 }
 
 fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier, TaskError> {
@@ -178,12 +184,17 @@ fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier,
             phase: Phase::default(),
             env: std::collections::BTreeMap::new(),
             mode: VerifierMode::Shared,
+            collect: Vec::new(),
+            environment: None,
         });
     };
     let timeout = section.seconds(source, "timeout_sec", false)?;
     let user = section.text(source, "user")?;
     let env = section.string_map(source, "env")?;
-    let own = section.section(source, "environment")?.is_some();
+    let environment = match section.section(source, "environment")? {
+        Some(own) => Some(environment_of(source, own, None)?),
+        None => None,
+    };
     let given = section.take("environment_mode");
     let mode = match given.as_ref().map(|value| value.get_ref().as_str()) {
         Some(Some("shared")) => VerifierMode::Shared,
@@ -193,22 +204,13 @@ fn verifier(source: &mut Source<'_>, root: &mut Section<'_>) -> Result<Verifier,
             let message = "`verifier.environment_mode` is neither `shared` nor `separate`";
             return Err(source.error(&span, message, "write \"shared\" or \"separate\""));
         }
-        None if own => VerifierMode::Separate,
+        None if environment.is_some() => VerifierMode::Separate,
         None => VerifierMode::Shared,
     };
-    if let Some((count, span)) = section.list_length(source, "collect")?.filter(|(count, _)| *count > 0) {
-        let message = format!("{count} `[[verifier.collect]]` commands are not run");
-        source.note(
-            Severity::Warning,
-            "verifier-collect",
-            &span,
-            message,
-            "let tests/test.sh do what they do",
-        );
-    }
+    let collect = grading::collect(source, &mut section)?;
     let network = network(source, &mut section)?;
     section.finish(source);
-    Ok(Verifier { phase: Phase { timeout, user, network }, env, mode })
+    Ok(Verifier { phase: Phase { timeout, user, network }, env, mode, collect, environment })
 }
 
 #[derive(Default)]
@@ -271,8 +273,18 @@ fn environment(
     root: &mut Section<'_>,
     pids: Option<u64>,
 ) -> Result<EnvironmentConfig, TaskError> {
+    match root.section(source, "environment")? {
+        Some(section) => environment_of(source, section, pids),
+        None => Ok(EnvironmentConfig { pids, ..EnvironmentConfig::default() }),
+    }
+}
+
+fn environment_of(
+    source: &mut Source<'_>,
+    mut section: Section<'_>,
+    pids: Option<u64>,
+) -> Result<EnvironmentConfig, TaskError> {
     let mut config = EnvironmentConfig { pids, ..EnvironmentConfig::default() };
-    let Some(mut section) = root.section(source, "environment")? else { return Ok(config) };
     config.docker_image = section.string(source, "docker_image")?.filter(|image| !image.trim().is_empty());
     config.cpus = section.seconds(source, "cpus", false)?;
     config.memory_bytes = size(source, &mut section, "memory_mb", "memory")?;

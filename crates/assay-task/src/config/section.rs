@@ -58,6 +58,12 @@ pub(super) struct Section<'a> {
     table: DeTable<'a>,
 }
 
+/// One of a list that may hold texts and tables.
+pub(super) enum Item<'a> {
+    Text(String, Range<usize>),
+    Table(Section<'a>),
+}
+
 type Value<'a> = Spanned<DeValue<'a>>;
 type Read<T> = Result<T, TaskError>;
 
@@ -259,6 +265,31 @@ impl<'a> Section<'a> {
             map.insert(name.get_ref().to_string(), text);
         }
         Ok(map)
+    }
+
+    /// A list of texts and tables.
+    pub(super) fn items(&mut self, source: &Source<'_>, key: &str) -> Read<Vec<Item<'a>>> {
+        let Some(value) = self.take(key) else { return Ok(Vec::new()) };
+        if !value.get_ref().is_array() {
+            return self.wrong(source, key, &value, "a list");
+        }
+        let DeValue::Array(items) = value.into_inner() else { return Ok(Vec::new()) };
+        let prefix = self.dotted(key);
+        items
+            .into_iter()
+            .map(|item| {
+                let span = item.span();
+                match item.get_ref() {
+                    DeValue::String(text) => return Ok(Item::Text(text.to_string(), span)),
+                    DeValue::Table(_) => {}
+                    _ => return self.wrong(source, key, &item, "a list of texts or tables"),
+                }
+                let DeValue::Table(table) = item.into_inner() else {
+                    return Ok(Item::Text(String::new(), span));
+                };
+                Ok(Item::Table(Self { prefix: prefix.clone(), span, table }))
+            })
+            .collect()
     }
 
     /// How many tables or values a list has.

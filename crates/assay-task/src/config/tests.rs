@@ -149,7 +149,38 @@ fn leniencies_are_said() {
     check(&format!("{MODERN}[agent]\ntimeout = 600\n"), &["unknown-key"]);
     check(&format!("{MODERN}[metadata]\nanything = 1\nrequired_skills = \"one\"\n"), &["list-as-text"]);
     check(&format!("{MODERN}[environment]\nallowed_hosts = [\"a\"]\n"), &["allowed-hosts"]);
-    check(&format!("{MODERN}[[verifier.collect]]\ncommand = \"x\"\n"), &["verifier-collect"]);
+}
+
+#[test]
+fn what_the_grader_gets_is_read() {
+    let text = r#"
+artifacts = ["out.csv", { source = "/a//b", destination = "c", exclude = ["*.tmp"], service = "db" }]
+[[verifier.collect]]
+command = "dump > /logs/artifacts/dump"
+user = 1000
+[[verifier.collect]]
+command = "x"
+timeout_sec = 5
+[verifier.environment]
+docker_image = "grader:1"
+memory = "1G"
+"#;
+    let config = read(text).config;
+    let sources: Vec<_> = config.artifacts.iter().map(|artifact| artifact.source.to_str().unwrap()).collect();
+    assert_eq!(sources, ["out.csv", "/a/b"]);
+    assert_eq!(config.artifacts[1].destination.as_deref(), Some(Path::new("c")));
+    assert_eq!(
+        (config.artifacts[1].exclude.as_slice(), config.artifacts[1].service.as_deref()),
+        (&["*.tmp".to_owned()][..], Some("db"))
+    );
+    let collect: Vec<_> = config.collect.iter().map(|one| (one.timeout, one.user.as_deref())).collect();
+    assert_eq!(collect, [(60.0, Some("1000")), (5.0, None)]);
+    assert_eq!(config.verifier_mode, VerifierMode::Separate);
+    let environment = config.verifier_environment.unwrap();
+    assert_eq!(
+        (environment.docker_image.as_deref(), environment.memory_bytes),
+        (Some("grader:1"), Some(1 << 30))
+    );
 }
 
 #[test]
@@ -210,6 +241,10 @@ fn mistakes_have_a_place_and_a_hint() {
     check("[environment]\nworkdir = \"app\"\n", (2, 11), "absolute");
     check("[environment]\nenv = { A = [1] }\n", (2, 13), "environment.env.A");
     check("[environment]\ngpus = 1.5\n", (2, 8), "whole number");
+    check("artifacts = [\"../x\"]\n", (1, 14), "usable `source`");
+    check("artifacts = [{ source = \"/a\", destination = \"/b\" }]\n", (1, 14), "leaves the folder");
+    check("artifacts = [1]\n", (1, 14), "texts or tables");
+    check("[[verifier.collect]]\ntimeout_sec = 1\n", (1, 1), "without a `command`");
     check("[verifier]\nenvironment_mode = \"own\"\n", (2, 20), "separate");
     check("[metadata]\nrequired_skills = [\"a\", 2]\n", (2, 25), "required_skills");
     check("[metadata]\nassay = 1\n", (2, 9), "metadata.assay");

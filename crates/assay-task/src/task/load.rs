@@ -9,12 +9,13 @@ use super::writable::writable;
 use super::{Environment, Layout, Task, markdown};
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{is_left_out, left_out, skill_copies};
-use crate::{Dockerfile, TaskConfig, TaskError};
+use crate::{Compose, Dockerfile, TaskConfig, TaskError};
 
 /// Most bytes of `task.toml`, `instruction.md` and the Dockerfile.
 const TEXT_CAP: u64 = 1 << 20;
 
 const ENVIRONMENT: &str = "environment";
+const COMPOSE: &str = "environment/docker-compose.yaml";
 
 pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let root = Root::open(dir)?;
@@ -37,6 +38,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
 
     let context = dir.join(ENVIRONMENT);
     let dockerfile = root.dockerfile(&walk.nodes, &mut diagnostics)?;
+    let compose = root.compose(&walk.nodes, &mut diagnostics)?;
     let followed = dockerfile.as_ref().map(|file| file.followed(&context));
     let inside = beneath(&walk.nodes, ENVIRONMENT);
     let out = left_out(&inside, followed.as_ref());
@@ -65,7 +67,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         .clone()
         .or_else(|| Some(from.to_owned()).filter(|from| !from.is_empty()));
     let environment = Environment {
-        compose: tree.get(&Path::new(ENVIRONMENT).join("docker-compose.yaml")).is_some(),
+        compose,
         image,
         build_context_digest,
         skill_copies,
@@ -264,6 +266,19 @@ impl<'a> Root<'a> {
         }
     }
 
+    fn compose(
+        &self,
+        nodes: &[Node],
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Option<Compose>, TaskError> {
+        if !nodes.iter().any(|node| node.path == Path::new(COMPOSE)) {
+            return Ok(None);
+        }
+        let (text, found) = self.text(COMPOSE, "shorten it")?;
+        diagnostics.extend(found);
+        Ok(Some(Compose::parse(&text)))
+    }
+
     fn dockerfile(
         &self,
         nodes: &[Node],
@@ -335,7 +350,7 @@ impl<'a> Root<'a> {
             let message = format!("needs an image builder: line {}: {}", first.line, first.instruction);
             tell(Severity::Info, "dockerfile-needs-builder", file, message, "it runs in Docker only");
         }
-        if environment.image.is_none() && !environment.compose {
+        if environment.image.is_none() && environment.compose.is_none() {
             let message = "neither a Dockerfile, nor a docker-compose.yaml, nor `docker_image`".to_owned();
             tell(
                 Severity::Error,
@@ -347,7 +362,6 @@ impl<'a> Root<'a> {
         }
         let flags = [
             (config.multi_step, "multi-step", "several steps"),
-            (environment.compose, "compose", "a docker-compose.yaml"),
             (config.environment.gpus > 0, "gpus", "GPUs"),
             (config.environment.windows, "windows", "Windows"),
             (config.environment.mcp_servers > 0, "mcp-servers", "MCP servers"),
@@ -366,7 +380,29 @@ impl<'a> Root<'a> {
                 "not every sandbox can run it",
             );
         }
+        if let Some(compose) = &environment.compose {
+            self.tell_compose(compose, diagnostics);
+        }
         self.tell_odd(tree, diagnostics);
+    }
+
+    /// Says what a compose file amounts to: hostile apart from merely more than is done here.
+    fn tell_compose(&self, compose: &Compose, diagnostics: &mut Vec<Diagnostic>) {
+        let mut tell = |severity, code, message: String, hint: &str| {
+            diagnostics.push(Diagnostic::new(severity, code, self.dir.join(COMPOSE), message).hint(hint));
+        };
+        for reason in &compose.hostile {
+            let message = format!("it would reach the host: {reason}");
+            tell(Severity::Error, "compose-hostile", message, "nothing that does is run: take it out");
+        }
+        for reason in &compose.unsupported {
+            let message = format!("more than one plain container: {reason}");
+            tell(Severity::Warning, "compose-unsupported", message, "the task is left out of runs");
+        }
+        if compose.hostile.is_empty() && compose.unsupported.is_empty() {
+            let message = "its service `main` is run as a plain container".to_owned();
+            tell(Severity::Info, "compose", message, "it runs in Docker only");
+        }
     }
 
     /// Says which entries are neither files, folders nor links that stay within the task.

@@ -73,7 +73,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         .finish();
     let environment = Environment {
         dockerfile: Some(dockerfile()),
-        compose: false,
+        compose: None,
         image: Some(IMAGE.to_owned()),
         build_context_digest,
         skill_copies: Vec::new(),

@@ -58,7 +58,7 @@ fn a_task_is_read() {
         ("ledger", "group/ledger", "Do it.\n")
     );
     assert_eq!(task.environment.image.as_deref(), Some("python:3.12-slim"));
-    assert!(task.environment.dockerfile.as_ref().unwrap().plain() && !task.environment.compose);
+    assert!(task.environment.dockerfile.as_ref().unwrap().plain() && task.environment.compose.is_none());
     assert_eq!(task.skills.iter().map(|skill| skill.name.as_str()).collect::<Vec<_>>(), ["x"]);
     assert_eq!(
         (&task.writable, &task.environment.left_out),
@@ -116,7 +116,12 @@ fn what_a_caller_should_know_is_said() {
     );
     check(&[("environment/Dockerfile", Some("FROM x\n"))], &["workdir-system"]);
     check(&[("environment/Dockerfile", None)], &["environment-undefined", "workdir-system"]);
-    check(&[("environment/docker-compose.yaml", Some("services: {}\n"))], &["compose"]);
+    let compose = |text: &str, expected: &[&str]| {
+        check(&[("environment/docker-compose.yaml", Some(text))], expected);
+    };
+    compose("services: {}\n", &["compose-unsupported"]);
+    compose("services: {main: {build: .}}\n", &["compose"]);
+    compose("services: {main: {build: ., privileged: true}}\n", &["compose-hostile"]);
     check(
         &[(
             "task.toml",

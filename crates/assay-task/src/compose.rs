@@ -1,0 +1,514 @@
+//! `environment/docker-compose.yaml`, as far as one container can stand for it.
+//!
+//! A task's compose file is a stranger's. Its service `main` alone is turned into a plain container, by the keys that are known here. Whatever
+//! would reach the host (privileges, host mounts, host namespaces, devices, the engine's socket) is refused; whatever is merely more than one
+//! container is left out with the reason.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use crate::config::Healthcheck;
+
+#[cfg(test)]
+mod tests;
+
+/// Most bytes that are read.
+const CAP: usize = 256 << 10;
+
+/// What a compose file amounts to.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compose {
+    /// The service `main`, as far as it is known here.
+    pub main: MainService,
+    /// What would reach the host: the task is refused.
+    pub hostile: Vec<String>,
+    /// What one container cannot stand for: the task is left out.
+    pub unsupported: Vec<String>,
+}
+
+/// The service that the agent works in.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MainService {
+    /// `image`, where nothing is built.
+    pub image: Option<String>,
+    /// `build.context`, relative to `environment/`; empty for all of it.
+    pub context: Option<PathBuf>,
+    /// `build.dockerfile`, relative to the context; `Dockerfile` when not given.
+    pub dockerfile: Option<PathBuf>,
+    /// `environment`, with `${VAR}` as written.
+    pub env: BTreeMap<String, String>,
+    /// `working_dir`, absolute.
+    pub workdir: Option<PathBuf>,
+    /// `user`.
+    pub user: Option<String>,
+    /// `healthcheck`.
+    pub healthcheck: Option<Healthcheck>,
+    /// `network_mode: none`.
+    pub no_network: bool,
+}
+
+/// Keys of a service that change nothing for a container of ours.
+const IGNORED: [&str; 24] = [
+    "attach",
+    "container_name",
+    "cpu_count",
+    "cpu_shares",
+    "cpus",
+    "deploy",
+    "expose",
+    "hostname",
+    "init",
+    "labels",
+    "logging",
+    "mem_limit",
+    "mem_reservation",
+    "memswap_limit",
+    "pids_limit",
+    "platform",
+    "ports",
+    "pull_policy",
+    "restart",
+    "shm_size",
+    "stdin_open",
+    "stop_grace_period",
+    "stop_signal",
+    "tty",
+];
+
+/// What the format's own runner sets for compose files, and what it stands for here.
+const KNOWN: [(&str, &str); 11] = [
+    ("CONTEXT_DIR", "."),
+    ("MAIN_IMAGE_NAME", ""),
+    ("PREBUILT_IMAGE_NAME", ""),
+    ("CPUS", "1"),
+    ("MEMORY", "1G"),
+    ("HOST_AGENT_LOGS_PATH", LOGS),
+    ("HOST_VERIFIER_LOGS_PATH", LOGS),
+    ("HOST_ARTIFACTS_PATH", LOGS),
+    ("ENV_AGENT_LOGS_PATH", "/logs/agent"),
+    ("ENV_VERIFIER_LOGS_PATH", "/logs/verifier"),
+    ("ENV_ARTIFACTS_PATH", "/logs/artifacts"),
+];
+
+/// Stands for the runner's own folders of logs, which are there anyway.
+const LOGS: &str = "\u{1}logs";
+
+impl Compose {
+    /// Reads a compose file. Never fails: what cannot be read is in [`Compose::unsupported`].
+    pub fn parse(text: &str) -> Self {
+        let mut found = Self::default();
+        match read(text) {
+            Ok(file) => found.file(&file),
+            Err(reason) => found.unsupported.push(reason),
+        }
+        found
+    }
+
+    fn file(&mut self, file: &Map<String, Value>) {
+        for key in file.keys().filter(|key| !key.starts_with("x-")) {
+            match key.as_str() {
+                "services" | "version" | "name" | "networks" | "volumes" => {}
+                other => self.unsupported.push(format!("`{other}` at its top")),
+            }
+        }
+        let Some(services) = file.get("services").and_then(Value::as_object) else {
+            self.unsupported.push("it has no services".to_owned());
+            return;
+        };
+        for (name, service) in services {
+            let Some(service) = service.as_object() else {
+                self.unsupported.push(format!("the service `{name}` is no mapping"));
+                continue;
+            };
+            self.look_for_harm(name, service);
+            if name == "main" {
+                self.service(service);
+            }
+        }
+        let others: Vec<&str> = services.keys().map(String::as_str).filter(|name| *name != "main").collect();
+        if !others.is_empty() {
+            self.unsupported.push(format!("services beside `main`: {}", others.join(", ")));
+        }
+        if !services.contains_key("main") {
+            self.unsupported.push("no service called `main`".to_owned());
+        }
+    }
+
+    /// What of a service would reach the host.
+    fn look_for_harm(&mut self, name: &str, service: &Map<String, Value>) {
+        let mut harm = |what: String| self.hostile.push(format!("the service `{name}` {what}"));
+        let given = |key: &str| service.get(key).filter(|value| !is_empty(value));
+        if given("privileged").is_some_and(|value| !matches!(text(value).as_str(), "false" | "no")) {
+            harm("is privileged".to_owned());
+        }
+        for key in ["network_mode", "pid", "ipc", "uts", "userns_mode", "cgroup"] {
+            if let Some(value) = given(key).map(text)
+                && (value == "host" || value.starts_with("container:"))
+            {
+                harm(format!("wants `{key}: {value}`"));
+            }
+        }
+        for key in [
+            "cap_add",
+            "devices",
+            "device_cgroup_rules",
+            "volumes_from",
+            "cgroup_parent",
+            "credential_spec",
+            "gpus",
+        ] {
+            if given(key).is_some() {
+                harm(format!("wants `{key}`"));
+            }
+        }
+        let options = service.get("security_opt").and_then(Value::as_array).into_iter().flatten().map(text);
+        for option in options.filter(|option| !option.starts_with("no-new-privileges")) {
+            harm(format!("wants `security_opt: {option}`"));
+        }
+        for volume in service.get("volumes").and_then(Value::as_array).into_iter().flatten() {
+            if let Some(source) = host_path(volume) {
+                harm(format!("mounts {source} of the host"));
+            }
+        }
+        if let Some(build) = service.get("build").and_then(Value::as_object) {
+            for key in ["entitlements", "secrets", "ssh", "privileged"] {
+                if build.contains_key(key) {
+                    harm(format!("wants `build.{key}`"));
+                }
+            }
+            if build.get("network").is_some_and(|network| text(network) == "host") {
+                harm("wants `build.network: host`".to_owned());
+            }
+        }
+        let context = match service.get("build") {
+            Some(Value::String(context)) => Some(context.clone()),
+            Some(Value::Object(build)) => build.get("context").map(text),
+            _ => None,
+        };
+        if let Some(context) = context.and_then(|context| expand(&context)) {
+            let climbs = Path::new(&context).components().any(|part| part == Component::ParentDir);
+            if climbs || Path::new(&context).is_absolute() {
+                harm(format!("builds from {context}, outside the task's environment"));
+            }
+        }
+        for key in ["env_file", "extends"] {
+            if given(key).is_some() {
+                self.unsupported.push(format!("`{key}` of the service `{name}`"));
+            }
+        }
+    }
+
+    /// The keys of the service `main`.
+    fn service(&mut self, service: &Map<String, Value>) {
+        for (key, value) in service.iter().filter(|(key, _)| !key.starts_with("x-")) {
+            match key.as_str() {
+                "image" => self.main.image = self.known(key, value).filter(|image| !image.is_empty()),
+                "build" => self.build(value),
+                "environment" => self.environment(value),
+                "working_dir" => match self.known(key, value).map(PathBuf::from) {
+                    Some(path) if path.is_absolute() => self.main.workdir = Some(path),
+                    _ => self.unsupported.push("a `working_dir` that is not absolute".to_owned()),
+                },
+                "user" => self.main.user = self.known(key, value).filter(|user| !user.is_empty()),
+                "command" | "entrypoint" if is_empty(value) || waits(value) => {}
+                "command" | "entrypoint" => {
+                    self.unsupported.push(format!("`main` has a `{key}` that does more than wait"));
+                }
+                "healthcheck" => self.healthcheck(value),
+                "network_mode" => match self.known(key, value).as_deref() {
+                    Some("none") => self.main.no_network = true,
+                    Some("" | "bridge" | "default" | "host") | None => {}
+                    Some(other) => self.unsupported.push(format!("`network_mode: {other}`")),
+                },
+                // The first are looked at with what might do harm; of capabilities a container of ours has fewer anyway; the last say nothing
+                // with no other service.
+                "privileged"
+                | "pid"
+                | "ipc"
+                | "uts"
+                | "userns_mode"
+                | "cgroup"
+                | "cap_add"
+                | "devices"
+                | "device_cgroup_rules"
+                | "volumes_from"
+                | "cgroup_parent"
+                | "credential_spec"
+                | "gpus"
+                | "security_opt"
+                | "env_file"
+                | "extends"
+                | "cap_drop"
+                | "depends_on"
+                | "networks"
+                | "links" => {}
+                "volumes" => {
+                    for volume in value.as_array().into_iter().flatten() {
+                        if host_path(volume).is_none() && !is_logs(volume) {
+                            self.unsupported.push("a named volume of `main`".to_owned());
+                        }
+                    }
+                }
+                known if IGNORED.contains(&known) => {}
+                _ if is_empty(value) => {}
+                other => self.unsupported.push(format!("`{other}` of `main`")),
+            }
+        }
+        if self.main.image.is_none() && self.main.context.is_none() {
+            self.main.context = Some(PathBuf::new());
+        }
+    }
+
+    fn build(&mut self, value: &Value) {
+        let build = match value {
+            Value::String(_) => Map::from_iter([("context".to_owned(), value.clone())]),
+            Value::Object(build) => build.clone(),
+            _ => return,
+        };
+        self.main.context = Some(PathBuf::new());
+        for (key, value) in &build {
+            match key.as_str() {
+                "context" => {
+                    let context = self.known(key, value).unwrap_or_default();
+                    self.main.context = assay_skill::tree::normalize(Path::new(&context));
+                }
+                "dockerfile" => {
+                    let file = self
+                        .known(key, value)
+                        .and_then(|file| assay_skill::tree::normalize(Path::new(&file)));
+                    match file.filter(|file| file.is_relative()) {
+                        Some(file) => self.main.dockerfile = Some(file),
+                        None => self.unsupported.push("a `build.dockerfile` outside its context".to_owned()),
+                    }
+                }
+                "network" | "entitlements" | "secrets" | "ssh" | "privileged" | "labels" | "tags"
+                | "cache_from" | "cache_to" | "no_cache" | "pull" | "platforms" => {}
+                _ if is_empty(value) => {}
+                other => self.unsupported.push(format!("`build.{other}` of `main`")),
+            }
+        }
+    }
+
+    fn environment(&mut self, value: &Value) {
+        let pairs: Vec<(String, Option<String>)> = match value {
+            Value::Object(map) => map
+                .iter()
+                .map(|(name, value)| (name.clone(), (!value.is_null()).then(|| text(value))))
+                .collect(),
+            Value::Array(list) => list
+                .iter()
+                .map(text)
+                .map(|pair| match pair.split_once('=') {
+                    Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                    None => (pair, None),
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        for (name, value) in pairs {
+            // A name alone passes the host's own value on: only what the experiment allows is.
+            let value = value.unwrap_or_else(|| format!("${{{name}}}"));
+            let value = expand(&value).unwrap_or(value).replace(LOGS, "/logs");
+            self.main.env.insert(name, value);
+        }
+    }
+
+    fn healthcheck(&mut self, value: &Value) {
+        let Some(check) = value.as_object() else { return };
+        let given = |key: &str| check.get(key);
+        if given("disable").is_some_and(|value| text(value) == "true") {
+            return;
+        }
+        let command = match given("test") {
+            Some(Value::String(command)) => Some(command.clone()),
+            Some(Value::Array(words)) => {
+                let words: Vec<String> = words.iter().map(text).collect();
+                match words.split_first() {
+                    Some((first, _)) if first == "NONE" => return,
+                    Some((first, rest)) if first == "CMD-SHELL" => Some(rest.join(" ")),
+                    Some((first, rest)) if first == "CMD" => Some(quoted(rest)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        };
+        let Some(command) = command else {
+            self.unsupported.push("a `healthcheck` of `main` without a test".to_owned());
+            return;
+        };
+        let time =
+            |key: &str, default: f64| given(key).map(text).and_then(|text| seconds(&text)).unwrap_or(default);
+        self.main.healthcheck = Some(Healthcheck {
+            command,
+            interval: time("interval", 5.0),
+            timeout: time("timeout", 30.0),
+            start_period: time("start_period", 0.0),
+            start_interval: time("start_interval", 5.0),
+            retries: given("retries").and_then(Value::as_u64).unwrap_or(3),
+        });
+    }
+
+    /// A value whose variables are known.
+    fn known(&mut self, key: &str, value: &Value) -> Option<String> {
+        let raw = text(value);
+        let expanded = expand(&raw);
+        if expanded.is_none() {
+            self.unsupported.push(format!("a variable in `{key}` that nobody sets: {raw}"));
+        }
+        expanded
+    }
+}
+
+fn read(text: &str) -> Result<Map<String, Value>, String> {
+    if text.len() > CAP {
+        return Err(format!("it is larger than {CAP} bytes"));
+    }
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_depth: 32,
+            flow_nesting_limit: 32,
+            max_nodes: 20_000,
+            max_events: 60_000,
+            max_aliases: 256,
+            max_anchors: 256,
+            max_documents: 1,
+            max_total_scalar_bytes: 4 * CAP,
+            max_recorded_anchor_bytes: 4 * CAP,
+        },
+        alias_limits: serde_saphyr::alias_limits! {
+            max_total_replayed_events: 20_000,
+            max_replay_stack_depth: 8,
+        },
+        emit_comments: false,
+        with_snippet: false,
+    };
+    match serde_saphyr::from_str_with_options::<Value>(text, options) {
+        Ok(Value::Object(map)) => Ok(map),
+        Ok(_) => Err("it is no mapping".to_owned()),
+        Err(error) => {
+            let text = error.without_snippet().to_string();
+            Err(format!("it cannot be read: {}", text.lines().next().unwrap_or_default()))
+        }
+    }
+}
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether a command does nothing but keep its container alive.
+fn waits(value: &Value) -> bool {
+    let command = match value {
+        Value::Array(words) => words.iter().map(text).collect::<Vec<_>>().join(" "),
+        other => text(other),
+    };
+    let words: Vec<&str> = command
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\''))
+        .filter(|word| {
+            !matches!(*word, "" | "sh" | "bash" | "/bin/sh" | "/bin/bash" | "-c" | "-l" | "-lc" | "exec")
+        })
+        .collect();
+    matches!(words[..], ["sleep", "infinity" | "inf"] | ["tail", "-f", "/dev/null"] | [] | ["cat" | "true"])
+        || matches!(words[..], ["sleep", number] if number.trim_end_matches(['s', 'm', 'h', 'd']).parse::<u64>().is_ok())
+}
+
+/// The host's path that a volume shows inside, unless it is one of the runner's own folders of logs.
+fn host_path(volume: &Value) -> Option<String> {
+    let source = match volume {
+        Value::Object(map) if map.get("type").is_none_or(|kind| text(kind) == "bind") => {
+            text(map.get("source")?)
+        }
+        Value::Object(_) => return None,
+        other => {
+            let whole = text(other);
+            let expanded = expand(&whole).unwrap_or(whole);
+            let (source, _) = expanded.split_once(':')?;
+            source.to_owned()
+        }
+    };
+    let source = expand(&source).unwrap_or(source);
+    let names_a_path = source.starts_with(['/', '.', '~', '$']);
+    (names_a_path && source != LOGS).then_some(source)
+}
+
+fn is_logs(volume: &Value) -> bool {
+    let source = match volume {
+        Value::Object(map) => map.get("source").map(text).unwrap_or_default(),
+        other => text(other),
+    };
+    expand(&source).unwrap_or(source).starts_with(LOGS)
+}
+
+/// Puts known variables and defaults in; `None` where one is neither.
+fn expand(value: &str) -> Option<String> {
+    let mut out = String::new();
+    let mut rest = value;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        let after = &rest[at + 1..];
+        if let Some(escaped) = after.strip_prefix('$') {
+            out.push('$');
+            rest = escaped;
+            continue;
+        }
+        let (name, default, left) = if let Some(inside) = after.strip_prefix('{') {
+            let (inside, left) = inside.split_once('}')?;
+            let end = inside.find([':', '-', '?', '+']).unwrap_or(inside.len());
+            let (name, operator) = inside.split_at(end);
+            let default = operator.strip_prefix(":-").or_else(|| operator.strip_prefix('-'));
+            (name, default, left)
+        } else {
+            let end = after.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(after.len());
+            (&after[..end], None, &after[end..])
+        };
+        let known = KNOWN.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        out.push_str(known.or(default)?);
+        rest = left;
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// Words for a shell.
+fn quoted(words: &[String]) -> String {
+    let quote = |word: &String| format!("'{}'", word.replace('\'', r"'\''"));
+    words.iter().map(quote).collect::<Vec<_>>().join(" ")
+}
+
+/// `1m30s`, `500ms`, `30`: in seconds.
+fn seconds(text: &str) -> Option<f64> {
+    let mut total = 0.0;
+    let mut rest = text.trim();
+    while !rest.is_empty() {
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(rest.len());
+        let number: f64 = rest[..end].parse().ok()?;
+        rest = &rest[end..];
+        let unit_end = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
+        total += number
+            * match &rest[..unit_end] {
+                "" | "s" => 1.0,
+                "ms" => 0.001,
+                "us" => 0.000_001,
+                "m" => 60.0,
+                "h" => 3600.0,
+                _ => return None,
+            };
+        rest = &rest[unit_end..];
+    }
+    (total.is_finite() && total > 0.0).then_some(total)
+}

@@ -1,0 +1,103 @@
+//! Compose files as tasks have them, and as nobody should run them.
+
+use super::*;
+
+fn read(main: &str) -> Compose {
+    Compose::parse(&format!("services:\n  main:\n{main}"))
+}
+
+#[test]
+fn the_usual_file_is_one_container() {
+    let found = Compose::parse(
+        r#"
+services:
+  main:
+    build:
+      context: ${CONTEXT_DIR}
+    image: ${MAIN_IMAGE_NAME}
+    pull_policy: build
+    command: ["sh", "-c", "sleep infinity"]
+    environment:
+      - TEST_DIR=/tests
+      - TOKEN=${TOKEN:-none}
+      - HOME_OF=${SOMEBODY}
+      - BARE
+    volumes:
+      - ${HOST_VERIFIER_LOGS_PATH}:${ENV_VERIFIER_LOGS_PATH}
+      - ${HOST_AGENT_LOGS_PATH}:${ENV_AGENT_LOGS_PATH}
+    working_dir: /srv
+    user: "1000"
+    healthcheck: { test: ["CMD", "test", "-f", "/it's"], interval: 1m30s, retries: 2 }
+    deploy: { resources: { limits: { cpus: "${CPUS}", memory: "${MEMORY}" } } }
+"#,
+    );
+    assert_eq!((&found.hostile[..], &found.unsupported[..]), (&[][..], &[][..]));
+    let main = found.main;
+    assert_eq!((main.image, main.context.as_deref()), (None, Some(Path::new(""))));
+    assert_eq!((main.workdir.as_deref(), main.user.as_deref()), (Some(Path::new("/srv")), Some("1000")));
+    let env: Vec<(&str, &str)> =
+        main.env.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    // What is not known is a template still: only what the experiment allows is put in.
+    let expected =
+        [("BARE", "${BARE}"), ("HOME_OF", "${SOMEBODY}"), ("TEST_DIR", "/tests"), ("TOKEN", "none")];
+    assert_eq!(env, expected);
+    let check = main.healthcheck.unwrap();
+    assert_eq!((check.command.as_str(), check.interval, check.retries), (r"'test' '-f' '/it'\''s'", 90.0, 2));
+}
+
+#[test]
+fn what_reaches_the_host_is_refused() {
+    let check = |main: &str, part: &str| {
+        let found = read(main);
+        assert!(found.hostile.iter().any(|reason| reason.contains(part)), "{main}: {found:?}");
+    };
+    check("    privileged: true\n", "is privileged");
+    check("    network_mode: host\n", "`network_mode: host`");
+    check("    pid: host\n", "`pid: host`");
+    check("    ipc: host\n", "`ipc: host`");
+    check("    pid: \"container:other\"\n", "container:other");
+    check("    cap_add: [SYS_ADMIN]\n", "`cap_add`");
+    check("    devices: [\"/dev/kvm:/dev/kvm\"]\n", "`devices`");
+    check("    security_opt: [\"seccomp:unconfined\"]\n", "seccomp:unconfined");
+    check("    volumes: [\"/var/run/docker.sock:/var/run/docker.sock\"]\n", "/var/run/docker.sock");
+    check("    volumes: [\"./data:/data\"]\n", "mounts ./data");
+    check("    volumes: [\"~/.ssh:/keys:ro\"]\n", "mounts ~/.ssh");
+    check("    volumes: [\"$HOME:/h\"]\n", "mounts $HOME");
+    check("    volumes: [{type: bind, source: /etc, target: /e}]\n", "mounts /etc");
+    check("    build: ../..\n", "outside the task");
+    check("    build: { context: /, network: host }\n", "build.network");
+    let other = Compose::parse("services:\n  main: {}\n  db: {image: x, privileged: true}\n");
+    assert_eq!(other.hostile, ["the service `db` is privileged"]);
+}
+
+#[test]
+fn what_is_more_than_one_container_is_told() {
+    let check = |text: &str, part: &str| {
+        let found = Compose::parse(text);
+        assert_eq!(found.hostile, [""; 0], "{text}");
+        assert!(found.unsupported.iter().any(|reason| reason.contains(part)), "{text}: {found:?}");
+    };
+    check("services:\n  main: {image: x}\n  db: {image: y}\n", "services beside `main`: db");
+    check("services: {}\n", "no service called `main`");
+    check("services: [1]\n", "no services");
+    check("a: [\n", "cannot be read");
+    check("- 1\n", "no mapping");
+    check("services:\n  main: {image: x, command: python serve.py}\n", "does more than wait");
+    check("services:\n  main: {image: x, volumes: [\"data:/data\"]}\n", "named volume");
+    check("services:\n  main: {image: x, sysctls: {a: 1}}\n", "`sysctls` of `main`");
+    check("services:\n  main: {build: {args: {A: 1}}}\n", "`build.args`");
+    check("services:\n  main: {image: \"${WHO}\"}\n", "nobody sets");
+    check("include: [x]\nservices:\n  main: {image: x}\n", "`include` at its top");
+    check("services:\n  main: {image: x, env_file: /etc/passwd}\n", "`env_file`");
+}
+
+#[test]
+fn a_file_that_explodes_is_not_read() {
+    let mut text = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for (name, before) in ('b'..='i').zip('a'..) {
+        text.push_str(&format!(
+            "{name}: &{name} [*{before}, *{before}, *{before}, *{before}, *{before}, *{before}, *{before}]\n"
+        ));
+    }
+    assert!(Compose::parse(&text).unsupported[0].contains("cannot be read"));
+}
