@@ -7,12 +7,16 @@ mod markdown;
 mod tests;
 mod writable;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Diagnostic, Digest, Package};
+use assay_skill::{Diagnostic, Digest, Package, decode, tree};
 
-use crate::dockerfile::copy_folder;
+use crate::dockerfile::{copy_folder, is_left_out, placeholders, without};
 use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
+
+/// Most bytes of a Dockerfile.
+const DOCKERFILE_CAP: u64 = 1 << 20;
 
 /// A task.
 #[derive(Debug, Clone)]
@@ -134,6 +138,40 @@ impl Task {
                 Ok(vec![target.to_path_buf()])
             }
         }
+    }
+
+    /// Lays the task's build context out for an image builder, without skills, and gives the Dockerfile's path relative to it. Nothing of what is
+    /// left out is in a layer of the image; what the Dockerfile fetches or unpacks by itself is not known here.
+    ///
+    /// `into` has to be a folder that nobody else writes.
+    pub fn lay_out_context(&self, into: &Path) -> Result<PathBuf, TaskError> {
+        if self.layout == Layout::TaskMd {
+            copy_folder(&self.root.join(markdown::STARTING), |_| true, Path::new("/starting"), into)?;
+            let file = into.join("Dockerfile");
+            let text =
+                format!("FROM {0}\nWORKDIR {1}\nCOPY starting {1}\n", markdown::IMAGE, markdown::WORKDIR);
+            std::fs::write(&file, text).map_err(|source| TaskError::Write { path: file, source })?;
+            return Ok(PathBuf::from("Dockerfile"));
+        }
+        let main = self.environment.compose.as_ref().map(|compose| &compose.main);
+        let below = main.and_then(|main| main.context.clone()).unwrap_or_default();
+        let file =
+            main.and_then(|main| main.dockerfile.clone()).unwrap_or_else(|| PathBuf::from("Dockerfile"));
+        let context = self.root.join("environment").join(&below);
+        let gone = self.environment.left_out.iter().filter_map(|path| path.strip_prefix(&below).ok());
+        let gone: BTreeSet<PathBuf> = gone.map(Path::to_path_buf).collect();
+        copy_folder(&context, |path| !is_left_out(path, &gone), Path::new("/"), into)?;
+        let is_folder = |path: &&PathBuf| context.join(path).is_dir();
+        let folders: BTreeSet<PathBuf> = gone.iter().filter(is_folder).cloned().collect();
+        placeholders(into, &folders)?;
+        let at = into.join(&file);
+        let read = tree::read_beneath(into, &file, DOCKERFILE_CAP);
+        let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
+        if !gone.is_empty() {
+            let text = without(&decode(&content.bytes).text, &gone, &folders);
+            std::fs::write(&at, text).map_err(|source| TaskError::Write { path: at, source })?;
+        }
+        Ok(file)
     }
 
     /// The scripts beyond its folder that grade it: where they lie, and what they hold.

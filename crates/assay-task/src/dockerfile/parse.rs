@@ -80,6 +80,8 @@ impl Reader {
             "WORKDIR" => self.workdir(rest),
             "ENV" => self.environment(rest),
             "COPY" => self.copy(line, rest),
+            // Not followed, for it fetches and unpacks; where it would bring skills is known all the same.
+            "ADD" => self.copy(line, rest).and(Err("ADD".to_owned())),
             "USER" => expand(rest, &self.env)
                 .map_err(|unknown| with(name, &unknown))
                 .map(|user| self.file.user = Some(user)),
@@ -154,6 +156,7 @@ impl Reader {
     fn copy(&mut self, line: usize, rest: &str) -> Result<(), String> {
         let mut rest = rest;
         let mut mode = None;
+        let mut odd = None;
         while rest.starts_with("--") {
             let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
             rest = after.trim_start();
@@ -161,10 +164,18 @@ impl Reader {
                 ("--link", _) => {}
                 ("--chmod", bits) => {
                     let bits = u32::from_str_radix(bits, 8).ok().filter(|bits| *bits <= 0o777);
-                    mode = Some(bits.ok_or("COPY --chmod other than three octal digits")?);
+                    if bits.is_none() {
+                        odd.get_or_insert("COPY --chmod other than three octal digits".to_owned());
+                    }
+                    mode = bits;
                 }
                 (name, _) => {
-                    return Err(format!("COPY {}", name.chars().take(NAME_LIMIT).collect::<String>()));
+                    let told = format!("COPY {}", name.chars().take(NAME_LIMIT).collect::<String>());
+                    // Of another image: nothing of the context.
+                    if name == "--from" {
+                        return Err(told);
+                    }
+                    odd.get_or_insert(told);
                 }
             }
         }
@@ -194,7 +205,7 @@ impl Reader {
             self.folders.push(absolute.clone());
         }
         self.file.copies.push(Copy { line, sources, target: absolute, is_directory_target, mode });
-        Ok(())
+        odd.map_or(Ok(()), Err)
     }
 }
 

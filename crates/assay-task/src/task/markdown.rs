@@ -17,7 +17,7 @@ pub(super) const STARTING: &str = "starting";
 /// The work folder.
 pub(super) const WORKDIR: &str = "/app";
 /// The format names no image. This one has what its tasks and their verifiers use, a shell and Python.
-const IMAGE: &str = "python:3.11-slim-bookworm";
+pub(super) const IMAGE: &str = "python:3.11-slim-bookworm";
 
 const RUBRIC: &str = "rubric.json";
 

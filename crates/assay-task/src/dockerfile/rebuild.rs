@@ -1,0 +1,148 @@
+//! A build context with the skills taken out, for an image builder.
+//!
+//! A `COPY` whose source is gone fails the build. What is taken out therefore leaves an empty folder behind where it was one, and an instruction
+//! that names something within it, or a file, loses that source; one that has no other is passed over.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_skill::tree;
+
+use super::baked::is_left_out;
+use super::context::Source;
+use super::lex::instructions;
+use crate::TaskError;
+
+/// What stands in an emptied folder, so that patterns which matched its content match something. Nobody wonders about it.
+const PLACEHOLDER: &str = ".keep";
+
+/// The text of a Dockerfile without the sources that are left out. Line numbers stay.
+///
+/// `gone` are the left-out paths, `folders` those of them that were folders: they are still there, emptied.
+pub(crate) fn without(text: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> String {
+    let (found, _) = instructions(text);
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let starts: Vec<usize> = found.iter().map(|instruction| instruction.line - 1).collect();
+    for (number, instruction) in found.iter().enumerate() {
+        if !matches!(instruction.name.as_str(), "COPY" | "ADD") || instruction.heredoc {
+            continue;
+        }
+        let (flags, words, is_list) = words(&instruction.rest);
+        if flags.iter().any(|flag| flag.starts_with("--from")) || words.len() < 2 {
+            continue;
+        }
+        let (target, sources) = words.split_at(words.len() - 1);
+        let (sources, target) = (target, &sources[0]);
+        let kept: Vec<&String> = sources.iter().filter(|source| !is_gone(source, gone, folders)).collect();
+        if kept.len() == sources.len() {
+            continue;
+        }
+        let mut line = String::new();
+        if !kept.is_empty() {
+            line.push_str(&instruction.name);
+            for flag in &flags {
+                line.push_str(&format!(" {flag}"));
+            }
+            if is_list {
+                let all: Vec<&String> = kept.iter().copied().chain([target]).collect();
+                line.push_str(&format!(" {}", serde_json::to_string(&all).unwrap_or_default()));
+            } else {
+                for word in kept.iter().copied().chain([target]) {
+                    line.push_str(&format!(" {word}"));
+                }
+            }
+        }
+        let start = starts[number];
+        let end = starts.get(number + 1).copied().unwrap_or(lines.len());
+        for old in &mut lines[start..end] {
+            old.clear();
+        }
+        lines[start] = line;
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Whether nothing is left of what a source names.
+fn is_gone(source: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> bool {
+    match Source::new(source) {
+        Source::Path(path) => is_left_out(&path, gone) && !folders.contains(&path),
+        // A pattern may match a left-out file or folder by name; one that reaches into an emptied folder matches its placeholder, unless it asks
+        // for more than one level.
+        Source::Pattern(matcher) => {
+            let named = gone.iter().any(|path| !folders.contains(path) && matcher.is_match(path));
+            let inside = folders.iter().any(|folder| reaches_into(source, folder));
+            let placeholder = folders.iter().any(|folder| matcher.is_match(folder.join(PLACEHOLDER)));
+            named || (inside && !placeholder)
+        }
+        Source::Invalid => false,
+    }
+}
+
+/// Whether a pattern speaks of what lies in a folder.
+fn reaches_into(pattern: &str, folder: &Path) -> bool {
+    let normal = tree::normalize(Path::new(pattern.trim_start_matches('/'))).unwrap_or_default();
+    let depth = folder.iter().count();
+    if normal.iter().count() <= depth {
+        return false;
+    }
+    let head: PathBuf = normal.iter().take(depth).collect();
+    Source::new(&head.to_string_lossy()).names(folder)
+}
+
+/// Flags, then sources and target, and whether they stood in a JSON list.
+fn words(rest: &str) -> (Vec<String>, Vec<String>, bool) {
+    let mut flags = Vec::new();
+    let mut rest = rest;
+    while rest.starts_with("--") {
+        let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        flags.push(flag.to_owned());
+        rest = after.trim_start();
+    }
+    if rest.starts_with('[')
+        && let Ok(list) = serde_json::from_str::<Vec<String>>(rest)
+    {
+        return (flags, list, true);
+    }
+    (flags, rest.split_whitespace().map(str::to_owned).collect(), false)
+}
+
+/// Leaves empty folders where folders were taken out of a context that lies in `into`.
+pub(crate) fn placeholders(into: &Path, folders: &BTreeSet<PathBuf>) -> Result<(), TaskError> {
+    for folder in folders {
+        let at = into.join(folder);
+        let write = |source| TaskError::Write { path: at.clone(), source };
+        fs::create_dir_all(&at).map_err(write)?;
+        fs::write(at.join(PLACEHOLDER), "").map_err(write)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_that_are_gone_are_taken_out() {
+        let gone: BTreeSet<PathBuf> = ["skills", "packs/x", "SKILL.md"].map(PathBuf::from).into();
+        let folders: BTreeSet<PathBuf> = ["skills", "packs/x"].map(PathBuf::from).into();
+        let check = |text: &str, expected: &str| {
+            let found = without(&format!("{text}\nRUN true\n"), &gone, &folders);
+            assert_eq!(found, format!("{expected}\nRUN true\n"), "{text}");
+        };
+        // The emptied folder is still there.
+        check("COPY skills /root/.claude/skills", "COPY skills /root/.claude/skills");
+        check("COPY skill[s] /root/.claude/skills", "COPY skill[s] /root/.claude/skills");
+        check("COPY skills/* /x/", "COPY skills/* /x/");
+        check("COPY . .", "COPY . .");
+        // What was in it is not.
+        check("COPY skills/x/run.sh /usr/bin/", "");
+        check("COPY skills/*/SKILL.md /x/", "");
+        check("COPY --chown=a:b a.txt skills/x/run.sh /y/", "COPY --chown=a:b a.txt /y/");
+        check("COPY [\"SKILL.md\", \"b c\", \"/y/\"]", "COPY [\"b c\",\"/y/\"]");
+        check("ADD packs/x/deep /z", "");
+        check("COPY --from=build /skills/x /y", "COPY --from=build /skills/x /y");
+        check("COPY \\\n  skills/x/a \\\n  /y", "\n\n");
+        check("copy SKILL.md /y", "");
+    }
+}
