@@ -17,7 +17,7 @@ use crate::TaskError;
 
 pub(crate) use baked::{is_left_out, left_out, skill_copies};
 pub(crate) use materialize::copy_folder;
-pub(crate) use rebuild::{placeholders, without};
+pub(crate) use rebuild::{base_images, placeholders, without};
 
 /// A Dockerfile, read as far as it can be followed without building an image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use assay_skill::{Diagnostic, Digest, Package, decode, tree};
 
-use crate::dockerfile::{copy_folder, is_left_out, placeholders, without};
+use crate::dockerfile::{base_images, copy_folder, is_left_out, placeholders, without};
 use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
 
 /// Most bytes of a Dockerfile.
@@ -172,6 +172,21 @@ impl Task {
             std::fs::write(&at, text).map_err(|source| TaskError::Write { path: at, source })?;
         }
         Ok(file)
+    }
+
+    /// The images that the Dockerfile begins its stages with, as written, once each. What it makes itself, `scratch`, and what only the builder
+    /// knows (`${VAR}` without a value) are left out.
+    pub fn base_images(&self) -> Result<Vec<String>, TaskError> {
+        if self.layout == Layout::TaskMd {
+            return Ok(vec![markdown::IMAGE.to_owned()]);
+        }
+        let main = self.environment.compose.as_ref().map(|compose| &compose.main);
+        let below = main.and_then(|main| main.context.clone()).unwrap_or_default();
+        let file = main.and_then(|main| main.dockerfile.clone()).unwrap_or_else(|| PathBuf::from("Dockerfile"));
+        let context = self.root.join("environment").join(&below);
+        let read = tree::read_beneath(&context, &file, DOCKERFILE_CAP);
+        let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
+        Ok(base_images(&decode(&content.bytes).text))
     }
 
     /// The scripts beyond its folder that grade it: where they lie, and what they hold.

@@ -8,8 +8,10 @@ use std::sync::atomic::AtomicBool;
 
 use assay_sandbox::{Caps, Change, SandboxError, Session, Usage};
 
+mod container;
 mod folders;
 
+use container::Container;
 use folders::Folders;
 
 use crate::plan::Trial;
@@ -30,6 +32,9 @@ const OUTSIDE: usize = 200;
 pub(crate) trait Desk {
     /// Texts that stand in the sandbox and must not: skills that were not provided, the solution, the tests.
     fn contamination(&mut self) -> Result<Vec<String>, Broken>;
+
+    /// Where commands start, as an absolute path inside.
+    fn workdir(&self) -> PathBuf;
 
     /// Starts what the agent works in.
     fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken>;
@@ -57,6 +62,7 @@ pub(crate) trait Desk {
 pub(crate) fn open<'a>(attempt: &Attempt<'a>) -> Result<Box<dyn Desk + 'a>, Broken> {
     match &attempt.trial.place.ground {
         Ground::Folders { sandbox, root } => Ok(Box::new(Folders::new(*attempt, sandbox, root)?)),
+        Ground::Container { docker, material } => Ok(Box::new(Container::new(*attempt, docker, material)?)),
     }
 }
 

@@ -87,6 +87,12 @@ pub struct SandboxChoice {
     pub kind: SandboxKind,
     /// What stands in for an image in bubblewrap: `host`, or a folder with a root filesystem.
     pub roots: BTreeMap<String, String>,
+    /// What stands in for an image in Docker: the name of another.
+    pub images: BTreeMap<String, String>,
+    /// Whether images that are missing may be pulled.
+    pub pull: bool,
+    /// Whether what a Dockerfile runs has a network.
+    pub build_network: bool,
 }
 
 /// A kind of sandbox, as asked for.
@@ -289,13 +295,19 @@ struct Retry {
     infrastructure: u32,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SandboxTable {
     #[serde(default)]
     kind: SandboxKind,
     #[serde(default)]
     roots: BTreeMap<String, String>,
+    #[serde(default)]
+    images: BTreeMap<String, String>,
+    #[serde(default)]
+    pull: bool,
+    #[serde(default)]
+    build_network: bool,
 }
 
 fn default_seed() -> u64 {
@@ -461,14 +473,15 @@ fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, String> {
         toml::Value::String(kind) => {
             let kind = SandboxKind::deserialize(toml::Value::String(kind.clone()))
                 .map_err(|_| format!("there is no sandbox {kind:?}; there are {kinds}"))?;
-            SandboxTable { kind, roots: BTreeMap::new() }
+            SandboxTable { kind, ..SandboxTable::default() }
         }
         toml::Value::Table(table) => table.clone().try_into().map_err(|error: toml::de::Error| {
-            format!("`[sandbox]` holds `kind` ({kinds}) and `roots`: {}", error.message())
+            format!("`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull` and `build_network`: {}", error.message())
         })?,
         _ => return Err(format!("`sandbox` is one of {kinds}, or a table with `kind` and `roots`")),
     };
-    Ok(SandboxChoice { kind: table.kind, roots: table.roots })
+    let SandboxTable { kind, roots, images, pull, build_network } = table;
+    Ok(SandboxChoice { kind, roots, images, pull, build_network })
 }
 
 fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {

@@ -15,6 +15,7 @@ mod plan;
 mod purse;
 mod record;
 mod store;
+mod survey;
 mod tamper;
 #[cfg(test)]
 mod testing;

@@ -138,6 +138,7 @@ impl Attempt<'_> {
     fn work(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
         let trial = self.trial;
         let env: Vec<_> = if trial.agent.needs_solution() { trial.solution_env.to_vec() } else { Vec::new() };
+        let workdir = desk.workdir();
         let session = desk.seat_agent()?;
         findings.enforcement = Some(*session.enforcement());
         let catalogue = trial.catalogue(|path| session.path(path));
@@ -147,7 +148,7 @@ impl Attempt<'_> {
             repetition: trial.repetition,
             seed: trial.id.seed(),
         };
-        let workdir = session.path(&self.workdir());
+        let workdir = session.path(&workdir);
         let skills_dir = session.path(Path::new(trial.agent.skills_dir())).display().to_string();
         let mounts: Vec<String> = trial
             .provision

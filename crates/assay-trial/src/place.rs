@@ -1,20 +1,62 @@
 //! Where a trial runs: a kind of sandbox, and what stands for the task's image in it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use assay_sandbox::docker::{Docker, DockerOptions, ImageError, ImageSource};
 use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
-use assay_task::Task;
+use assay_task::{Task, VerifierMode};
 use serde_json::{Value, json};
 
+use crate::workshop::chain;
 use crate::{Experiment, SandboxKind};
 
 /// The sandboxes of this machine.
 pub struct Sandboxes {
-    /// Bubblewrap, or why it cannot be used.
-    pub bubblewrap: Result<Arc<Bubblewrap>, String>,
+    bubblewrap: Result<Arc<Bubblewrap>, String>,
+    docker: Result<DockerOptions, String>,
+    /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and no task for it.
+    connected: OnceLock<Result<Docker, String>>,
+    /// What image names stand for, by name.
+    images: Mutex<BTreeMap<String, String>>,
+}
+
+impl Sandboxes {
+    /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not tried. The image map and the leave to pull are the
+    /// experiment's.
+    pub fn new(bubblewrap: Result<Arc<Bubblewrap>, String>, docker: Result<DockerOptions, String>) -> Self {
+        Self { bubblewrap, docker, connected: OnceLock::new(), images: Mutex::default() }
+    }
+
+    fn docker(&self, experiment: &Experiment) -> Result<&Docker, String> {
+        let connect = || {
+            let mut options = self.docker.clone()?;
+            options.image_map.clone_from(&experiment.sandbox.images);
+            options.pull = experiment.sandbox.pull;
+            Docker::connect(options).map_err(|error| chain(&error))
+        };
+        self.connected.get_or_init(connect).as_ref().map_err(Clone::clone)
+    }
+
+    /// The id of the image that a name stands for.
+    fn image_id(&self, docker: &Docker, name: &str) -> Result<String, String> {
+        let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(id) = images.get(name) {
+            return Ok(id.clone());
+        }
+        let source = ImageSource::Prebuilt { name: name.to_owned() };
+        let image = docker.image(&source, &AtomicBool::new(false)).map_err(|error| match error {
+            ImageError::Missing { .. } => {
+                format!("{}: `[sandbox.images]` maps names, `pull = true` under `[sandbox]` allows pulling", chain(&error))
+            }
+            error => chain(&error),
+        })?;
+        images.insert(name.to_owned(), image.id.clone());
+        Ok(image.id)
+    }
 }
 
 /// Where a trial runs.
@@ -34,6 +76,25 @@ pub(crate) enum Ground {
         /// What stands below.
         root: Root,
     },
+    /// One container of the task's image.
+    Container {
+        /// The daemon.
+        docker: Docker,
+        /// What the image is made of.
+        material: Material,
+    },
+}
+
+/// What a task's image is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Material {
+    /// It is there, or in a registry.
+    Prebuilt(String),
+    /// The task's build context, without skills.
+    Build {
+        /// Whether what the Dockerfile runs has a network.
+        network: bool,
+    },
 }
 
 /// Folders whose content belongs to the root filesystem, so that a task which writes there needs an image of its own.
@@ -51,11 +112,34 @@ impl Place {
                 let ground = Ground::Folders { sandbox: Arc::new(NoSandbox), root: Root::Host };
                 Ok(Self { ground, base: json!("host") })
             }
-            SandboxKind::Docker => Err("it is to run in Docker, which this version does not do".to_owned()),
+            SandboxKind::Docker => Self::docker(task, experiment, sandboxes),
             SandboxKind::Bubblewrap => Self::bubblewrap(task, experiment, sandboxes, Some("host")),
-            SandboxKind::Auto => Self::bubblewrap(task, experiment, sandboxes, None)
-                .map_err(|reason| format!("{reason}; and Docker is not done by this version")),
+            SandboxKind::Auto => Self::bubblewrap(task, experiment, sandboxes, None).or_else(|reason| {
+                Self::docker(task, experiment, sandboxes)
+                    .map_err(|docker| format!("{reason}; and in Docker: {docker}"))
+            }),
         }
+    }
+
+    fn docker(task: &Task, experiment: &Experiment, sandboxes: &Sandboxes) -> Result<Self, String> {
+        let docker = sandboxes.docker(experiment)?;
+        let config = &task.config.environment;
+        let main = task.environment.compose.as_ref().map(|compose| &compose.main);
+        let named = config.docker_image.clone().or_else(|| main.and_then(|main| main.image.clone()));
+        let (material, names) = match named {
+            Some(name) if main.is_none_or(|main| main.context.is_none()) || config.docker_image.is_some() => {
+                (Material::Prebuilt(name.clone()), vec![name])
+            }
+            _ => {
+                let names = task.base_images().map_err(|error| chain(&error))?;
+                (Material::Build { network: experiment.sandbox.build_network }, names)
+            }
+        };
+        let ids = names
+            .into_iter()
+            .map(|name| Ok((name.clone(), json!(sandboxes.image_id(docker, &name)?))))
+            .collect::<Result<serde_json::Map<_, _>, String>>()?;
+        Ok(Self { ground: Ground::Container { docker: docker.clone(), material }, base: json!({ "images": ids }) })
     }
 
     fn bubblewrap(
@@ -64,6 +148,18 @@ impl Place {
         sandboxes: &Sandboxes,
         unmapped: Option<&str>,
     ) -> Result<Self, String> {
+        let config = &task.config;
+        let is_root = |user: &Option<String>| user.as_deref().is_none_or(|user| matches!(user, "root" | "0"));
+        let wishes = [
+            (task.environment.compose.is_some(), "it has a compose file"),
+            (!is_root(&config.agent_user) || !is_root(&config.verifier_user), "it names the user that works"),
+            (config.environment.healthcheck.is_some(), "it has a healthcheck"),
+            (!config.collect.is_empty(), "it runs commands between agent and grader"),
+            (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
+        ];
+        if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {
+            return Err(format!("{what}, which only Docker can do"));
+        }
         if let Some(image) = &task.config.environment.docker_image {
             return Err(format!("it needs the image {image}, which only Docker can run"));
         }
@@ -105,7 +201,13 @@ impl Place {
     pub fn kind(&self) -> &'static str {
         match &self.ground {
             Ground::Folders { sandbox, .. } => sandbox.kind(),
+            Ground::Container { .. } => "docker",
         }
+    }
+
+    /// Whether what is built for it has a network.
+    pub(crate) fn builds_with_network(&self) -> bool {
+        matches!(&self.ground, Ground::Container { material: Material::Build { network: true }, .. })
     }
 
     /// What the base is, for a trial's identity.

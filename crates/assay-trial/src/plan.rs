@@ -367,21 +367,37 @@ impl Setup {
         if config.environment.windows {
             return Err("it needs Windows".to_owned());
         }
-        if config.verifier_mode == assay_task::VerifierMode::Separate {
-            return Err(
-                "its verifier wants an environment of its own, which this version does not make".to_owned()
-            );
+        if config.environment.mcp_servers > 0 {
+            return Err("it brings MCP servers, which no agent here speaks to".to_owned());
+        }
+        if let Some(service) = config
+            .artifacts
+            .iter()
+            .filter_map(|artifact| artifact.service.as_ref())
+            .chain(config.collect.iter().filter_map(|collect| collect.service.as_ref()))
+            .find(|service| *service != "main")
+        {
+            return Err(format!("it collects from the service `{service}`, and only `main` is run"));
         }
         let place = Arc::new(Place::choose(task, experiment, machine.sandboxes)?);
-        let wish = config.agent_network.as_ref().unwrap_or(&config.environment.network);
-        let network = network(wish, &experiment.network)?;
-        let verifier_network = if experiment.verifier_network { Network::Public } else { network };
+        let main = task.environment.compose.as_ref().map(|compose| &compose.main);
+        let cut_off = main.is_some_and(|main| main.no_network);
+        let own = if cut_off { &NetworkWish::None } else { &config.environment.network };
+        let granted = network;
+        let network = granted(config.agent_network.as_ref().unwrap_or(own), &experiment.network)?;
+        let verifier_network = if experiment.verifier_network {
+            Network::Public
+        } else {
+            granted(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
+        };
         let limits = Limits {
             cpus: config.environment.cpus,
             memory_bytes: Some(config.environment.memory_bytes.unwrap_or(DEFAULT_MEMORY)),
             pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
+        let mut env = main.map(|main| main.env.clone()).unwrap_or_default();
+        env.extend(config.environment.env.clone());
         let expand = |values: &BTreeMap<String, String>| -> Result<Arc<Vec<(String, String)>>, String> {
             let expanded = values
                 .iter()
@@ -395,7 +411,7 @@ impl Setup {
             limits,
             network,
             verifier_network,
-            env: expand(&config.environment.env)?,
+            env: expand(&env)?,
             verifier_env: expand(&config.verifier_env)?,
             solution_env: expand(&config.solution_env)?,
         })
@@ -465,7 +481,7 @@ fn specification(trial: &Trial, seed: u64) -> Value {
             "verifier_seconds": task.config.verifier_timeout,
         },
         "network": { "agent": trial.network, "verifier": trial.verifier_network },
-        "verifier_mode": "shared",
+        "verifier_mode": task.config.verifier_mode,
         "repetition": trial.repetition,
         "seed": seed,
     })
@@ -481,7 +497,7 @@ fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Network, String> 
         (NetworkWish::None, _) | (_, NetworkGrant::None) => Ok(Network::None),
         (NetworkWish::Public, NetworkGrant::Public) => Ok(Network::Public),
         (NetworkWish::Allowlist(_), _) | (_, NetworkGrant::Hosts(_)) => {
-            Err("it would reach some hosts and not others, which bubblewrap cannot do".to_owned())
+            Err("it would reach some hosts and not others, which no sandbox here can do".to_owned())
         }
     }
 }

@@ -6,6 +6,8 @@
 //! that are no files and would hang a reader. A task that asks for such a file names it in its instruction, or under
 //! `[metadata.assay] expected`.
 
+pub(crate) mod image;
+
 use std::path::{Component, Path, PathBuf};
 
 use assay_sandbox::{Change, ChangeKind, EntryKind, Manifest, escape_path};

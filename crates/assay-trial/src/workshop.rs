@@ -3,15 +3,20 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_sandbox::{Caps, Manifest, Root, copy_tree};
 use assay_skill::Package;
-use assay_task::Task;
+use assay_task::{Healthcheck, Task};
 
-use crate::plan::AbsentSkill;
-use crate::{Store, StoreError};
+use crate::desk::{Broken, make};
+use crate::place::Material;
+use crate::plan::{AbsentSkill, Trial};
+use crate::survey::{Question, Survey};
+use crate::{Cause, Store, StoreError};
 
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;
@@ -22,6 +27,21 @@ pub struct Workshop {
     bases: Once<Base>,
     copies: Once<PathBuf>,
     stray: Once<Vec<PathBuf>>,
+    images: Once<Prepared>,
+    surveys: Once<Survey>,
+    numbers: AtomicUsize,
+}
+
+/// A task's image, and what a compose file says beside it.
+pub(crate) struct Prepared {
+    /// The image.
+    pub(crate) image: Image,
+    /// Whom commands run as, where that is not the image's user.
+    pub(crate) user: Option<String>,
+    /// Where commands start, where that is not the image's work folder.
+    pub(crate) workdir: Option<PathBuf>,
+    /// How to tell that it is well.
+    pub(crate) healthcheck: Option<Healthcheck>,
 }
 
 /// A task's environment, laid out in a folder that stands for `/`.
@@ -52,6 +72,18 @@ impl<T> Once<T> {
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
         slot.get_or_insert_with(|| make().map(Arc::new)).clone()
     }
+
+    /// The same for what may fail today and not tomorrow: a failure is not kept.
+    fn get_or_try<E>(&self, key: String, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
+        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(made)) = &*slot {
+            return Ok(made.clone());
+        }
+        let made = Arc::new(make()?);
+        *slot = Some(Ok(made.clone()));
+        Ok(made)
+    }
 }
 
 impl Workshop {
@@ -60,7 +92,15 @@ impl Workshop {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let scratch = store.scratch()?.join(format!("workshop-{number}"));
-        Ok(Self { scratch, bases: Once::default(), copies: Once::default(), stray: Once::default() })
+        Ok(Self {
+            scratch,
+            bases: Once::default(),
+            copies: Once::default(),
+            stray: Once::default(),
+            images: Once::default(),
+            surveys: Once::default(),
+            numbers: AtomicUsize::new(1),
+        })
     }
 
     /// A new folder for one attempt.
@@ -89,6 +129,94 @@ impl Workshop {
                 })
                 .collect::<Result<Vec<_>, String>>()?;
             Ok(Base { root, writable })
+        })
+    }
+
+    /// A new folder for what is made once.
+    fn room(&self, name: &str) -> Result<PathBuf, Broken> {
+        let number = self.numbers.fetch_add(1, Ordering::Relaxed);
+        let room = self.scratch.join(name).join(number.to_string());
+        make(&room)?;
+        Ok(room)
+    }
+
+    /// A task's image, built or found.
+    pub(crate) fn prepared(
+        &self,
+        docker: &Docker,
+        material: &Material,
+        task: &Task,
+        cancel: &AtomicBool,
+    ) -> Result<Arc<Prepared>, Broken> {
+        self.images.get_or_try(format!("agent {} {}", task.name, task.environment_digest), || {
+            let main = task.environment.compose.as_ref().map(|compose| &compose.main);
+            let source = match material {
+                Material::Prebuilt(name) => ImageSource::Prebuilt { name: name.clone() },
+                Material::Build { network } => {
+                    let context = self.room("contexts")?;
+                    let laid = task.lay_out_context(&context);
+                    let dockerfile = laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+                    build(context, dockerfile, *network, task.config.environment.build_timeout)
+                }
+            };
+            Ok(Prepared {
+                image: image(docker, &source, cancel)?,
+                user: main.and_then(|main| main.user.clone()),
+                workdir: main.and_then(|main| main.workdir.clone()),
+                healthcheck: main.and_then(|main| main.healthcheck.clone()),
+            })
+        })
+    }
+
+    /// The image of a verifier with an environment of its own: the one it names, `tests/Dockerfile`, or else the agent's.
+    pub(crate) fn prepared_verifier(
+        &self,
+        docker: &Docker,
+        trial: &Trial,
+        agents: &Arc<Prepared>,
+        cancel: &AtomicBool,
+    ) -> Result<Arc<Prepared>, Broken> {
+        let task = &trial.task;
+        let named = task.config.verifier_environment.as_ref().and_then(|own| own.docker_image.clone());
+        let file = Path::new("Dockerfile");
+        if named.is_none() && !task.root.join("tests").join(file).is_file() {
+            return Ok(agents.clone());
+        }
+        self.images.get_or_try(format!("verifier {} {}", task.name, task.tests_digest), || {
+            let source = match named {
+                Some(name) => ImageSource::Prebuilt { name },
+                None => {
+                    let context = self.room("contexts")?;
+                    let laid = task.lay_out_tests(&context);
+                    laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+                    let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
+                    let seconds = seconds.unwrap_or(task.config.environment.build_timeout);
+                    let network = trial.place.builds_with_network();
+                    build(context, file.to_path_buf(), network, seconds)
+                }
+            };
+            Ok(Prepared { image: image(docker, &source, cancel)?, user: None, workdir: None, healthcheck: None })
+        })
+    }
+
+    /// What an image holds, and what it must not.
+    pub(crate) fn survey(
+        &self,
+        docker: &Docker,
+        prepared: &Prepared,
+        trial: &Trial,
+        workdir: &Path,
+        label: &str,
+        cancel: &AtomicBool,
+    ) -> Result<Arc<Survey>, Broken> {
+        let absent: Vec<_> = trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
+        let key = format!("{} {} {absent:?}", trial.task.name, prepared.image.id);
+        self.surveys.get_or_try(key, || {
+            let scratch = self.room("surveys")?;
+            let image = &prepared.image;
+            let question =
+                Question { docker, image, task: &trial.task, absent: &trial.absent, workdir, scratch: &scratch, label, cancel };
+            question.answer().map_err(|error| Broken::new(Cause::Sandbox, error))
         })
     }
 
@@ -150,6 +278,29 @@ impl Workshop {
         }
         Ok(found)
     }
+}
+
+fn build(context: PathBuf, dockerfile: PathBuf, network: bool, seconds: f64) -> ImageSource {
+    // The daemon keeps what was built, by what went in: a retried build is not a second one.
+    let timeout = Duration::from_secs_f64(seconds.min(86_400.0));
+    ImageSource::Build { context, dockerfile, args: BTreeMap::new(), network, timeout }
+}
+
+/// An image of the daemon. What fails for the machine's sake is no fault of the image.
+fn image(docker: &Docker, source: &ImageSource, cancel: &AtomicBool) -> Result<Image, Broken> {
+    docker.image(source, cancel).map_err(|error| {
+        let cause = if matches!(error, ImageError::Sandbox(_)) { Cause::Sandbox } else { Cause::Image };
+        let mut message = chain(&error);
+        if let ImageError::Failed { log, .. } | ImageError::TimedOut { log, .. } = &error {
+            let text = log.text();
+            let last: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
+            let last: Vec<&str> = last.into_iter().rev().collect();
+            let clean: String =
+                last.join(" | ").chars().take(400).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+            message.push_str(&format!(" ({clean})"));
+        }
+        Broken::new(cause, message)
+    })
 }
 
 fn search(file: &Path, shown: &Path, absent: &[AbsentSkill], found: &mut Vec<String>) {

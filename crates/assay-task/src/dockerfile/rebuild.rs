@@ -3,7 +3,7 @@
 //! A `COPY` whose source is gone fails the build. What is taken out therefore leaves an empty folder behind where it was one, and an instruction
 //! that names something within it, or a file, loses that source; one that has no other is passed over.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use assay_skill::tree;
 
 use super::baked::is_left_out;
 use super::context::Source;
-use super::lex::instructions;
+use super::lex::{expand, instructions};
 use crate::TaskError;
 
 /// What stands in an emptied folder, so that patterns which matched its content match something. Nobody wonders about it.
@@ -61,6 +61,38 @@ pub(crate) fn without(text: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<P
         lines[start] = line;
     }
     lines.join("\n") + "\n"
+}
+
+/// The images that a Dockerfile's stages begin with, as written, once each.
+pub(crate) fn base_images(text: &str) -> Vec<String> {
+    let mut args: BTreeMap<String, String> = BTreeMap::new();
+    let mut stages: BTreeSet<String> = BTreeSet::new();
+    let mut images = Vec::new();
+    for instruction in instructions(text).0 {
+        match instruction.name.as_str() {
+            // Only those before the first stage are known to `FROM`.
+            "ARG" if stages.is_empty() && images.is_empty() => {
+                if let Some((name, value)) = instruction.rest.split_once('=') {
+                    args.insert(name.trim().to_owned(), value.trim().trim_matches(['"', '\'']).to_owned());
+                }
+            }
+            "FROM" => {
+                let words: Vec<&str> =
+                    instruction.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
+                let Some(Ok(image)) = words.first().map(|image| expand(image, &args)) else { continue };
+                if image != "scratch" && !stages.contains(&image.to_lowercase()) && !images.contains(&image) {
+                    images.push(image);
+                }
+                if let [_, word, name] = words[..]
+                    && word.eq_ignore_ascii_case("as")
+                {
+                    stages.insert(name.to_lowercase());
+                }
+            }
+            _ => {}
+        }
+    }
+    images
 }
 
 /// Whether nothing is left of what a source names.
@@ -121,6 +153,16 @@ pub(crate) fn placeholders(into: &Path, folders: &BTreeSet<PathBuf>) -> Result<(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stages_begin_with_images() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(base_images(text), expected, "{text}");
+        check("FROM a:1\n", &["a:1"]);
+        check("ARG V=3.12\nFROM --platform=linux/amd64 python:$V AS Build\nFROM build\nFROM scratch\nFROM b\n", &["python:3.12", "b"]);
+        check("FROM ${NOBODY}\n", &[]);
+        check("FROM a\nFROM a\n", &["a"]);
+        check("", &[]);
+    }
 
     #[test]
     fn sources_that_are_gone_are_taken_out() {

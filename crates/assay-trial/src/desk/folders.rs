@@ -116,6 +116,10 @@ impl Desk for Folders<'_> {
         self.attempt.workshop.contamination(&trial.task, self.root, &trial.absent).map_err(Broken::harness)
     }
 
+    fn workdir(&self) -> PathBuf {
+        self.attempt.workdir()
+    }
+
     fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken> {
         let trial = self.attempt.trial;
         let workshop = self.attempt.workshop;

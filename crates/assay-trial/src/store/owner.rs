@@ -46,6 +46,23 @@ impl Owner {
     }
 }
 
+/// For labels of what outlives its maker beyond a boot.
+impl Owner {
+    /// All of it in one word.
+    pub fn mark(&self) -> String {
+        format!("{}-{}-{}", self.pid, self.start, self.boot)
+    }
+
+    /// Whether the process that a [`Owner::mark`] stands for still runs; no process is meant by anything else.
+    pub fn mark_is_alive(mark: &str) -> bool {
+        let mut parts = mark.splitn(3, '-');
+        let mut number = || parts.next()?.parse::<u64>().ok();
+        let (Some(pid), Some(start)) = (number(), number()) else { return false };
+        let (Ok(pid), Some(boot)) = (u32::try_from(pid), parts.next()) else { return false };
+        Self { pid, start, boot: boot.to_owned() }.is_alive()
+    }
+}
+
 fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
 }
@@ -73,6 +90,9 @@ mod tests {
         assert!(me.is_alive());
         assert_eq!(Owner::of_label(&me.label()), Some(me.clone()));
         assert_eq!(Owner::of_label("lost+found"), None);
+        assert!(Owner::mark_is_alive(&me.mark()));
+        assert!(!Owner::mark_is_alive(&Owner { start: me.start + 1, ..me.clone() }.mark()));
+        assert!(!Owner::mark_is_alive("1-2") && !Owner::mark_is_alive(""));
         assert!(!Owner { start: me.start + 1, ..me.clone() }.is_alive());
         assert!(!Owner { boot: "another".into(), ..me.clone() }.is_alive());
         let mut child = Command::new("true").spawn().unwrap();

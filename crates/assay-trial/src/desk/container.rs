@@ -1,0 +1,548 @@
+//! A desk that is one container of the task's image, for the agent and, after everything in it is dead, for the grader.
+//!
+//! Nothing of this machine is mounted but what may only be read: files come out by the daemon's archives, after everything inside is dead.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use assay_sandbox::docker::{Changed, Container as Docked, ContainerSpec, Docker, DockerNetwork, Owner};
+use assay_sandbox::{
+    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, LeftOut, Manifest, Mount, Network, SandboxError, Session,
+    Sink, Usage, unified_diff,
+};
+use assay_task::{Artifact, Healthcheck, VerifierMode};
+
+use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
+use crate::place::Material;
+use crate::survey::{Survey, WORK_CAPS};
+use crate::tamper::{image, tampering};
+use crate::workshop::{Prepared, chain};
+use crate::Cause;
+
+/// Where the daemon's first seconds of a healthcheck end, whatever the task says.
+const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
+
+/// Most changed paths of a large work folder that are looked at one by one.
+const LOOKED_AT: usize = 2_000;
+
+/// Most bytes of a file that is read to judge it.
+const READ: u64 = 64 << 10;
+
+/// A folder that is never there: Python looks for bytecode nowhere else.
+const NOWHERE: &str = "/nonexistent/assay";
+
+/// A container.
+pub(super) struct Container<'a> {
+    attempt: Attempt<'a>,
+    docker: &'a Docker,
+    prepared: Arc<Prepared>,
+    survey: Arc<Survey>,
+    workdir: PathBuf,
+    /// Folders that are mounted, and where.
+    mounts: Vec<Mount>,
+    logs: PathBuf,
+    seat: Option<Seat>,
+    used: Usage,
+    /// What differs from the image, since the agent.
+    changes: Vec<Changed>,
+    verdict: image::Verdict,
+}
+
+/// Who sits at a container.
+struct Seat {
+    container: Docked,
+    user: Option<String>,
+    /// Added to every command.
+    env: Vec<(String, String)>,
+}
+
+impl Session for Seat {
+    fn exec(
+        &mut self,
+        command: &Exec,
+        cancel: &std::sync::atomic::AtomicBool,
+    ) -> Result<assay_sandbox::ExecOutcome, SandboxError> {
+        let mut command = command.clone();
+        let given = std::mem::replace(&mut command.env, self.env.clone());
+        command.env.extend(given);
+        self.container.exec_as(&command, self.user.as_deref(), cancel)
+    }
+
+    fn path(&self, target: &Path) -> PathBuf {
+        target.to_owned()
+    }
+
+    fn enforcement(&self) -> &assay_sandbox::Enforcement {
+        self.container.enforcement()
+    }
+
+    fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
+        self.container.remove()
+    }
+}
+
+impl<'a> Container<'a> {
+    /// Has the image built, found and searched.
+    pub(super) fn new(
+        attempt: Attempt<'a>,
+        docker: &'a Docker,
+        material: &'a Material,
+    ) -> Result<Self, Broken> {
+        let trial = attempt.trial;
+        let workshop = attempt.workshop;
+        let prepared = workshop.prepared(docker, material, &trial.task, attempt.cancel)?;
+        let image = &prepared.image;
+        let workdir = trial.task.config.environment.workdir.clone();
+        let workdir = workdir.or_else(|| prepared.workdir.clone()).or_else(|| image.config.workdir.clone());
+        let workdir = workdir.unwrap_or_else(|| PathBuf::from("/"));
+        let label = format!("{}-survey", trial.id.short());
+        let survey = workshop.survey(docker, &prepared, trial, &workdir, &label, attempt.cancel)?;
+        let logs = attempt.scratch.join("logs");
+        for name in ["agent", "artifacts", "verifier"] {
+            make(&logs.join(name))?;
+        }
+        Ok(Self {
+            attempt,
+            docker,
+            prepared,
+            survey,
+            workdir,
+            mounts: Vec::new(),
+            logs,
+            seat: None,
+            used: Usage::default(),
+            changes: Vec::new(),
+            verdict: image::Verdict::default(),
+        })
+    }
+
+    fn spec(&self, image: &assay_sandbox::docker::Image, network: Network, phase: &str) -> ContainerSpec {
+        let trial = self.attempt.trial;
+        let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
+        spec.workdir = Some(self.workdir.clone());
+        spec.env = trial.env.to_vec();
+        spec.network = match network {
+            Network::None => DockerNetwork::None,
+            Network::Public => DockerNetwork::Public,
+        };
+        spec.limits = trial.limits;
+        spec
+    }
+
+    /// The folders that stand for `/logs` and the reward, which every user of the image may write.
+    fn put_logs(&self, container: &Docked, names: &[&str]) -> Result<(), Broken> {
+        use std::os::unix::fs::PermissionsExt;
+        let empty = self.attempt.scratch.join("empty").join(names.join("-"));
+        for name in names {
+            let folder = empty.join(name);
+            make(&folder)?;
+            let open = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777));
+            open.map_err(|error| Broken::harness(format!("cannot open {}: {error}", folder.display())))?;
+        }
+        container.put(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
+        Ok(())
+    }
+
+    /// Runs a command of ours as root.
+    fn housekeeping(&self, container: &mut Docked, words: &[&str]) -> Result<(), Broken> {
+        let command = plain_command(words, Duration::from_mins(1));
+        let outcome = container.exec_as(&command, Some("0"), self.attempt.cancel)?;
+        match outcome.exit {
+            Exit::Code(0) | Exit::Cancelled => Ok(()),
+            _ => {
+                let message = format!("`{}` failed in the container: {}", words[0], outcome.stdout.text().trim());
+                Err(Broken::new(Cause::Sandbox, message))
+            }
+        }
+    }
+
+    /// Takes the image's own skills out, but not where a skill of the trial is mounted.
+    fn take_out_baked(&self, container: &mut Docked) -> Result<(), Broken> {
+        let is_mounted =
+            |path: &PathBuf| self.mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path));
+        let paths: Vec<String> = self
+            .survey
+            .baked
+            .iter()
+            .filter(|path| !is_mounted(path))
+            .map(|path| path.display().to_string())
+            .collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let words: Vec<&str> = ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+        self.housekeeping(container, &words)
+    }
+
+    /// Waits until the task's environment says that it is well.
+    fn wait_healthy(&self, seat: &mut Seat, check: &Healthcheck) -> Result<(), Broken> {
+        let began = Instant::now();
+        let mut failures = 0;
+        loop {
+            let timeout = Duration::from_secs_f64(check.timeout.min(600.0));
+            let command = plain_command(&["/bin/sh", "-c", &check.command], timeout);
+            let outcome = seat.exec(&command, self.attempt.cancel)?;
+            if outcome.exit == Exit::Code(0) || self.attempt.cancel.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let starting = began.elapsed().as_secs_f64() < check.start_period;
+            failures += u64::from(!starting);
+            if failures >= check.retries.max(1) || began.elapsed() > HEALTH_PATIENCE {
+                let said = outcome.stdout.text();
+                let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+                let last: String = last.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+                return Err(Broken::new(Cause::Image, format!("its healthcheck fails (its last line: {last})")));
+            }
+            let pause = if starting { check.start_interval } else { check.interval };
+            let end = Instant::now() + Duration::from_secs_f64(pause.min(60.0));
+            while Instant::now() < end && !self.attempt.cancel.load(Ordering::Relaxed) {
+                std::thread::sleep(Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())));
+            }
+        }
+    }
+
+    /// Runs what the task wants run between agent and grader, and brings its artifacts.
+    fn collect(&mut self, container: &mut Docked) -> Result<(), Broken> {
+        let config = &self.attempt.trial.task.config;
+        if config.collect.is_empty() && config.artifacts.is_empty() {
+            return Ok(());
+        }
+        let kept = self.logs.join("artifacts");
+        if !config.collect.is_empty() {
+            container.restart()?;
+            for collect in &config.collect {
+                let timeout = Duration::from_secs_f64(collect.timeout);
+                let command = plain_command(&["/bin/sh", "-c", &collect.command], timeout);
+                // What it came to shows in the artifacts.
+                container.exec_as(&command, collect.user.as_deref(), self.attempt.cancel)?;
+            }
+            container.halt()?;
+            assay_sandbox::remove_tree(&kept).map_err(|error| Broken::harness(chain(&error)))?;
+            make(&kept)?;
+            container.fetch(Path::new("/logs/artifacts"), &kept, &LOG_CAPS)?;
+        }
+        self.bring_artifacts(container)?;
+        let folder = self.attempt.folder.join("artifacts");
+        make(&folder)?;
+        // What is there from before is the same.
+        let _ = assay_sandbox::copy_tree(&kept, &folder, &LOG_CAPS);
+        Ok(())
+    }
+
+    fn bring_artifacts(&self, container: &Docked) -> Result<(), Broken> {
+        for artifact in &self.attempt.trial.task.config.artifacts {
+            let from = self.workdir.join(&artifact.source);
+            let to = self.logs.join("artifacts").join(kept_as(artifact));
+            if let Some(parent) = to.parent() {
+                make(parent)?;
+            }
+            match container.stat(&from)? {
+                Some(found) if found.is_dir => {
+                    make(&to)?;
+                    container.fetch(&from, &to, &LOG_CAPS)?;
+                    leave_out(&to, &artifact.exclude);
+                }
+                Some(found) if found.is_file => {
+                    if let Some(bytes) = container.read(&from, LOG_CAPS.file_bytes)? {
+                        write(&to, &bytes)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something below a folder differs from the image, or may without showing.
+    fn has_changes(&self, folder: &Path) -> bool {
+        self.changes.iter().any(|change| change.path.starts_with(folder) && change.path != folder)
+            || self.prepared.image.config.volumes.iter().any(|volume| volume.starts_with(folder) || folder.starts_with(volume))
+    }
+
+    /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
+    fn is_ours(&self, change: &Changed) -> bool {
+        let path = change.path.as_path();
+        let own = ["/logs/agent", "/logs/artifacts", "/tmp", "/var/tmp", "/run", "/proc", "/sys", "/dev"];
+        own.iter().any(|own| path.starts_with(own))
+            || matches!(path.to_str(), Some("/" | "/logs" | "/.dockerenv" | "/etc/mtab" | "/var"))
+            || matches!(path.to_str(), Some("/etc/hosts" | "/etc/hostname" | "/etc/resolv.conf")) && change.kind == ChangeKind::Added
+            || self.mounts.iter().any(|mount| {
+                path.starts_with(&mount.target) || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
+            })
+            || self.survey.baked.iter().any(|baked| path == baked && change.kind == ChangeKind::Removed)
+    }
+
+    /// The work folder as it is now, fetched where it is small and else asked for path by path.
+    fn work_now(&self, container: &Docked, changes: &[&Changed]) -> Result<(Option<PathBuf>, Manifest), Broken> {
+        if self.survey.work.is_some() {
+            let to = self.attempt.scratch.join("work");
+            make(&to)?;
+            let report = container.fetch(&self.workdir, &to, &WORK_CAPS)?;
+            let mut manifest = Manifest::scan(&to, &WORK_CAPS).map_err(|error| Broken::harness(chain(&error)))?;
+            for left in report.map(|report| report.left_out).unwrap_or_default() {
+                note_left_out(&mut manifest, &left);
+            }
+            return Ok((Some(to), manifest));
+        }
+        let mut manifest = Manifest::default();
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(LOOKED_AT) {
+            let Ok(inside) = change.path.strip_prefix(&self.workdir) else { continue };
+            let Some(found) = container.stat(&change.path)? else { continue };
+            let kind = match () {
+                () if found.is_dir => EntryKind::Dir,
+                () if found.link.is_some() => EntryKind::Link,
+                () if found.is_file => EntryKind::File,
+                () => EntryKind::Other,
+            };
+            let entry =
+                Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
+            manifest.entries.insert(inside.to_path_buf(), entry);
+        }
+        Ok((None, manifest))
+    }
+
+    /// The container of a verifier that has an environment of its own, with nothing of the agent's but its artifacts.
+    fn own_environment(&self) -> Result<Docked, Broken> {
+        let trial = self.attempt.trial;
+        let prepared = self.attempt.workshop.prepared_verifier(self.docker, trial, &self.prepared, self.attempt.cancel)?;
+        let mut spec = self.spec(&prepared.image, trial.verifier_network, "verifier");
+        spec.workdir = trial
+            .task
+            .config
+            .verifier_environment
+            .as_ref()
+            .and_then(|environment| environment.workdir.clone())
+            .or_else(|| prepared.image.config.workdir.clone())
+            .or_else(|| Some(self.workdir.clone()));
+        let container = self.docker.create(&spec)?;
+        container.put(&self.logs.join("artifacts"), Path::new("/logs/artifacts"), Owner::default(), &Caps::default())?;
+        for artifact in &trial.task.config.artifacts {
+            let kept = self.logs.join("artifacts").join(kept_as(artifact));
+            if kept.exists() {
+                let target = self.workdir.join(&artifact.source);
+                container.put(&kept, &target, Owner::default(), &Caps::default())?;
+            }
+        }
+        Ok(container)
+    }
+
+    fn seat(&mut self, seat: Seat) -> &mut dyn Session {
+        self.seat.insert(seat)
+    }
+
+    fn take_seat(&mut self) -> Result<Docked, Broken> {
+        self.seat.take().map(|seat| seat.container).ok_or_else(|| Broken::harness("there is no container"))
+    }
+}
+
+impl Desk for Container<'_> {
+    fn contamination(&mut self) -> Result<Vec<String>, Broken> {
+        Ok(self.survey.found.clone())
+    }
+
+    fn workdir(&self) -> PathBuf {
+        self.workdir.clone()
+    }
+
+    fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken> {
+        let trial = self.attempt.trial;
+        let workshop = self.attempt.workshop;
+        for skill in &trial.provision.skills {
+            let source = workshop.skill(skill).map_err(Broken::harness)?.to_path_buf();
+            self.mounts.push(Mount { source, target: trial.mount_of(skill), writable: false });
+        }
+        if trial.agent.needs_solution() {
+            let source = workshop.solution(&trial.task).map_err(Broken::harness)?.to_path_buf();
+            self.mounts.push(Mount { source, target: "/solution".into(), writable: false });
+        }
+        let mut spec = self.spec(&self.prepared.image, trial.network, "agent");
+        spec.mounts.clone_from(&self.mounts);
+        let user = trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone());
+        let mut container = self.docker.create(&spec)?;
+        self.put_logs(&container, &["agent", "artifacts"])?;
+        self.take_out_baked(&mut container)?;
+        if trial.provision.writes_skills {
+            self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", trial.agent.skills_dir()])?;
+        }
+        let mut seat = Seat { container, user, env: Vec::new() };
+        if let Some(check) = self.attempt.trial.task.config.environment.healthcheck.as_ref().or(self.prepared.healthcheck.as_ref()) {
+            self.wait_healthy(&mut seat, check)?;
+        }
+        Ok(self.seat(seat))
+    }
+
+    fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
+        let trial = self.attempt.trial;
+        let mut container = self.take_seat()?;
+        container.halt()?;
+        self.used = container.usage();
+        self.changes = container.changes()?;
+        for name in ["agent", "artifacts"] {
+            let inside = Path::new("/logs").join(name);
+            if self.has_changes(&inside) {
+                container.fetch(&inside, &self.logs.join(name), &LOG_CAPS)?;
+            }
+        }
+        if trial.provision.writes_skills {
+            let to = self.written_skills();
+            make(&to)?;
+            container.fetch(Path::new(trial.agent.skills_dir()), &to, &LOG_CAPS)?;
+        }
+        let user = None;
+        self.seat = Some(Seat { container, user, env: Vec::new() });
+        Ok(self.used)
+    }
+
+    fn logs(&self) -> &Path {
+        &self.logs
+    }
+
+    fn written_skills(&self) -> PathBuf {
+        self.attempt.scratch.join("skills")
+    }
+
+    fn compare(&mut self) -> Result<Changes, Broken> {
+        let container = self.take_seat()?;
+        let task = &self.attempt.trial.task;
+        let mut found = Changes::default();
+        let own_skills = self.attempt.trial.provision.writes_skills.then(|| PathBuf::from(self.attempt.trial.agent.skills_dir()));
+        let is_work = |path: &Path| {
+            self.workdir != Path::new("/") && path.starts_with(&self.workdir)
+                || task.writable.iter().any(|writable| path.starts_with(writable) && writable != Path::new("/"))
+        };
+        let changes: Vec<&Changed> = self.changes.iter().filter(|change| !self.is_ours(change)).collect();
+        let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
+            changes.into_iter().partition(|change| is_work(&change.path));
+        let mut read = |path: &Path| container.read(path, READ).ok().flatten();
+        let verdict = image::judge(task, &self.survey.fabric, &elsewhere, &mut read);
+        found.tampered.extend(verdict.tampered.iter().cloned());
+        let shown = elsewhere.iter().filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
+        found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
+        // What pipes and links lie about outside the work folder is the grader's business only at work.
+        if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
+            let (now, after) = self.work_now(&container, &work)?;
+            let nothing = Manifest::default();
+            let before = self.survey.work.as_ref().map_or(&nothing, |(_, manifest)| manifest);
+            let changes = if now.is_some() { before.diff(&after) } else { nothing.diff(&after) };
+            found.tampered.extend(tampering(task, &self.workdir, &changes, &after));
+            if let (Some(now), Some((was, _))) = (now, &self.survey.work) {
+                found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
+            }
+        }
+        let other: Vec<&Changed> = work.into_iter().filter(|change| !change.path.starts_with(&self.workdir)).collect();
+        for change in other {
+            found.outside.push(assay_sandbox::escape_path(&change.path));
+        }
+        if let Some(logs) = container.stat(Path::new("/logs"))?
+            && !logs.is_dir
+        {
+            found.tampered.push("/logs: not the folder that it was".to_owned());
+        }
+        self.verdict = verdict;
+        self.seat = Some(Seat { container, user: None, env: Vec::new() });
+        Ok(found)
+    }
+
+    fn seat_grader(&mut self) -> Result<&mut dyn Session, Broken> {
+        let trial = self.attempt.trial;
+        let config = &trial.task.config;
+        let mut container = self.take_seat()?;
+        self.collect(&mut container)?;
+        let tests = self.attempt.scratch.join("tests");
+        make(&tests)?;
+        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness(chain(&error)))?;
+        let separate = config.verifier_mode == VerifierMode::Separate;
+        let mut grader = if separate {
+            container.remove()?;
+            self.own_environment()?
+        } else {
+            if self.verdict.loader_cache
+                && let Some(cache) = &self.survey.loader_cache
+            {
+                container.put_bytes(cache, Path::new(image::LOADER_CACHE), 0o644, Owner::default())?;
+            }
+            if !self.survey.grader.is_empty() {
+                container.restart()?;
+                let paths: Vec<String> = self.survey.grader.iter().map(|path| path.display().to_string()).collect();
+                let words: Vec<&str> = ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+                self.housekeeping(&mut container, &words)?;
+                container.halt()?;
+            }
+            if trial.verifier_network != trial.network {
+                container.connect(trial.verifier_network == Network::Public)?;
+            }
+            container
+        };
+        grader.put(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
+        self.put_logs(&grader, &["verifier"])?;
+        let last = self.logs.join("agent/final.txt");
+        if last.is_file() {
+            grader.put(&last, Path::new("/logs/agent/final.txt"), Owner::default(), &Caps::default())?;
+        }
+        if !separate {
+            grader.restart()?;
+        }
+        let mut env = Vec::new();
+        if self.verdict.bytecode {
+            env.push(("PYTHONPYCACHEPREFIX".to_owned(), NOWHERE.to_owned()));
+        }
+        let user = config.verifier_user.clone().or_else(|| if separate { None } else { self.prepared.user.clone() });
+        Ok(self.seat(Seat { container: grader, user, env }))
+    }
+
+    fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {
+        let mut container = self.take_seat()?;
+        container.halt()?;
+        let to = self.logs.join("verifier");
+        container.fetch(Path::new("/logs/verifier"), &to, &LOG_CAPS)?;
+        container.remove()?;
+        Ok(to)
+    }
+}
+
+fn plain_command(words: &[&str], timeout: Duration) -> Exec {
+    Exec {
+        argv: words.iter().map(|word| (*word).to_owned()).collect(),
+        env: Vec::new(),
+        cwd: None,
+        deadline: Some(Instant::now() + timeout),
+        stdout: Sink { file: None, cap: 0, keep: 2_000 },
+        stderr: None,
+    }
+}
+
+/// Where an artifact is kept, relative to the folder of artifacts.
+fn kept_as(artifact: &Artifact) -> PathBuf {
+    let source = artifact.source.strip_prefix("/").unwrap_or(&artifact.source).to_path_buf();
+    artifact.destination.clone().unwrap_or(source)
+}
+
+/// Removes what an artifact's patterns leave out.
+fn leave_out(folder: &Path, patterns: &[String]) {
+    let mut set = globset::GlobSetBuilder::new();
+    for glob in patterns.iter().filter_map(|pattern| globset::Glob::new(pattern).ok()) {
+        set.add(glob);
+    }
+    let (Ok(set), Ok(manifest)) = (set.build(), Manifest::scan(folder, &LOG_CAPS)) else { return };
+    for path in manifest.entries.keys().filter(|path| set.is_match(path)) {
+        // Gone already with a folder above it, or left for people to see.
+        let _ = assay_sandbox::remove_tree(&folder.join(path));
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
+    std::fs::write(path, bytes).map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What an archive left out is neither a file nor a folder, or too much.
+fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
+    let kinds: BTreeMap<&str, EntryKind> =
+        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)].into();
+    if let Some(kind) = kinds.get(left.reason.as_str()) {
+        let entry = Entry { kind: *kind, size: 0, mode: 0, digest: None, target: None };
+        manifest.entries.insert(left.path.clone(), entry);
+    }
+}

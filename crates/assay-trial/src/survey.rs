@@ -1,0 +1,381 @@
+//! What a task's image holds before any agent has been in it, found out once in a container of its own.
+//!
+//! The container says which programs and libraries there are ([`Fabric`]), which skills were baked in however that was done, and what of the texts
+//! that must not be there is there all the same: skills that are not provided, the solution, the tests. Whatever is suspected by size or by a line
+//! is fetched and compared, whole by digest or by its unusual lines.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
+use assay_sandbox::{Caps, Exec, Exit, Manifest, Sink};
+use assay_skill::tree;
+use assay_task::Task;
+
+use crate::plan::AbsentSkill;
+use crate::tamper::image::{Fabric, LOADER_CACHE};
+use crate::workshop::chain;
+
+/// Where the lines to look for lie while the image is searched.
+const LINES: &str = "/.assay-lines";
+
+/// How long searching an image may take.
+const PATIENCE: Duration = Duration::from_mins(5);
+
+/// Most bytes of the search's output.
+const OUTPUT: usize = 16 << 20;
+
+/// Most bytes of a file that is compared.
+const COMPARED: u64 = 2 << 20;
+
+/// Most files that are fetched to be compared.
+const CANDIDATES: usize = 200;
+
+/// Fewest bytes of a file of the tests or the solution that is looked for as a whole: empty packages and the like are everywhere.
+const LEAST: usize = 64;
+
+/// Fewest characters of a line that is looked for.
+const LINE: usize = 40;
+
+/// Most lines of one text that are looked for: enough for its unusual ones to meet a copy.
+const LINES_EACH: usize = 12;
+
+/// Most files of a task's tests and solution that are looked for.
+const SOUGHT: usize = 400;
+
+/// What of the work folder is kept, to be compared with what the agent made of it.
+const WORK: Caps =
+    Caps { entries: 20_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 64, links: true };
+
+/// Where agents look for skills, below a home or the work folder.
+const SKILL_FOLDERS: [&str; 24] = [
+    ".claude/skills",
+    ".codex/skills",
+    ".agents/skills",
+    ".gemini/skills",
+    ".gemini/antigravity-cli/skills",
+    ".qwen/skills",
+    ".config/opencode/skill",
+    ".config/opencode/skills",
+    ".opencode/skill",
+    ".opencode/skills",
+    ".cursor/skills",
+    ".config/goose/skills",
+    ".goose/skills",
+    ".copilot/skills",
+    ".github/skills",
+    ".kimi/skills",
+    ".pi/skills",
+    ".grok/skills",
+    ".junie/skills",
+    ".openclaw/skills",
+    ".hermes/skills",
+    ".config/mimocode/skills",
+    ".fx/skills",
+    ".factory/skills",
+];
+
+/// What was found out about an image.
+#[derive(Debug, Default)]
+pub(crate) struct Survey {
+    /// What a grader relies on.
+    pub(crate) fabric: Fabric,
+    /// Skills that were baked in: files and folders to take out of every container before the agent comes.
+    pub(crate) baked: Vec<PathBuf>,
+    /// Folders of the grader that the image has: to be emptied before grading.
+    pub(crate) grader: Vec<PathBuf>,
+    /// Texts that must not be there, and are, in words.
+    pub(crate) found: Vec<String>,
+    /// The work folder as it was, on this machine; `None` where it is too large, or the root.
+    pub(crate) work: Option<(PathBuf, Manifest)>,
+    /// The linker's list of libraries.
+    pub(crate) loader_cache: Option<Vec<u8>>,
+}
+
+/// What is to be found out.
+pub(crate) struct Question<'a> {
+    pub(crate) docker: &'a Docker,
+    pub(crate) image: &'a Image,
+    pub(crate) task: &'a Task,
+    pub(crate) absent: &'a [AbsentSkill],
+    pub(crate) workdir: &'a Path,
+    /// An empty folder of this machine.
+    pub(crate) scratch: &'a Path,
+    pub(crate) label: &'a str,
+    pub(crate) cancel: &'a AtomicBool,
+}
+
+/// A text that must not be there.
+struct Sought {
+    /// In words.
+    what: String,
+    /// The whole of it.
+    bytes: Vec<u8>,
+    /// What its unusual lines are taken from.
+    body: String,
+}
+
+impl Question<'_> {
+    /// Asks the image.
+    pub(crate) fn answer(&self) -> Result<Survey, String> {
+        let told = |error: assay_sandbox::SandboxError| chain(&error);
+        let mut spec = ContainerSpec::new(self.image.clone(), self.label);
+        spec.user = Some("0".to_owned());
+        let mut container = self.docker.create(&spec).map_err(told)?;
+        let mut survey = Survey::default();
+        let sought = self.sought();
+        let lines = lines(&sought);
+        container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default()).map_err(told)?;
+        let output = self.run(&mut container, &script(&sought, !lines.is_empty()))?;
+        let mut suspects = BTreeSet::new();
+        let mut is_whole = false;
+        for line in output.lines() {
+            let (mark, rest) = line.split_at(usize::from(line.is_char_boundary(1) && !line.is_empty()));
+            match mark {
+                "W" => survey.fabric.path.push(PathBuf::from(rest)),
+                "P" => {
+                    let path = Path::new(rest);
+                    if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
+                        let name = name.to_string_lossy().into_owned();
+                        survey.fabric.programs.entry(name).or_default().insert(folder.to_path_buf());
+                    }
+                }
+                "L" => {
+                    let name = Path::new(rest).file_name().unwrap_or_default().to_string_lossy().into_owned();
+                    survey.fabric.libraries.insert(name);
+                }
+                "S" => survey.baked.extend(package(Path::new(rest))),
+                "F" | "A" => survey.baked.push(PathBuf::from(rest)),
+                "G" => survey.grader.push(PathBuf::from(rest)),
+                "C" if rest != LINES => {
+                    suspects.insert(PathBuf::from(rest));
+                }
+                "!" => survey.found.push(format!("the image cannot be searched: it has no {rest}")),
+                "." => is_whole = true,
+                _ => {}
+            }
+        }
+        if !is_whole {
+            survey.found.push("the image cannot be searched to the end".to_owned());
+        }
+        survey.baked.sort();
+        survey.baked.dedup();
+        let baked = std::mem::take(&mut survey.baked);
+        for path in baked {
+            if !survey.baked.iter().any(|above| path.starts_with(above)) {
+                survey.baked.push(path);
+            }
+        }
+        suspects.retain(|path| !survey.baked.iter().any(|baked| path.starts_with(baked)));
+        self.compare(&container, &suspects, &sought, &mut survey)?;
+        self.keep_work(&container, &mut survey)?;
+        survey.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
+        container.remove().map_err(told)?;
+        Ok(survey)
+    }
+
+    fn run(&self, container: &mut Container, script: &str) -> Result<String, String> {
+        let command = Exec {
+            argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
+            env: vec![("W".to_owned(), self.workdir.display().to_string())],
+            cwd: Some(PathBuf::from("/")),
+            deadline: Some(Instant::now() + PATIENCE),
+            stdout: Sink { file: None, cap: 0, keep: OUTPUT },
+            stderr: Some(Sink::default()),
+        };
+        let outcome = container.exec_as(&command, Some("0"), self.cancel).map_err(|error| chain(&error))?;
+        match outcome.exit {
+            Exit::Code(_) | Exit::Signal(_) => Ok(outcome.stdout.text()),
+            Exit::Deadline => Err(format!("searching the image took more than {} s", PATIENCE.as_secs())),
+            Exit::Cancelled => Err("searching the image was interrupted".to_owned()),
+            Exit::Limit(_) => Err("searching the image passed a limit".to_owned()),
+        }
+    }
+
+    /// The texts that must not be there.
+    fn sought(&self) -> Vec<Sought> {
+        let mut sought: Vec<Sought> = self
+            .absent
+            .iter()
+            .map(|skill| Sought {
+                what: format!("the skill {}", skill.name),
+                bytes: skill.document.clone().into_bytes(),
+                body: skill.body.clone(),
+            })
+            .collect();
+        let shown = |path: &Path| path.starts_with("environment") || path == Path::new("instruction.md");
+        let nodes = tree::walk(&self.task.root).nodes;
+        let read = |path: &Path| {
+            let content = tree::read_beneath(&self.task.root, path, COMPARED).ok()?;
+            (!content.truncated).then_some(content.bytes)
+        };
+        let files = |keep: &dyn Fn(&Path) -> bool| -> Vec<(PathBuf, Vec<u8>)> {
+            let wanted = nodes.iter().filter(|node| node.kind == assay_skill::FileKind::File && keep(&node.path));
+            wanted.take(SOUGHT).filter_map(|node| Some((node.path.clone(), read(&node.path)?))).collect()
+        };
+        // What the agent is meant to find anyway does not count, whole or line by line.
+        let given = files(&shown);
+        let lines: BTreeSet<String> = given
+            .iter()
+            .flat_map(|(_, bytes)| String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
+            .collect();
+        let graders = |path: &Path| path.starts_with("tests") || path.starts_with("solution") || is_step(path);
+        for (path, bytes) in files(&graders) {
+            if bytes.len() < LEAST || given.iter().any(|(_, other)| *other == bytes) {
+                continue;
+            }
+            let text = String::from_utf8_lossy(&bytes);
+            let own: Vec<&str> = text.lines().filter(|line| !lines.contains(line.trim())).collect();
+            // Only what solves is known by its lines: tests are written from stock.
+            let body = if path.starts_with("solution") { own.join("\n") } else { String::new() };
+            sought.push(Sought { what: path.display().to_string(), body, bytes });
+        }
+        sought
+    }
+
+    /// Fetches what is suspected, and looks.
+    fn compare(
+        &self,
+        container: &Container,
+        suspects: &BTreeSet<PathBuf>,
+        sought: &[Sought],
+        survey: &mut Survey,
+    ) -> Result<(), String> {
+        if suspects.len() > CANDIDATES {
+            survey.found.push(format!("{} files may hold what must not be there", suspects.len()));
+        }
+        for path in suspects.iter().take(CANDIDATES) {
+            let bytes = match container.read(path, COMPARED) {
+                Ok(Some(bytes)) => bytes,
+                // Larger than anything that is looked for, or not a file after all.
+                Ok(None) | Err(assay_sandbox::SandboxError::Io { .. }) => continue,
+                Err(error) => return Err(chain(&error)),
+            };
+            let text = String::from_utf8_lossy(&bytes);
+            for one in sought {
+                if blake3::hash(&bytes) == blake3::hash(&one.bytes) || assay_trace::carries(&text, &one.body) {
+                    survey.found.push(format!("{} in {}", one.what, path.display()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn keep_work(&self, container: &Container, survey: &mut Survey) -> Result<(), String> {
+        if self.workdir == Path::new("/") {
+            return Ok(());
+        }
+        let told = |error: assay_sandbox::SandboxError| chain(&error);
+        let to = self.scratch.join("work");
+        std::fs::create_dir_all(&to).map_err(|error| format!("cannot create {}: {error}", to.display()))?;
+        let report = container.fetch(self.workdir, &to, &WORK).map_err(told)?;
+        // Where there is none the daemon makes an empty one.
+        let is_whole = report.is_none_or(|report| report.left_out.is_empty());
+        if is_whole {
+            let manifest = Manifest::scan(&to, &WORK).map_err(|error| chain(&error))?;
+            survey.work = Some((to, manifest));
+        }
+        Ok(())
+    }
+}
+
+/// What of a work folder is taken after the agent.
+pub(crate) const WORK_CAPS: Caps = WORK;
+
+fn is_step(path: &Path) -> bool {
+    let part = |n: usize| path.iter().nth(n).and_then(|part| part.to_str());
+    part(0) == Some("steps") && matches!(part(2), Some("tests" | "solution"))
+}
+
+/// What a `SKILL.md` of an image stands for: its folder, where that lies beneath one called `skills`.
+fn package(document: &Path) -> Option<PathBuf> {
+    let folder = document.parent()?;
+    let beneath = folder.iter().any(|part| part == "skills" || part == "skill");
+    (beneath && folder != Path::new("/")).then(|| folder.to_path_buf())
+}
+
+/// The lines to look for, one a line; none that holds what a shell or `grep` would take for something else.
+fn lines(sought: &[Sought]) -> String {
+    let mut text = String::new();
+    for one in sought {
+        let mut lines: Vec<&str> =
+            one.body.lines().map(str::trim).filter(|line| line.chars().count() >= LINE).collect();
+        lines.sort_by_key(|line| (std::cmp::Reverse(line.len()), *line));
+        lines.dedup();
+        for line in lines.into_iter().take(LINES_EACH) {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// The search, in what every shell and `find` can do. Each line of its output begins with a letter that says what it is.
+fn script(sought: &[Sought], by_line: bool) -> String {
+    let sizes: BTreeSet<usize> = sought.iter().map(|one| one.bytes.len()).collect();
+    let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
+    let prune = "-xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o";
+    let folders: BTreeMap<&str, ()> = SKILL_FOLDERS.iter().map(|folder| (*folder, ())).collect();
+    let folders = folders.keys().copied().collect::<Vec<_>>().join(" ");
+    let mut text = format!(
+        r#"for t in find grep xargs sed; do command -v $t > /dev/null 2>&1 || echo "!$t"; done
+IFS=:
+for d in $PATH; do
+  echo "W$d"
+  for f in "$d"/*; do if [ -e "$f" ] || [ -h "$f" ]; then echo "P$f"; fi; done
+done
+unset IFS
+find /lib/ /lib64/ /usr/lib /usr/lib64 /usr/local/lib -name '*.so*' 2> /dev/null | sed 's/^/L/'
+find / {prune} -iname skill.md -print 2> /dev/null | sed 's/^/S/'
+for h in /root /home/* "$W" /; do for s in {folders}; do
+  for f in "$h/$s"/*; do if [ -e "$f" ] || [ -h "$f" ]; then echo "F$f"; fi; done
+done; done
+find / {prune} -type f -size -20480k \( -name '*.tar' -o -name '*.tar.*' -o -name '*.tgz' -o -name '*.zip' \) -print 2> /dev/null |
+  while IFS= read -r f; do
+    case "$f" in *.zip) unzip -l "$f" ;; *) tar -tf "$f" ;; esac 2> /dev/null | grep -qi 'skill\.md *$' && echo "A$f"
+  done
+for p in /tests /solution /logs/verifier; do if [ -e $p ] || [ -h $p ]; then echo "G$p"; fi; done
+"#
+    );
+    if !sizes.is_empty() {
+        text.push_str(&format!(
+            "find / {prune} -type f \\( {} \\) -print 2> /dev/null | sed 's/^/C/'\n",
+            sizes.join(" -o ")
+        ));
+    }
+    if by_line {
+        text.push_str(&format!(
+            "find / {prune} -type f -size -2049k -print0 2> /dev/null | xargs -0 grep -lF -f {LINES} 2> /dev/null | sed 's/^/C/'\n"
+        ));
+    }
+    text.push_str("echo .\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_baked_skill_is_its_folder() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(package(Path::new(path)).as_deref(), expected.map(Path::new), "{path}");
+        };
+        check("/root/.claude/skills/x/SKILL.md", Some("/root/.claude/skills/x"));
+        check("/opt/skills/SKILL.md", Some("/opt/skills"));
+        check("/usr/share/doc/x/SKILL.md", None);
+        check("/SKILL.md", None);
+    }
+
+    #[test]
+    fn only_long_lines_are_looked_for() {
+        let long = "x".repeat(LINE);
+        let one = |body: &str| Sought { what: String::new(), bytes: Vec::new(), body: body.to_owned() };
+        assert_eq!(lines(&[one("short\n")]), "");
+        assert_eq!(lines(&[one(&format!("  {long}  \nshort\n{long}\n"))]), format!("{long}\n"));
+        let many: String = (0..100).map(|n| format!("{n} {long}\n")).collect();
+        assert_eq!(lines(&[one(&many)]).lines().count(), LINES_EACH);
+    }
+}
