@@ -182,7 +182,8 @@ impl Task {
         }
         let main = self.environment.compose.as_ref().map(|compose| &compose.main);
         let below = main.and_then(|main| main.context.clone()).unwrap_or_default();
-        let file = main.and_then(|main| main.dockerfile.clone()).unwrap_or_else(|| PathBuf::from("Dockerfile"));
+        let file =
+            main.and_then(|main| main.dockerfile.clone()).unwrap_or_else(|| PathBuf::from("Dockerfile"));
         let context = self.root.join("environment").join(&below);
         let read = tree::read_beneath(&context, &file, DOCKERFILE_CAP);
         let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;

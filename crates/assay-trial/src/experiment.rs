@@ -476,7 +476,10 @@ fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, String> {
             SandboxTable { kind, ..SandboxTable::default() }
         }
         toml::Value::Table(table) => table.clone().try_into().map_err(|error: toml::de::Error| {
-            format!("`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull` and `build_network`: {}", error.message())
+            format!(
+                "`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull` and `build_network`: {}",
+                error.message()
+            )
         })?,
         _ => return Err(format!("`sandbox` is one of {kinds}, or a table with `kind` and `roots`")),
     };

@@ -12,23 +12,32 @@ use assay_task::{Task, VerifierMode};
 use serde_json::{Value, json};
 
 use crate::workshop::chain;
-use crate::{Experiment, SandboxKind};
+use crate::{Experiment, SandboxKind, Store};
 
 /// The sandboxes of this machine.
 pub struct Sandboxes {
-    bubblewrap: Result<Arc<Bubblewrap>, String>,
+    /// Bubblewrap, or why it cannot be used.
+    pub bubblewrap: Result<Arc<Bubblewrap>, String>,
     docker: Result<DockerOptions, String>,
     /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and no task for it.
     connected: OnceLock<Result<Docker, String>>,
     /// What image names stand for, by name.
     images: Mutex<BTreeMap<String, String>>,
+    /// Written once the daemon answered.
+    sign: Option<PathBuf>,
 }
 
 impl Sandboxes {
     /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not tried. The image map and the leave to pull are the
     /// experiment's.
     pub fn new(bubblewrap: Result<Arc<Bubblewrap>, String>, docker: Result<DockerOptions, String>) -> Self {
-        Self { bubblewrap, docker, connected: OnceLock::new(), images: Mutex::default() }
+        Self { bubblewrap, docker, connected: OnceLock::new(), images: Mutex::default(), sign: None }
+    }
+
+    /// Has the store remember that its trials may have been in Docker.
+    #[must_use]
+    pub fn of_store(self, store: &Store) -> Self {
+        Self { sign: Some(store.docker_sign()), ..self }
     }
 
     fn docker(&self, experiment: &Experiment) -> Result<&Docker, String> {
@@ -36,7 +45,11 @@ impl Sandboxes {
             let mut options = self.docker.clone()?;
             options.image_map.clone_from(&experiment.sandbox.images);
             options.pull = experiment.sandbox.pull;
-            Docker::connect(options).map_err(|error| chain(&error))
+            let docker = Docker::connect(options).map_err(|error| chain(&error))?;
+            if let Some(sign) = &self.sign {
+                fs::write(sign, "").map_err(|error| format!("cannot write {}: {error}", sign.display()))?;
+            }
+            Ok(docker)
         };
         self.connected.get_or_init(connect).as_ref().map_err(Clone::clone)
     }
@@ -50,7 +63,10 @@ impl Sandboxes {
         let source = ImageSource::Prebuilt { name: name.to_owned() };
         let image = docker.image(&source, &AtomicBool::new(false)).map_err(|error| match error {
             ImageError::Missing { .. } => {
-                format!("{}: `[sandbox.images]` maps names, `pull = true` under `[sandbox]` allows pulling", chain(&error))
+                format!(
+                    "{}: `[sandbox.images]` maps names, `pull = true` under `[sandbox]` allows pulling",
+                    chain(&error)
+                )
             }
             error => chain(&error),
         })?;
@@ -139,7 +155,10 @@ impl Place {
             .into_iter()
             .map(|name| Ok((name.clone(), json!(sandboxes.image_id(docker, &name)?))))
             .collect::<Result<serde_json::Map<_, _>, String>>()?;
-        Ok(Self { ground: Ground::Container { docker: docker.clone(), material }, base: json!({ "images": ids }) })
+        Ok(Self {
+            ground: Ground::Container { docker: docker.clone(), material },
+            base: json!({ "images": ids }),
+        })
     }
 
     fn bubblewrap(

@@ -4,7 +4,7 @@
 //! that must not be there is there all the same: skills that are not provided, the solution, the tests. Whatever is suspected by size or by a line
 //! is fetched and compared, whole by digest or by its unusual lines.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -212,16 +212,20 @@ impl Question<'_> {
             (!content.truncated).then_some(content.bytes)
         };
         let files = |keep: &dyn Fn(&Path) -> bool| -> Vec<(PathBuf, Vec<u8>)> {
-            let wanted = nodes.iter().filter(|node| node.kind == assay_skill::FileKind::File && keep(&node.path));
+            let wanted =
+                nodes.iter().filter(|node| node.kind == assay_skill::FileKind::File && keep(&node.path));
             wanted.take(SOUGHT).filter_map(|node| Some((node.path.clone(), read(&node.path)?))).collect()
         };
         // What the agent is meant to find anyway does not count, whole or line by line.
         let given = files(&shown);
         let lines: BTreeSet<String> = given
             .iter()
-            .flat_map(|(_, bytes)| String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>())
+            .flat_map(|(_, bytes)| {
+                String::from_utf8_lossy(bytes).lines().map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+            })
             .collect();
-        let graders = |path: &Path| path.starts_with("tests") || path.starts_with("solution") || is_step(path);
+        let graders =
+            |path: &Path| path.starts_with("tests") || path.starts_with("solution") || is_step(path);
         for (path, bytes) in files(&graders) {
             if bytes.len() < LEAST || given.iter().any(|(_, other)| *other == bytes) {
                 continue;
@@ -236,6 +240,7 @@ impl Question<'_> {
     }
 
     /// Fetches what is suspected, and looks.
+    #[expect(clippy::unused_self, reason = "part of the answer")]
     fn compare(
         &self,
         container: &Container,
@@ -255,7 +260,8 @@ impl Question<'_> {
             };
             let text = String::from_utf8_lossy(&bytes);
             for one in sought {
-                if blake3::hash(&bytes) == blake3::hash(&one.bytes) || assay_trace::carries(&text, &one.body) {
+                if blake3::hash(&bytes) == blake3::hash(&one.bytes) || assay_trace::carries(&text, &one.body)
+                {
                     survey.found.push(format!("{} in {}", one.what, path.display()));
                 }
             }
@@ -317,8 +323,7 @@ fn script(sought: &[Sought], by_line: bool) -> String {
     let sizes: BTreeSet<usize> = sought.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
     let prune = "-xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o";
-    let folders: BTreeMap<&str, ()> = SKILL_FOLDERS.iter().map(|folder| (*folder, ())).collect();
-    let folders = folders.keys().copied().collect::<Vec<_>>().join(" ");
+    let folders = SKILL_FOLDERS.join(" ");
     let mut text = format!(
         r#"for t in find grep xargs sed; do command -v $t > /dev/null 2>&1 || echo "!$t"; done
 IFS=:

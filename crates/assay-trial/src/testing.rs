@@ -92,7 +92,8 @@ impl House {
     pub(crate) fn try_plan(&self) -> Result<Plan, PlanError> {
         let experiment = Experiment::load(&self.path("experiment.toml")).unwrap();
         let env = |name: &str| name.ends_with("_KEY").then(|| "key".to_owned());
-        let sandboxes = Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
+        let sandboxes =
+            Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
         Plan::make(experiment, &self.store, &Machine { env: &env, sandboxes: &sandboxes })
     }
 

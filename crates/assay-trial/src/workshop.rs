@@ -183,19 +183,23 @@ impl Workshop {
             return Ok(agents.clone());
         }
         self.images.get_or_try(format!("verifier {} {}", task.name, task.tests_digest), || {
-            let source = match named {
-                Some(name) => ImageSource::Prebuilt { name },
-                None => {
-                    let context = self.room("contexts")?;
-                    let laid = task.lay_out_tests(&context);
-                    laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
-                    let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
-                    let seconds = seconds.unwrap_or(task.config.environment.build_timeout);
-                    let network = trial.place.builds_with_network();
-                    build(context, file.to_path_buf(), network, seconds)
-                }
+            let source = if let Some(name) = named {
+                ImageSource::Prebuilt { name }
+            } else {
+                let context = self.room("contexts")?;
+                let laid = task.lay_out_tests(&context);
+                laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+                let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
+                let seconds = seconds.unwrap_or(task.config.environment.build_timeout);
+                let network = trial.place.builds_with_network();
+                build(context, file.to_path_buf(), network, seconds)
             };
-            Ok(Prepared { image: image(docker, &source, cancel)?, user: None, workdir: None, healthcheck: None })
+            Ok(Prepared {
+                image: image(docker, &source, cancel)?,
+                user: None,
+                workdir: None,
+                healthcheck: None,
+            })
         })
     }
 
@@ -209,13 +213,22 @@ impl Workshop {
         label: &str,
         cancel: &AtomicBool,
     ) -> Result<Arc<Survey>, Broken> {
-        let absent: Vec<_> = trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
+        let absent: Vec<_> =
+            trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
         let key = format!("{} {} {absent:?}", trial.task.name, prepared.image.id);
         self.surveys.get_or_try(key, || {
             let scratch = self.room("surveys")?;
             let image = &prepared.image;
-            let question =
-                Question { docker, image, task: &trial.task, absent: &trial.absent, workdir, scratch: &scratch, label, cancel };
+            let question = Question {
+                docker,
+                image,
+                task: &trial.task,
+                absent: &trial.absent,
+                workdir,
+                scratch: &scratch,
+                label,
+                cancel,
+            };
             question.answer().map_err(|error| Broken::new(Cause::Sandbox, error))
         })
     }
@@ -295,8 +308,12 @@ fn image(docker: &Docker, source: &ImageSource, cancel: &AtomicBool) -> Result<I
             let text = log.text();
             let last: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
             let last: Vec<&str> = last.into_iter().rev().collect();
-            let clean: String =
-                last.join(" | ").chars().take(400).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+            let clean: String = last
+                .join(" | ")
+                .chars()
+                .take(400)
+                .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+                .collect();
             message.push_str(&format!(" ({clean})"));
         }
         Broken::new(cause, message)

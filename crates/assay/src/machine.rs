@@ -4,9 +4,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_trial::Sandboxes;
+use assay_trial::{Owner, Sandboxes, Store};
 
+use crate::config::Settings;
 use crate::failure::Failure;
 
 /// The first argument under which this program is the first process of a sandbox.
@@ -62,14 +64,54 @@ pub(crate) fn probe() -> Result<Probe, SandboxError> {
     probe_bubblewrap(&program, &args)
 }
 
-/// The sandboxes of this machine.
+/// The sandboxes of this machine that need no store.
 pub(crate) fn sandboxes() -> Sandboxes {
+    Sandboxes::new(bubblewrap(), Err("Docker needs a store".to_owned()))
+}
+
+fn bubblewrap() -> Result<Arc<Bubblewrap>, String> {
     let (program, args) = init();
-    let bubblewrap = match probe() {
-        Ok(_) => Ok(Arc::new(Bubblewrap::new(program, args))),
-        Err(error) => Err(error.to_string()),
+    probe().map(|_| Arc::new(Bubblewrap::new(program, args))).map_err(|error| error.to_string())
+}
+
+/// The sandboxes of this machine, for trials of a store.
+pub(crate) fn sandboxes_for(settings: &Settings) -> Result<Sandboxes, Failure> {
+    // One label for the store and those beneath it: whoever sweeps it asks each container for its owner.
+    let store = Store::open(&settings.store)?;
+    let docker = docker_options(store.label(), &store.owner().mark());
+    Ok(Sandboxes::new(bubblewrap(), docker).of_store(&store))
+}
+
+/// How to reach the Docker daemon: at `DOCKER_HOST`, where that is a socket of this machine, or where it usually is.
+pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, String> {
+    let socket = match env("DOCKER_HOST") {
+        None => None,
+        Some(host) => match host.strip_prefix("unix://") {
+            Some(path) if !path.is_empty() => Some(PathBuf::from(path)),
+            _ => {
+                return Err(format!(
+                    "DOCKER_HOST is {host:?}; only sockets of this machine are used (unix:///…)"
+                ));
+            }
+        },
     };
-    Sandboxes { bubblewrap }
+    let mut options = DockerOptions::new(label, owner);
+    options.socket = socket;
+    options.program = env("PATH")
+        .iter()
+        .flat_map(std::env::split_paths)
+        .map(|folder| folder.join("docker"))
+        .find(|path| path.is_file());
+    Ok(options)
+}
+
+/// Removes what dead processes left at the Docker daemon, where trials of the store have been there. `None` where nobody can be asked.
+pub(crate) fn sweep_docker(store: &Store) -> Option<docker::Swept> {
+    if !store.used_docker() {
+        return None;
+    }
+    let docker = Docker::connect(docker_options(store.label(), &store.owner().mark()).ok()?).ok()?;
+    docker.sweep(store.label(), &Owner::mark_is_alive).ok()
 }
 
 /// A flag that SIGINT and SIGTERM set; the second of them ends the process at once.

@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use bollard::container::AttachContainerResults;
 use bollard::models::{
     ContainerCreateBody, HostConfig, HostConfigLogConfig, Mount as ApiMount, MountBindOptions,
-    MountBindOptionsPropagationEnum, MountType, ResourcesUlimits,
+    MountBindOptionsPropagationEnum, MountType, NetworkConnectRequest, NetworkDisconnectRequest,
+    ResourcesUlimits,
 };
 use bollard::query_parameters::{
     AttachContainerOptions, ContainerArchiveInfoOptions, KillContainerOptions, RemoveContainerOptions,
@@ -247,6 +248,21 @@ impl Container {
     pub fn restart(&mut self) -> Result<(), SandboxError> {
         self.halt()?;
         self.start()
+    }
+
+    /// Gives a halted container another network for its next life: the daemon's own bridge, or none.
+    pub fn reconnect(&mut self, network: &DockerNetwork) -> Result<(), SandboxError> {
+        let public = match network {
+            DockerNetwork::None => false,
+            DockerNetwork::Public => true,
+            DockerNetwork::Allow(_) => return bad("a halted container gets no list of hosts".to_owned()),
+        };
+        let (from, to) = if public { ("none", "bridge") } else { ("bridge", "none") };
+        let api = &self.inner.api;
+        let leave = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
+        self.inner.ask("take a container off a network", api.disconnect_network(from, leave))?;
+        let join = NetworkConnectRequest { container: self.id.clone(), ..Default::default() };
+        self.inner.ask("put a container on a network", api.connect_network(to, join))
     }
 
     /// Whether its first process lives.

@@ -158,7 +158,10 @@ mod tests {
     fn stages_begin_with_images() {
         let check = |text: &str, expected: &[&str]| assert_eq!(base_images(text), expected, "{text}");
         check("FROM a:1\n", &["a:1"]);
-        check("ARG V=3.12\nFROM --platform=linux/amd64 python:$V AS Build\nFROM build\nFROM scratch\nFROM b\n", &["python:3.12", "b"]);
+        check(
+            "ARG V=3.12\nFROM --platform=linux/amd64 python:$V AS Build\nFROM build\nFROM scratch\nFROM b\n",
+            &["python:3.12", "b"],
+        );
         check("FROM ${NOBODY}\n", &[]);
         check("FROM a\nFROM a\n", &["a"]);
         check("", &[]);

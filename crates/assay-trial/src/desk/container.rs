@@ -16,11 +16,11 @@ use assay_sandbox::{
 use assay_task::{Artifact, Healthcheck, VerifierMode};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
+use crate::Cause;
 use crate::place::Material;
 use crate::survey::{Survey, WORK_CAPS};
 use crate::tamper::{image, tampering};
 use crate::workshop::{Prepared, chain};
-use crate::Cause;
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
@@ -124,10 +124,7 @@ impl<'a> Container<'a> {
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
         spec.env = trial.env.to_vec();
-        spec.network = match network {
-            Network::None => DockerNetwork::None,
-            Network::Public => DockerNetwork::Public,
-        };
+        spec.network = self::network(network);
         spec.limits = trial.limits;
         spec
     }
@@ -153,7 +150,8 @@ impl<'a> Container<'a> {
         match outcome.exit {
             Exit::Code(0) | Exit::Cancelled => Ok(()),
             _ => {
-                let message = format!("`{}` failed in the container: {}", words[0], outcome.stdout.text().trim());
+                let message =
+                    format!("`{}` failed in the container: {}", words[0], outcome.stdout.text().trim());
                 Err(Broken::new(Cause::Sandbox, message))
             }
         }
@@ -161,8 +159,9 @@ impl<'a> Container<'a> {
 
     /// Takes the image's own skills out, but not where a skill of the trial is mounted.
     fn take_out_baked(&self, container: &mut Docked) -> Result<(), Broken> {
-        let is_mounted =
-            |path: &PathBuf| self.mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path));
+        let is_mounted = |path: &PathBuf| {
+            self.mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path))
+        };
         let paths: Vec<String> = self
             .survey
             .baked
@@ -173,7 +172,8 @@ impl<'a> Container<'a> {
         if paths.is_empty() {
             return Ok(());
         }
-        let words: Vec<&str> = ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+        let words: Vec<&str> =
+            ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
         self.housekeeping(container, &words)
     }
 
@@ -192,14 +192,21 @@ impl<'a> Container<'a> {
             failures += u64::from(!starting);
             if failures >= check.retries.max(1) || began.elapsed() > HEALTH_PATIENCE {
                 let said = outcome.stdout.text();
-                let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-                let last: String = last.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-                return Err(Broken::new(Cause::Image, format!("its healthcheck fails (its last line: {last})")));
+                let last =
+                    said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+                let last: String =
+                    last.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+                return Err(Broken::new(
+                    Cause::Image,
+                    format!("its healthcheck fails (its last line: {last})"),
+                ));
             }
             let pause = if starting { check.start_interval } else { check.interval };
             let end = Instant::now() + Duration::from_secs_f64(pause.min(60.0));
             while Instant::now() < end && !self.attempt.cancel.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())));
+                std::thread::sleep(
+                    Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())),
+                );
             }
         }
     }
@@ -259,7 +266,13 @@ impl<'a> Container<'a> {
     /// Whether something below a folder differs from the image, or may without showing.
     fn has_changes(&self, folder: &Path) -> bool {
         self.changes.iter().any(|change| change.path.starts_with(folder) && change.path != folder)
-            || self.prepared.image.config.volumes.iter().any(|volume| volume.starts_with(folder) || folder.starts_with(volume))
+            || self
+                .prepared
+                .image
+                .config
+                .volumes
+                .iter()
+                .any(|volume| volume.starts_with(folder) || folder.starts_with(volume))
     }
 
     /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
@@ -268,20 +281,27 @@ impl<'a> Container<'a> {
         let own = ["/logs/agent", "/logs/artifacts", "/tmp", "/var/tmp", "/run", "/proc", "/sys", "/dev"];
         own.iter().any(|own| path.starts_with(own))
             || matches!(path.to_str(), Some("/" | "/logs" | "/.dockerenv" | "/etc/mtab" | "/var"))
-            || matches!(path.to_str(), Some("/etc/hosts" | "/etc/hostname" | "/etc/resolv.conf")) && change.kind == ChangeKind::Added
+            || matches!(path.to_str(), Some("/etc/hosts" | "/etc/hostname" | "/etc/resolv.conf"))
+                && change.kind == ChangeKind::Added
             || self.mounts.iter().any(|mount| {
-                path.starts_with(&mount.target) || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
+                path.starts_with(&mount.target)
+                    || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
             })
             || self.survey.baked.iter().any(|baked| path == baked && change.kind == ChangeKind::Removed)
     }
 
     /// The work folder as it is now, fetched where it is small and else asked for path by path.
-    fn work_now(&self, container: &Docked, changes: &[&Changed]) -> Result<(Option<PathBuf>, Manifest), Broken> {
+    fn work_now(
+        &self,
+        container: &Docked,
+        changes: &[&Changed],
+    ) -> Result<(Option<PathBuf>, Manifest), Broken> {
         if self.survey.work.is_some() {
             let to = self.attempt.scratch.join("work");
             make(&to)?;
             let report = container.fetch(&self.workdir, &to, &WORK_CAPS)?;
-            let mut manifest = Manifest::scan(&to, &WORK_CAPS).map_err(|error| Broken::harness(chain(&error)))?;
+            let mut manifest =
+                Manifest::scan(&to, &WORK_CAPS).map_err(|error| Broken::harness(chain(&error)))?;
             for left in report.map(|report| report.left_out).unwrap_or_default() {
                 note_left_out(&mut manifest, &left);
             }
@@ -297,8 +317,7 @@ impl<'a> Container<'a> {
                 () if found.is_file => EntryKind::File,
                 () => EntryKind::Other,
             };
-            let entry =
-                Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
+            let entry = Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
             manifest.entries.insert(inside.to_path_buf(), entry);
         }
         Ok((None, manifest))
@@ -307,7 +326,12 @@ impl<'a> Container<'a> {
     /// The container of a verifier that has an environment of its own, with nothing of the agent's but its artifacts.
     fn own_environment(&self) -> Result<Docked, Broken> {
         let trial = self.attempt.trial;
-        let prepared = self.attempt.workshop.prepared_verifier(self.docker, trial, &self.prepared, self.attempt.cancel)?;
+        let prepared = self.attempt.workshop.prepared_verifier(
+            self.docker,
+            trial,
+            &self.prepared,
+            self.attempt.cancel,
+        )?;
         let mut spec = self.spec(&prepared.image, trial.verifier_network, "verifier");
         spec.workdir = trial
             .task
@@ -318,7 +342,12 @@ impl<'a> Container<'a> {
             .or_else(|| prepared.image.config.workdir.clone())
             .or_else(|| Some(self.workdir.clone()));
         let container = self.docker.create(&spec)?;
-        container.put(&self.logs.join("artifacts"), Path::new("/logs/artifacts"), Owner::default(), &Caps::default())?;
+        container.put(
+            &self.logs.join("artifacts"),
+            Path::new("/logs/artifacts"),
+            Owner::default(),
+            &Caps::default(),
+        )?;
         for artifact in &trial.task.config.artifacts {
             let kept = self.logs.join("artifacts").join(kept_as(artifact));
             if kept.exists() {
@@ -368,7 +397,16 @@ impl Desk for Container<'_> {
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", trial.agent.skills_dir()])?;
         }
         let mut seat = Seat { container, user, env: Vec::new() };
-        if let Some(check) = self.attempt.trial.task.config.environment.healthcheck.as_ref().or(self.prepared.healthcheck.as_ref()) {
+        if let Some(check) = self
+            .attempt
+            .trial
+            .task
+            .config
+            .environment
+            .healthcheck
+            .as_ref()
+            .or(self.prepared.healthcheck.as_ref())
+        {
             self.wait_healthy(&mut seat, check)?;
         }
         Ok(self.seat(seat))
@@ -408,10 +446,18 @@ impl Desk for Container<'_> {
         let container = self.take_seat()?;
         let task = &self.attempt.trial.task;
         let mut found = Changes::default();
-        let own_skills = self.attempt.trial.provision.writes_skills.then(|| PathBuf::from(self.attempt.trial.agent.skills_dir()));
+        let own_skills = self
+            .attempt
+            .trial
+            .provision
+            .writes_skills
+            .then(|| PathBuf::from(self.attempt.trial.agent.skills_dir()));
         let is_work = |path: &Path| {
             self.workdir != Path::new("/") && path.starts_with(&self.workdir)
-                || task.writable.iter().any(|writable| path.starts_with(writable) && writable != Path::new("/"))
+                || task
+                    .writable
+                    .iter()
+                    .any(|writable| path.starts_with(writable) && writable != Path::new("/"))
         };
         let changes: Vec<&Changed> = self.changes.iter().filter(|change| !self.is_ours(change)).collect();
         let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
@@ -419,7 +465,9 @@ impl Desk for Container<'_> {
         let mut read = |path: &Path| container.read(path, READ).ok().flatten();
         let verdict = image::judge(task, &self.survey.fabric, &elsewhere, &mut read);
         found.tampered.extend(verdict.tampered.iter().cloned());
-        let shown = elsewhere.iter().filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
+        let shown = elsewhere
+            .iter()
+            .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
         // What pipes and links lie about outside the work folder is the grader's business only at work.
         if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
@@ -432,7 +480,8 @@ impl Desk for Container<'_> {
                 found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
             }
         }
-        let other: Vec<&Changed> = work.into_iter().filter(|change| !change.path.starts_with(&self.workdir)).collect();
+        let other: Vec<&Changed> =
+            work.into_iter().filter(|change| !change.path.starts_with(&self.workdir)).collect();
         for change in other {
             found.outside.push(assay_sandbox::escape_path(&change.path));
         }
@@ -466,13 +515,15 @@ impl Desk for Container<'_> {
             }
             if !self.survey.grader.is_empty() {
                 container.restart()?;
-                let paths: Vec<String> = self.survey.grader.iter().map(|path| path.display().to_string()).collect();
-                let words: Vec<&str> = ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
+                let paths: Vec<String> =
+                    self.survey.grader.iter().map(|path| path.display().to_string()).collect();
+                let words: Vec<&str> =
+                    ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
                 self.housekeeping(&mut container, &words)?;
                 container.halt()?;
             }
             if trial.verifier_network != trial.network {
-                container.connect(trial.verifier_network == Network::Public)?;
+                container.reconnect(&network(trial.verifier_network))?;
             }
             container
         };
@@ -489,7 +540,8 @@ impl Desk for Container<'_> {
         if self.verdict.bytecode {
             env.push(("PYTHONPYCACHEPREFIX".to_owned(), NOWHERE.to_owned()));
         }
-        let user = config.verifier_user.clone().or_else(|| if separate { None } else { self.prepared.user.clone() });
+        let user =
+            config.verifier_user.clone().or_else(|| if separate { None } else { self.prepared.user.clone() });
         Ok(self.seat(Seat { container: grader, user, env }))
     }
 
@@ -500,6 +552,13 @@ impl Desk for Container<'_> {
         container.fetch(Path::new("/logs/verifier"), &to, &LOG_CAPS)?;
         container.remove()?;
         Ok(to)
+    }
+}
+
+fn network(network: Network) -> DockerNetwork {
+    match network {
+        Network::None => DockerNetwork::None,
+        Network::Public => DockerNetwork::Public,
     }
 }
 
@@ -534,13 +593,15 @@ fn leave_out(folder: &Path, patterns: &[String]) {
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
-    std::fs::write(path, bytes).map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
+    std::fs::write(path, bytes)
+        .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
 }
 
 /// What an archive left out is neither a file nor a folder, or too much.
 fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
     let kinds: BTreeMap<&str, EntryKind> =
-        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)].into();
+        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)]
+            .into();
     if let Some(kind) = kinds.get(left.reason.as_str()) {
         let entry = Entry { kind: *kind, size: 0, mode: 0, digest: None, target: None };
         manifest.entries.insert(left.path.clone(), entry);

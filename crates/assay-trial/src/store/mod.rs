@@ -139,6 +139,16 @@ impl Store {
         &self.owner
     }
 
+    /// Whether trials of this store, or of one beneath it, may have been in Docker, so that something of them may be there still.
+    pub fn used_docker(&self) -> bool {
+        self.docker_sign().exists()
+    }
+
+    /// A file that is there once the daemon was asked for.
+    pub(crate) fn docker_sign(&self) -> PathBuf {
+        self.root.join("docker")
+    }
+
     /// A trial's folder.
     pub fn trial_folder(&self, id: &TrialId) -> PathBuf {
         self.root.join("trials").join(&id.as_str()[..2]).join(id.as_str())

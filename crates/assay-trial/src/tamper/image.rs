@@ -21,7 +21,17 @@ const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/
 
 /// Folders at the top whose replacement replaces everything in them.
 const TOP: [&str; 11] = [
-    "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/local", "/etc",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/lib",
+    "/usr/local",
+    "/etc",
 ];
 
 /// Files that shells, loaders and package managers read on their own.
@@ -56,7 +66,8 @@ const STEERING_HOME: [&str; 9] = [
 ];
 
 /// Packages of test runners.
-const RUNNERS: [&str; 6] = ["pytest", "_pytest", "pluggy", "iniconfig", "pytest_jsonctrf", "pytest_json_ctrf"];
+const RUNNERS: [&str; 6] =
+    ["pytest", "_pytest", "pluggy", "iniconfig", "pytest_jsonctrf", "pytest_json_ctrf"];
 
 /// The linker's list of libraries, which every installation of one writes anew.
 pub(crate) const LOADER_CACHE: &str = "/etc/ld.so.cache";
@@ -94,7 +105,8 @@ pub(crate) fn judge(
     for (number, change) in changes.iter().enumerate() {
         let path = change.path.as_path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        if change.kind != ChangeKind::Removed && path.extension().is_some_and(|extension| extension == "pyc") {
+        if change.kind != ChangeKind::Removed && path.extension().is_some_and(|extension| extension == "pyc")
+        {
             verdict.bytecode = true;
             continue;
         }
@@ -129,7 +141,8 @@ fn reason(
     }
     if TOP.iter().any(|top| path == Path::new(top)) {
         // A folder in which something changed is listed as changed itself.
-        let gone = change.kind == ChangeKind::Removed || (replaced && !with_children && is_a_link(&name, fabric));
+        let gone =
+            change.kind == ChangeKind::Removed || (replaced && !with_children && is_a_link(&name, fabric));
         return gone.then(|| "a part of the system was replaced".to_owned());
     }
     let folder = path.parent()?;
@@ -148,7 +161,8 @@ fn reason(
     if let Some(home) = in_home(path) {
         let hook = home.components().count() == 1 && HOOKS.contains(&name.as_str());
         let steering = STEERING_HOME.iter().any(|steering| home == Path::new(steering));
-        return (hook || steering).then(|| "read by shells, interpreters or package managers on their own".to_owned());
+        return (hook || steering)
+            .then(|| "read by shells, interpreters or package managers on their own".to_owned());
     }
     if folder == Path::new("/") && HOOKS.contains(&name.as_str()) {
         return Some("read by interpreters or test runners on their own".to_owned());
@@ -234,7 +248,8 @@ fn is_standard_library(path: &Path) -> bool {
     path.iter().any(|part| {
         let part = part.to_string_lossy();
         part.strip_prefix("python3").is_some_and(|rest| {
-            rest.strip_prefix('.').is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
+            rest.strip_prefix('.')
+                .is_some_and(|rest| !rest.is_empty() && rest.chars().all(|c| c.is_ascii_digit()))
         })
     })
 }
@@ -276,7 +291,8 @@ mod tests {
     fn what_the_grader_runs_may_not_be_replaced() {
         let check = |path: &str, kind: char, part: &str| {
             let found = judged(&[(path, kind)]).tampered;
-            let expected = if part.is_empty() { found.is_empty() } else { found.iter().any(|one| one.contains(part)) };
+            let expected =
+                if part.is_empty() { found.is_empty() } else { found.iter().any(|one| one.contains(part)) };
             assert!(expected, "{kind} {path}: {found:?}");
         };
         check("/usr/bin/python3", 'C', "a program of the image");

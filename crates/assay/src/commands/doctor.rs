@@ -1,9 +1,7 @@
 //! `assay doctor`: what works on this machine, and what to do about the rest.
 
-use std::os::unix::net::UnixStream;
-use std::path::Path;
-
 use assay_sandbox::Mechanism;
+use assay_sandbox::docker::Docker;
 use assay_trial::Store;
 use serde_json::json;
 
@@ -22,10 +20,11 @@ struct Finding {
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut findings = sandbox();
-    findings.push(docker());
+    findings.extend(docker());
     findings.extend(keys());
     findings.push(store(settings));
-    let usable = findings.iter().any(|finding| finding.what == "bubblewrap" && finding.works);
+    let usable =
+        findings.iter().any(|finding| matches!(finding.what, "bubblewrap" | "docker") && finding.works);
     if ui.json() {
         let rows: Vec<_> = findings
             .iter()
@@ -93,19 +92,39 @@ fn limit(what: &'static str, mechanism: Mechanism) -> Finding {
     Finding { what, works, text: text.to_owned(), advice }
 }
 
-fn docker() -> Finding {
-    let path = Path::new("/var/run/docker.sock");
-    let (works, text) = match UnixStream::connect(path) {
-        Ok(_) => (true, format!("{} answers", path.display())),
-        Err(error) => (false, format!("{}: {error}", path.display())),
-    };
-    Finding {
-        what: "docker",
-        works,
-        text,
-        advice: Some(
-            "this version of assay does not use Docker: tasks that need it are left out and said".to_owned(),
-        ),
+fn docker() -> Vec<Finding> {
+    let found = machine::docker_options("doctor", "doctor")
+        .and_then(|options| Docker::connect(options).map_err(|error| error.to_string()));
+    match found {
+        Ok(docker) => {
+            let probe = docker.probe();
+            let version = if probe.cgroup == "none" {
+                "no control groups".to_owned()
+            } else {
+                format!("control groups, version {}", probe.cgroup)
+            };
+            let text = format!("{} (API {}), {version}, {}", probe.version, probe.api, probe.storage);
+            let mut findings = vec![Finding { what: "docker", works: true, text, advice: None }];
+            let limits = [
+                ("docker: processors", probe.enforcement.cpus),
+                ("docker: memory", probe.enforcement.memory),
+                ("docker: processes", probe.enforcement.pids),
+            ];
+            findings.extend(limits.map(|(what, mechanism)| limit(what, mechanism)).map(|finding| Finding {
+                advice: finding.advice.map(|_| "the daemon's machine has no control group for it".to_owned()),
+                ..finding
+            }));
+            findings
+        }
+        Err(text) => vec![Finding {
+            what: "docker",
+            works: false,
+            text,
+            advice: Some(
+                "Debian and Ubuntu: apt-get install docker.io; tasks that need it are left out and said"
+                    .to_owned(),
+            ),
+        }],
     }
 }
 

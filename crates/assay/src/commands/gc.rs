@@ -4,18 +4,25 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-use assay_sandbox::remove_tree;
+use assay_sandbox::docker::{self, Docker};
+use assay_sandbox::{SandboxError, remove_tree};
 use assay_trial::{Claim, Store, Swept, TrialId};
 use serde_json::json;
 
 use crate::args::GcArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = Store::open(&settings.store)?;
     let swept = if args.dry_run { None } else { Some(sweep(&store)?) };
+    let docker = if args.dry_run { None } else { machine::sweep_docker(&store) };
+    let pruned = match args.image_budget {
+        Some(budget) if !args.dry_run => Some(prune(&store, budget)?),
+        _ => None,
+    };
     let needed = needed(&store)?;
     let mut removed = Vec::new();
     for (id, folder) in store.trials() {
@@ -36,15 +43,33 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         }
     }
     if ui.json() {
-        ui.document(
-            &json!({ "schema": "assay.gc/1", "dry_run": args.dry_run, "swept": swept, "removed": removed }),
-        )?;
+        let count = |found: &Option<docker::Swept>| {
+            found
+                .as_ref()
+                .map(|found| json!({ "containers": found.containers.len(), "images": found.images.len() }))
+        };
+        ui.document(&json!({
+            "schema": "assay.gc/1",
+            "dry_run": args.dry_run,
+            "swept": swept,
+            "docker": count(&docker),
+            "pruned": count(&pruned),
+            "removed": removed,
+        }))?;
     } else {
         if let Some(swept) = swept {
             ui.out(&format!(
                 "of dead processes: {} leases, {} scratch folders, {} control groups\n",
                 swept.leases, swept.scratch, swept.cgroups
             ))?;
+        }
+        if let Some(docker) = &docker {
+            let (containers, images) = (docker.containers.len(), docker.images.len());
+            ui.out(&format!("of dead processes in Docker: {containers} containers, {images} images\n"))?;
+        }
+        if let Some(pruned) = &pruned {
+            let megabytes = pruned.image_bytes / 1_000_000;
+            ui.out(&format!("images beyond the budget: {}, {megabytes} MB\n", pruned.images.len()))?;
         }
         let verb = if args.dry_run { "would remove" } else { "removed" };
         for path in &removed {
@@ -68,6 +93,23 @@ fn sweep(store: &Store) -> Result<Swept, Failure> {
         swept.cgroups += more.cgroups;
     }
     Ok(swept)
+}
+
+/// Removes images that were built for the store, least recently used first, until the rest fits.
+fn prune(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
+    if !(gigabytes.is_finite() && gigabytes >= 0.0) {
+        return Err(Failure::bad_input("`--image-budget` is a number of gigabytes"));
+    }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative, and saturating"
+    )]
+    let bytes = (gigabytes * 1e9) as u64;
+    let options =
+        machine::docker_options(store.label(), &store.owner().mark()).map_err(Failure::infrastructure)?;
+    let told = |error: SandboxError| Failure::infrastructure(error.to_string());
+    Docker::connect(options).map_err(told)?.prune(bytes).map_err(told)
 }
 
 /// The trials that some run refers to, or that check one of its tasks: oracle and nop are not in a plan, and stay.

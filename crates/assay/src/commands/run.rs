@@ -38,7 +38,8 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let store = Store::open(&settings.store)?;
     let cancel = machine::interrupted()?;
     store.sweep();
-    let sandboxes = machine::sandboxes();
+    machine::sweep_docker(&store);
+    let sandboxes = machine::sandboxes_for(settings)?;
     let plan = Plan::make(experiment, &store, &Machine { env: &machine::env, sandboxes: &sandboxes })?;
     tell(&plan, ui);
     if args.dry_run {

@@ -20,7 +20,8 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let store = Store::open(&settings.store.join("debug"))?;
     let cancel = machine::interrupted()?;
     store.sweep();
-    let sandboxes = machine::sandboxes();
+    machine::sweep_docker(&Store::open(&settings.store)?);
+    let sandboxes = machine::sandboxes_for(settings)?;
     let plan =
         Plan::make(experiment(&args)?, &store, &Machine { env: &machine::env, sandboxes: &sandboxes })?;
     let trial = cell(&plan, &args)?;

@@ -234,6 +234,7 @@ pub(crate) struct Design {
     top: String,
     agent: String,
     pairs: String,
+    sandbox: &'static str,
 }
 
 impl Design {
@@ -247,7 +248,18 @@ impl Design {
             top: String::new(),
             agent: "timeout = 60\n".to_owned(),
             pairs: String::new(),
+            sandbox: "sandbox = \"bubblewrap\"\n",
         }
+    }
+
+    /// Without the line that names bubblewrap: a table says what else.
+    pub(crate) fn no_sandbox(self) -> Self {
+        Self { sandbox: "", ..self }
+    }
+
+    /// A table after all others.
+    pub(crate) fn table(self, text: &str) -> Self {
+        Self { pairs: format!("{}{text}", self.pairs), ..self }
     }
 
     pub(crate) fn conditions(self, conditions: &[&'static str]) -> Self {
@@ -284,12 +296,12 @@ impl Design {
     }
 
     fn text(&self) -> String {
-        let Self { conditions, repetitions, concurrency, model, top, agent, pairs, .. } = self;
+        let Self { conditions, repetitions, concurrency, model, top, agent, pairs, sandbox, .. } = self;
         let library = if self.has_library { "library = [\"skills/*\"]\n" } else { "" };
         format!(
             "schema = \"assay.experiment/1\"\nname = \"lab\"\nsuite = [\"tasks/*\"]\n{library}\
              conditions = {conditions:?}\nrepetitions = {repetitions}\nconcurrency = {concurrency}\n\
-             sandbox = \"bubblewrap\"\n{top}[[agents]]\nname = \"loop\"\nmodel = \"{model}\"\n{agent}{pairs}"
+             {sandbox}{top}[[agents]]\nname = \"loop\"\nmodel = \"{model}\"\n{agent}{pairs}"
         )
     }
 }

@@ -9,6 +9,7 @@ mod checks;
 mod commands;
 mod corpus;
 mod disk;
+mod docker;
 mod errors;
 mod exposure;
 mod fixture;

@@ -153,7 +153,7 @@ impl<'a> Executor<'a> {
             experiment,
             store,
             folder,
-            sandboxes: machine::sandboxes(),
+            sandboxes: machine::sandboxes_for(settings)?,
             cancel,
             jobs: super::jobs(args),
             keep: false,
