@@ -465,8 +465,16 @@ impl Desk for Container<'_> {
         let mut read = |path: &Path| container.read(path, READ).ok().flatten();
         let verdict = image::judge(task, &self.survey.fabric, &elsewhere, &mut read);
         found.tampered.extend(verdict.tampered.iter().cloned());
+        // A folder in which something changed is listed as changed itself: that says nothing.
+        let is_mere_folder = |number: usize, change: &Changed| {
+            change.kind == ChangeKind::Modified
+                && elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
+        };
         let shown = elsewhere
             .iter()
+            .enumerate()
+            .filter(|(number, change)| !is_mere_folder(*number, change))
+            .map(|(_, change)| change)
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
         // What pipes and links lie about outside the work folder is the grader's business only at work.

@@ -102,6 +102,13 @@ pub(crate) fn judge(
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
 ) -> Verdict {
     let mut verdict = Verdict::default();
+    // Of a user who is new. The grader is another, and has a home of its own.
+    let is_new_home = |path: &Path| {
+        path.strip_prefix("/home").ok().and_then(|below| below.iter().next()).is_some_and(|user| {
+            let home = Path::new("/home").join(user);
+            changes.iter().any(|change| change.path == home && change.kind == ChangeKind::Added)
+        })
+    };
     for (number, change) in changes.iter().enumerate() {
         let path = change.path.as_path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -117,6 +124,7 @@ pub(crate) fn judge(
         let with_children = changes.get(number + 1).is_some_and(|next| next.path.starts_with(path));
         if let Some(reason) = reason(fabric, change, with_children, read)
             && !is_expected(task, &name)
+            && !is_new_home(path)
         {
             verdict.tampered.push(format!("{}: {reason}", escape_path(path)));
         }
@@ -326,6 +334,9 @@ mod tests {
             ("/etc", 'C'),
             ("/etc/ld.so.cache", 'C'),
             ("/etc/passwd", 'C'),
+            ("/home", 'C'),
+            ("/home/new", 'A'),
+            ("/home/new/.bashrc", 'A'),
             ("/root", 'C'),
             ("/root/.cache", 'A'),
             ("/root/.cache/pip", 'A'),
