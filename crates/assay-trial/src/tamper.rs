@@ -215,7 +215,7 @@ fn is_expected(task: &Task, name: &str) -> bool {
 }
 
 /// The grader's folder that a link leads to, by its text alone: what it would resolve to once the grader's folders stand.
-fn points_into_grader(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
+pub(crate) fn points_into_grader(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
     let from = root.join(link.parent().unwrap_or(Path::new("")));
     let mut resolved = PathBuf::from("/");
     for part in from.join(target).components() {

@@ -19,7 +19,7 @@ use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
 use crate::place::Material;
 use crate::survey::{Survey, WORK_CAPS};
-use crate::tamper::{image, tampering};
+use crate::tamper::{image, points_into_grader, tampering};
 use crate::workshop::{Prepared, chain};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
@@ -27,6 +27,9 @@ const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
 
 /// Most changed paths of a large work folder that are looked at one by one.
 const LOOKED_AT: usize = 2_000;
+
+/// Most changed paths beside the work folder that are looked at one by one.
+const ODD: usize = 500;
 
 /// Most bytes of a file that is read to judge it.
 const READ: u64 = 64 << 10;
@@ -323,6 +326,37 @@ impl<'a> Container<'a> {
         Ok((None, manifest))
     }
 
+    /// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
+    fn look_at_odd(
+        &self,
+        container: &Docked,
+        elsewhere: &[&Changed],
+        found: &mut Changes,
+    ) -> Result<(), Broken> {
+        const PASSED: [&str; 12] = [
+            "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/var", "/opt", "/boot", "/root",
+            "/home",
+        ];
+        let leaves = elsewhere.iter().enumerate().filter(|(number, change)| {
+            change.kind != ChangeKind::Removed
+                && !PASSED.iter().any(|passed| change.path.starts_with(passed))
+                && !elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
+        });
+        for (_, change) in leaves.take(ODD) {
+            let Some(there) = container.stat(&change.path)? else { continue };
+            let shown = assay_sandbox::escape_path(&change.path);
+            if let Some(target) = &there.link {
+                let inside = change.path.strip_prefix("/").unwrap_or(&change.path);
+                if let Some(folder) = points_into_grader(Path::new("/"), inside, target) {
+                    found.tampered.push(format!("{shown}: a link into {folder}"));
+                }
+            } else if !there.is_dir && !there.is_file {
+                found.tampered.push(format!("{shown}: neither file nor folder"));
+            }
+        }
+        Ok(())
+    }
+
     /// The container of a verifier that has an environment of its own, with nothing of the agent's but its artifacts.
     fn own_environment(&self) -> Result<Docked, Broken> {
         let trial = self.attempt.trial;
@@ -477,7 +511,7 @@ impl Desk for Container<'_> {
             .map(|(_, change)| change)
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
-        // What pipes and links lie about outside the work folder is the grader's business only at work.
+        self.look_at_odd(&container, &elsewhere, &mut found)?;
         if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
             let (now, after) = self.work_now(&container, &work)?;
             let nothing = Manifest::default();

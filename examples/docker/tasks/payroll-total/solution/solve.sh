@@ -1,0 +1,2 @@
+#!/bin/bash
+cd /app && payroll-sum data/payroll.csv --even > total.txt
