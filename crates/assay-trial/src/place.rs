@@ -125,6 +125,7 @@ impl Place {
     pub fn choose(task: &Task, experiment: &Experiment, sandboxes: &Sandboxes) -> Result<Self, String> {
         match experiment.sandbox.kind {
             SandboxKind::None => {
+                only_docker(task)?;
                 let ground = Ground::Folders { sandbox: Arc::new(NoSandbox), root: Root::Host };
                 Ok(Self { ground, base: json!("host") })
             }
@@ -167,18 +168,7 @@ impl Place {
         sandboxes: &Sandboxes,
         unmapped: Option<&str>,
     ) -> Result<Self, String> {
-        let config = &task.config;
-        let is_root = |user: &Option<String>| user.as_deref().is_none_or(|user| matches!(user, "root" | "0"));
-        let wishes = [
-            (task.environment.compose.is_some(), "it has a compose file"),
-            (!is_root(&config.agent_user) || !is_root(&config.verifier_user), "it names the user that works"),
-            (config.environment.healthcheck.is_some(), "it has a healthcheck"),
-            (!config.collect.is_empty(), "it runs commands between agent and grader"),
-            (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
-        ];
-        if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {
-            return Err(format!("{what}, which only Docker can do"));
-        }
+        only_docker(task)?;
         if let Some(image) = &task.config.environment.docker_image {
             return Err(format!("it needs the image {image}, which only Docker can run"));
         }
@@ -233,6 +223,23 @@ impl Place {
     pub fn base(&self) -> &Value {
         &self.base
     }
+}
+
+/// What a task wishes that needs a container, as the reason for which it is left out elsewhere.
+fn only_docker(task: &Task) -> Result<(), String> {
+    let config = &task.config;
+    let is_root = |user: &Option<String>| user.as_deref().is_none_or(|user| matches!(user, "root" | "0"));
+    let wishes = [
+        (task.environment.compose.is_some(), "it has a compose file"),
+        (!is_root(&config.agent_user) || !is_root(&config.verifier_user), "it names the user that works"),
+        (config.environment.healthcheck.is_some(), "it has a healthcheck"),
+        (!config.collect.is_empty(), "it runs commands between agent and grader"),
+        (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
+    ];
+    if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {
+        return Err(format!("{what}, which only Docker can do"));
+    }
+    Ok(())
 }
 
 /// What tells one host's base from another's without reading all of it: its release, and its first interpreter.

@@ -223,12 +223,13 @@ fn tasks_in_every_shape_run_or_are_named() {
         assert_eq!(verdict, "warn", "{name}: {document:#}");
     }
     let said = document["tasks"].to_string();
+    // What the machine may be at fault for is not checked, and never a failure of the task.
     for (name, verdict, part) in [
-        ("sick", "fail", "its healthcheck fails (its last line: not well)"),
+        ("sick", "unchecked", "its healthcheck fails (its last line: not well)"),
         ("hostile", "fail", "privileged"),
         ("two-services", "unchecked", "services beside `main`: db"),
         ("gpu", "fail", "GPU"),
-        ("fails-to-build", "fail", "no luck today"),
+        ("fails-to-build", "unchecked", "no luck today"),
         ("missing-image", "unchecked", "nobody/has:this"),
     ] {
         let found = verdicts.iter().find(|(task, ..)| task == name).unwrap();
