@@ -2,7 +2,8 @@
 //!
 //! Nothing of this machine is mounted but what may only be read: files come out by the daemon's archives, after everything inside is dead.
 
-use std::collections::BTreeMap;
+mod files;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,16 +11,18 @@ use std::time::{Duration, Instant};
 
 use assay_sandbox::docker::{Changed, Container as Docked, ContainerSpec, Docker, DockerNetwork, Owner};
 use assay_sandbox::{
-    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, LeftOut, Manifest, Mount, Network, SandboxError, Session,
-    Sink, Usage, unified_diff,
+    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, Network, SandboxError, Session, Sink,
+    Usage, unified_diff,
 };
-use assay_task::{Artifact, Healthcheck, VerifierMode};
+use assay_task::{Healthcheck, VerifierMode};
+
+use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
 use crate::place::Material;
 use crate::survey::{Survey, WORK_CAPS};
-use crate::tamper::{image, points_into_grader, tampering};
+use crate::tamper::{image, tampering};
 use crate::workshop::{Prepared, chain};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
@@ -326,37 +329,6 @@ impl<'a> Container<'a> {
         Ok((None, manifest))
     }
 
-    /// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
-    fn look_at_odd(
-        &self,
-        container: &Docked,
-        elsewhere: &[&Changed],
-        found: &mut Changes,
-    ) -> Result<(), Broken> {
-        const PASSED: [&str; 12] = [
-            "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/var", "/opt", "/boot", "/root",
-            "/home",
-        ];
-        let leaves = elsewhere.iter().enumerate().filter(|(number, change)| {
-            change.kind != ChangeKind::Removed
-                && !PASSED.iter().any(|passed| change.path.starts_with(passed))
-                && !elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
-        });
-        for (_, change) in leaves.take(ODD) {
-            let Some(there) = container.stat(&change.path)? else { continue };
-            let shown = assay_sandbox::escape_path(&change.path);
-            if let Some(target) = &there.link {
-                let inside = change.path.strip_prefix("/").unwrap_or(&change.path);
-                if let Some(folder) = points_into_grader(Path::new("/"), inside, target) {
-                    found.tampered.push(format!("{shown}: a link into {folder}"));
-                }
-            } else if !there.is_dir && !there.is_file {
-                found.tampered.push(format!("{shown}: neither file nor folder"));
-            }
-        }
-        Ok(())
-    }
-
     /// The container of a verifier that has an environment of its own, with nothing of the agent's but its artifacts.
     fn own_environment(&self) -> Result<Docked, Broken> {
         let trial = self.attempt.trial;
@@ -511,7 +483,7 @@ impl Desk for Container<'_> {
             .map(|(_, change)| change)
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
-        self.look_at_odd(&container, &elsewhere, &mut found)?;
+        look_at_odd(&container, &elsewhere, &mut found)?;
         if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
             let (now, after) = self.work_now(&container, &work)?;
             let nothing = Manifest::default();
@@ -612,40 +584,5 @@ fn plain_command(words: &[&str], timeout: Duration) -> Exec {
         deadline: Some(Instant::now() + timeout),
         stdout: Sink { file: None, cap: 0, keep: 2_000 },
         stderr: None,
-    }
-}
-
-/// Where an artifact is kept, relative to the folder of artifacts.
-fn kept_as(artifact: &Artifact) -> PathBuf {
-    let source = artifact.source.strip_prefix("/").unwrap_or(&artifact.source).to_path_buf();
-    artifact.destination.clone().unwrap_or(source)
-}
-
-/// Removes what an artifact's patterns leave out.
-fn leave_out(folder: &Path, patterns: &[String]) {
-    let mut set = globset::GlobSetBuilder::new();
-    for glob in patterns.iter().filter_map(|pattern| globset::Glob::new(pattern).ok()) {
-        set.add(glob);
-    }
-    let (Ok(set), Ok(manifest)) = (set.build(), Manifest::scan(folder, &LOG_CAPS)) else { return };
-    for path in manifest.entries.keys().filter(|path| set.is_match(path)) {
-        // Gone already with a folder above it, or left for people to see.
-        let _ = assay_sandbox::remove_tree(&folder.join(path));
-    }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
-    std::fs::write(path, bytes)
-        .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
-}
-
-/// What an archive left out is neither a file nor a folder, or too much.
-fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
-    let kinds: BTreeMap<&str, EntryKind> =
-        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)]
-            .into();
-    if let Some(kind) = kinds.get(left.reason.as_str()) {
-        let entry = Entry { kind: *kind, size: 0, mode: 0, digest: None, target: None };
-        manifest.entries.insert(left.path.clone(), entry);
     }
 }

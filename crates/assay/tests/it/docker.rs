@@ -58,7 +58,7 @@ fn built(lab: Lab, name: &str, dockerfile: &str) -> Lab {
     lab.task(name, |task| task.dockerfile(dockerfile))
 }
 
-fn outcome<'a>(record: &'a Value) -> &'a str {
+fn outcome(record: &Value) -> &str {
     record["outcome"].as_str().unwrap()
 }
 

@@ -1,0 +1,77 @@
+//! What a container's files come to: artifacts that are kept, and things that are no files.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use assay_sandbox::docker::{Changed, Container as Docked};
+use assay_sandbox::{ChangeKind, Entry, EntryKind, LeftOut, Manifest};
+use assay_task::Artifact;
+
+use super::ODD;
+use crate::desk::{Broken, Changes, LOG_CAPS};
+use crate::tamper::points_into_grader;
+
+/// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
+pub(super) fn look_at_odd(
+    container: &Docked,
+    elsewhere: &[&Changed],
+    found: &mut Changes,
+) -> Result<(), Broken> {
+    const PASSED: [&str; 12] = [
+        "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/var", "/opt", "/boot", "/root",
+        "/home",
+    ];
+    let leaves = elsewhere.iter().enumerate().filter(|(number, change)| {
+        change.kind != ChangeKind::Removed
+            && !PASSED.iter().any(|passed| change.path.starts_with(passed))
+            && !elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
+    });
+    for (_, change) in leaves.take(ODD) {
+        let Some(there) = container.stat(&change.path)? else { continue };
+        let shown = assay_sandbox::escape_path(&change.path);
+        if let Some(target) = &there.link {
+            let inside = change.path.strip_prefix("/").unwrap_or(&change.path);
+            if let Some(folder) = points_into_grader(Path::new("/"), inside, target) {
+                found.tampered.push(format!("{shown}: a link into {folder}"));
+            }
+        } else if !there.is_dir && !there.is_file {
+            found.tampered.push(format!("{shown}: neither file nor folder"));
+        }
+    }
+    Ok(())
+}
+
+/// Where an artifact is kept, relative to the folder of artifacts.
+pub(super) fn kept_as(artifact: &Artifact) -> PathBuf {
+    let source = artifact.source.strip_prefix("/").unwrap_or(&artifact.source).to_path_buf();
+    artifact.destination.clone().unwrap_or(source)
+}
+
+/// Removes what an artifact's patterns leave out.
+pub(super) fn leave_out(folder: &Path, patterns: &[String]) {
+    let mut set = globset::GlobSetBuilder::new();
+    for glob in patterns.iter().filter_map(|pattern| globset::Glob::new(pattern).ok()) {
+        set.add(glob);
+    }
+    let (Ok(set), Ok(manifest)) = (set.build(), Manifest::scan(folder, &LOG_CAPS)) else { return };
+    for path in manifest.entries.keys().filter(|path| set.is_match(path)) {
+        // Gone already with a folder above it, or left for people to see.
+        let _ = assay_sandbox::remove_tree(&folder.join(path));
+    }
+}
+
+pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
+    std::fs::write(path, bytes)
+        .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
+}
+
+/// What an archive left out is neither a file nor a folder, or too much.
+pub(super) fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
+    let kinds: BTreeMap<&str, EntryKind> =
+        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)]
+            .into();
+    if let Some(kind) = kinds.get(left.reason.as_str()) {
+        let entry = Entry { kind: *kind, size: 0, mode: 0, digest: None, target: None };
+        manifest.entries.insert(left.path.clone(), entry);
+    }
+}
