@@ -5,6 +5,7 @@
 
 mod details;
 mod doc;
+mod exhibit;
 mod grids;
 mod html;
 mod json;
@@ -20,6 +21,7 @@ mod text;
 use assay_analysis::{Comparison, Report};
 
 pub use details::{changed_tests, details};
+pub use exhibit::{Bar, Exhibit, Piece};
 pub use redact::redact;
 pub use text::{clean, seconds};
 

@@ -33,5 +33,6 @@ pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences,
 pub use noise::noise_floor;
 pub use permutation::{holm, sign_flip};
 pub use power::{smallest_detectable, tasks_needed};
+pub use quantile::sample_quantile;
 pub use verdict::{Direction, Losses, Reason, Verdict, VerdictKind, verdict};
 pub use wilcoxon::wilcoxon;

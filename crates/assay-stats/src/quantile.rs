@@ -88,7 +88,7 @@ pub(crate) fn beta_quantile(a: f64, b: f64, below: f64) -> f64 {
 }
 
 /// The `q` quantile of ascending values, linear between order statistics (Hyndman & Fan 1996, type 7).
-pub(crate) fn sample_quantile(ascending: &[f64], q: f64) -> Option<f64> {
+pub fn sample_quantile(ascending: &[f64], q: f64) -> Option<f64> {
     let last = ascending.len().checked_sub(1)?;
     let position = q.clamp(0.0, 1.0) * last as f64;
     // Between 0 and `last`.

@@ -6,6 +6,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 use crate::commands::audit::AuditArgs;
 use crate::commands::corpus::CorpusArgs;
+use crate::commands::corpus::bench::CorpusBenchArgs;
 use crate::commands::health::HealthArgs;
 use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
@@ -415,6 +416,8 @@ pub(crate) enum BenchWhat {
         #[arg(long, value_name = "NAME", default_value = "base:bookworm")]
         image: String,
     },
+    /// The funnel over a synthetic corpus: time, and memory
+    Corpus(CorpusBenchArgs),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -257,6 +257,7 @@ fn missing(name: String) -> SkillHealth {
         reasons: vec!["no SKILL.md that can be read".to_owned()],
         components: WEIGHTS.iter().map(|&(name, _)| (name, 0.0)).collect(),
         counts: BTreeMap::new(),
+        digest: None,
     }
 }
 
@@ -319,6 +320,7 @@ fn score(name: &str, text: &str, base: &Path, fixtures: &Fixtures, revision: Rev
             ("mechanisms", mechanisms),
             ("activation_cases", cases),
         ]),
+        digest: None,
     }
 }
 

@@ -4,6 +4,9 @@
 //! doing better is a question for paired runs, and no profile here has been correlated with them yet.
 
 pub mod context_engineering;
+pub mod history;
+pub mod links;
+pub mod own;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,6 +42,9 @@ pub struct SkillHealth {
     pub components: BTreeMap<&'static str, f64>,
     /// What was counted to get the components.
     pub counts: BTreeMap<&'static str, usize>,
+    /// The package's canonical digest, where the profile reads whole packages.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
 }
 
 impl Health {

@@ -2,6 +2,7 @@
 //! they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 mod funnel;
+mod fuzz;
 mod health;
 
 use std::path::{Path, PathBuf};

@@ -24,7 +24,8 @@ impl Renderer for Html {
     }
 }
 
-fn page(document: &Document) -> String {
+/// A document as a page.
+pub(crate) fn page(document: &Document) -> String {
     let run = escape(&document.run);
     let mut html = format!(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -3,6 +3,7 @@
 //! The charting library writes SVG and escapes every text in it. Nothing is told by colour alone: shapes, positions and numbers say
 //! the same. Lengths are in pixels of a page that is [`WIDTH`] wide.
 
+pub(crate) mod bars;
 mod exposure;
 mod extremes;
 mod forest;

@@ -52,7 +52,10 @@ struct Row {
 }
 
 pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
-    let BenchWhat::Harness { trials, concurrency, sandbox, image } = &args.what;
+    let (trials, concurrency, sandbox, image) = match &args.what {
+        BenchWhat::Harness { trials, concurrency, sandbox, image } => (trials, concurrency, sandbox, image),
+        BenchWhat::Corpus(args) => return super::corpus::bench::run(args, ui),
+    };
     if *sandbox == BenchSandbox::Docker {
         return docker::run(*trials, concurrency, image, ui);
     }
@@ -325,7 +328,7 @@ fn processor_time() -> f64 {
     ticks / TICKS
 }
 
-fn peak_memory() -> f64 {
+pub(super) fn peak_memory() -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     line.and_then(|line| line.split_whitespace().next()?.parse::<f64>().ok()).unwrap_or_default() / 1024.0

@@ -1,10 +1,16 @@
 //! `assay health`: how the documents of a library fare by a profile's rules.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use assay_corpus::gather;
 use assay_corpus::health::context_engineering::{self, HealthError, Revision};
-use assay_corpus::health::{Health, SkillHealth};
+use assay_corpus::health::history::{self, Line, Trend};
+use assay_corpus::health::links::{self, Asked};
+use assay_corpus::health::{Health, SkillHealth, own};
 use assay_report::clean;
+use assay_skill::Library;
 use clap::ValueEnum;
 use serde::Serialize;
 
@@ -20,16 +26,27 @@ pub(crate) struct HealthArgs {
     #[arg(long, value_name = "DIR")]
     fixtures: Option<PathBuf>,
     /// By whose rules
-    #[arg(long, value_name = "NAME", default_value = "context-engineering")]
+    #[arg(long, value_name = "NAME", default_value = "assay")]
     profile: Profile,
     /// Exit with 1 when a skill is flagged
     #[arg(long)]
     strict: bool,
+    /// Add a line to this history (JSON Lines), and tell what changed since its last one
+    #[arg(long, value_name = "FILE")]
+    history: Option<PathBuf>,
+    /// Ask every external link's server whether it is there; no part of the score
+    #[arg(long)]
+    check_urls: bool,
+    /// Seconds to wait for each of them
+    #[arg(long, value_name = "S", default_value_t = 10, requires = "check_urls")]
+    url_timeout: u64,
 }
 
 /// By whose rules health is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {
+    /// Metrics chosen to tell skills apart; those that do not apply to a skill weigh nothing
+    Assay,
     /// The script of the context-engineering collection, in the revision that the library was written for
     ContextEngineering,
     /// The same, with its six sections of release 2.3.0
@@ -48,10 +65,51 @@ struct Document<'a> {
     corpus_score: f64,
     flagged: usize,
     skills: &'a [SkillHealth],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trend: Option<&'a Trend>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    urls: Option<&'a [Asked]>,
 }
 
 pub(crate) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
+    let health = scored(args, ui)?;
+    let urls = args.check_urls.then(|| {
+        let library = Library::load(&[skills(&args.dir)]);
+        let addresses: BTreeSet<String> = library.packages.iter().flat_map(own::addresses).collect();
+        links::ask(&addresses, Duration::from_secs(args.url_timeout))
+    });
+    let trend = args.history.as_deref().map(|path| remember(path, &args.dir, &health)).transpose()?.flatten();
+    if ui.json() {
+        ui.document(&Document {
+            schema: "assay.health/1",
+            profile: &health.profile,
+            corpus_score: health.corpus_score,
+            flagged: health.flagged,
+            skills: &health.skills,
+            trend: trend.as_ref(),
+            urls: urls.as_deref(),
+        })?;
+    } else {
+        ui.out(&lay_out(&health, trend.as_ref(), urls.as_deref()))?;
+    }
+    Ok(if args.strict && health.flagged > 0 { Status::DidNotHold } else { Status::Done })
+}
+
+/// The folder that holds the skills.
+fn skills(dir: &Path) -> PathBuf {
+    Some(dir.join("skills")).filter(|skills| skills.is_dir()).unwrap_or_else(|| dir.to_path_buf())
+}
+
+fn scored(args: &HealthArgs, ui: &Ui) -> Result<Health, Failure> {
     let revision = match args.profile {
+        Profile::Assay => {
+            let base = skills(&args.dir);
+            let library = Library::load(std::slice::from_ref(&base));
+            if library.packages.is_empty() {
+                return Err(HealthError::NoSkills { path: base }.into());
+            }
+            return Ok(own::check(&library.packages));
+        }
         Profile::ContextEngineering => None,
         Profile::Six => Some(Revision::V230),
         Profile::Eight => Some(Revision::Hardened),
@@ -60,21 +118,39 @@ pub(crate) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
     for warning in warnings {
         ui.note(&format!("warning: {warning}"));
     }
-    if ui.json() {
-        ui.document(&Document {
-            schema: "assay.health/1",
-            profile: &health.profile,
-            corpus_score: health.corpus_score,
-            flagged: health.flagged,
-            skills: &health.skills,
-        })?;
-    } else {
-        ui.out(&lay_out(&health))?;
-    }
-    Ok(if args.strict && health.flagged > 0 { Status::DidNotHold } else { Status::Done })
+    Ok(health)
 }
 
-fn lay_out(health: &Health) -> String {
+/// Adds a line to the history; what changed since the last one of the same profile.
+fn remember(path: &Path, dir: &Path, health: &Health) -> Result<Option<Trend>, Failure> {
+    let failed = |error: std::io::Error| Failure::BadInput {
+        message: format!("cannot keep the history {}", path.display()),
+        hint: Some("name a file in a folder that exists".to_owned()),
+        source: Some(error.into()),
+        details: Vec::new(),
+    };
+    let line = Line::of(health, jiff::Timestamp::now().to_string(), gather::revision(dir));
+    let trend = history::last(path, &health.profile).map_err(failed)?.map(|last| line.since(&last));
+    history::append(path, &line).map_err(failed)?;
+    Ok(trend)
+}
+
+/// The trend in words.
+fn changes(trend: &Trend) -> String {
+    let revision = trend.revision.as_deref().unwrap_or("no revision");
+    let mut text =
+        format!("\nsince {} ({}): corpus {:+.4}\n", trend.since, clean(revision), trend.corpus_score);
+    for (name, change) in &trend.changed {
+        text.push_str(&format!("  {}  {change:+.4}\n", clean(name)));
+    }
+    let lists = [("edited, same score", &trend.edited), ("added", &trend.added), ("removed", &trend.removed)];
+    for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
+        text.push_str(&format!("  {what}: {}\n", clean(&names.join(", "))));
+    }
+    text
+}
+
+fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[Asked]>) -> String {
     let mut text = format!(
         "corpus {:.4}, {} of {} flagged; {}\n\n",
         health.corpus_score,
@@ -90,6 +166,17 @@ fn lay_out(health: &Health) -> String {
             text.push_str(&format!("  {}", clean(&skill.reasons.join("; "))));
         }
         text.push('\n');
+    }
+    if let Some(trend) = trend {
+        text.push_str(&changes(trend));
+    }
+    if let Some(urls) = urls {
+        let dead: Vec<&Asked> = urls.iter().filter(|asked| !asked.alive()).collect();
+        text.push_str(&format!("\n{} external links, {} without an answer\n", urls.len(), dead.len()));
+        for asked in dead {
+            let why = asked.status.map_or_else(|| asked.error.clone().unwrap_or_default(), |s| s.to_string());
+            text.push_str(&format!("  {}: {}\n", clean(&asked.url), clean(&why)));
+        }
     }
     text.push_str("\nA lint score: it has not been correlated with what skills do for agents.\n");
     text

@@ -124,3 +124,55 @@ fn health_scores_a_library_by_a_profile() {
     let refused = lab.assay(&["health", "home", "--profile", "context-engineering"]).ended(2);
     assert!(refused.stderr.contains("error: home holds no skill"), "{}", refused.stderr);
 }
+
+#[test]
+fn health_keeps_its_history() {
+    let text = |extra: &str| {
+        format!(
+            "---\nname: reports\ndescription: Use when the user asks for a report of anything.\n---\n# R\n{extra}"
+        )
+    };
+    let lab = Lab::new().file("lib/reports/SKILL.md", text(""));
+    let run = ["health", "lib", "--history", "h.jsonl"];
+    let first = lab.assay(&run).ok().stdout;
+    assert!(first.starts_with("corpus 0.6000, 0 of 1 flagged; assay\n"), "{first}");
+    lab.write("lib/reports/SKILL.md", text("## Usage\n[x](gone.md)\n"));
+    let second = lab.assay(&run).ok().stdout;
+    assert!(
+        second.contains("(no revision): corpus -") && second.contains("`gone.md` leads nowhere"),
+        "{second}"
+    );
+    let history = std::fs::read_to_string(lab.path("h.jsonl")).unwrap();
+    let lines: Vec<Value> = history.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    assert_ne!(lines[0]["skills"]["reports"]["digest"], lines[1]["skills"]["reports"]["digest"]);
+}
+
+#[test]
+fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
+    let words = |from: usize, to: usize| (from..to).map(|n| format!("w{n} ")).collect::<String>();
+    let lab = Lab::new()
+        .skill("one", "Use when asked for the first of two.", &words(0, 200))
+        .skill("two", "Use when asked for the second of two.", &words(0, 199))
+        .file("more.jsonl", record("c", Some("MIT"), &words(500, 700)) + "junk\n");
+    let built = lab.assay(&["corpus", "build", "skills", "more.jsonl", "skills", "--out", "all.jsonl"]).ok();
+    assert_eq!(built.stdout, "3 records, 2 repeated\n");
+    assert!(built.stderr.contains("more.jsonl:2: not a record"), "{}", built.stderr);
+    let near =
+        lab.assay(&["corpus", "near", "all.jsonl", "--out", "pairs.jsonl", "--format", "json"]).ok().json();
+    assert_eq!(
+        (&near["distinct"], &near["near_pairs"], &near["recall"]["recall"]),
+        (&json!(3), &json!(1), &json!(1.0))
+    );
+    let stats = lab.assay(&["corpus", "stats", "all.jsonl", "--html", "page.html"]).ok().stdout;
+    assert!(stats.starts_with("3 records\n") && stats.contains("files of 2 packages"), "{stats}");
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.matches("<svg").count() >= 6 && !page.contains("<script"), "{}", page.len());
+    let figures = lab.assay(&["corpus", "stats", "all.jsonl", "--format", "json"]).ok().json();
+    assert_eq!(
+        (&figures["schema"], &figures["files"]["packages"]),
+        (&json!("assay.corpus-stats/1"), &json!(2))
+    );
+    let bench = lab.assay(&["bench", "corpus", "--records", "500", "--format", "json"]).ok().json();
+    assert_eq!((&bench["schema"], &bench["records"]), (&json!("assay.bench-corpus/1"), &json!(500)));
+}

@@ -1,7 +1,12 @@
 //! `assay corpus`: what can be said of skills by the thousand.
 
+pub(crate) mod bench;
+mod build;
 mod compare;
 mod funnel;
+mod near;
+mod page;
+mod stats;
 
 use std::path::Path;
 
@@ -18,16 +23,25 @@ pub(crate) struct CorpusArgs {
 
 #[derive(Debug, clap::Subcommand)]
 enum What {
+    /// Make a corpus of folders, Git checkouts and other corpora: one record a package
+    Build(build::BuildArgs),
     /// Take strays and copies out of a corpus, in SkillRet's five stages, with a ledger
     Funnel(funnel::FunnelArgs),
     /// Compare a ledger with what the records of a corpus say of themselves
     Compare(compare::CompareArgs),
+    /// Find near-duplicates, and measure how many are missed
+    Near(near::NearArgs),
+    /// Count what a corpus is made of: sizes, structure, files, quality, metrics
+    Stats(stats::StatsArgs),
 }
 
 pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         What::Funnel(args) => funnel::run(args, ui),
+        What::Build(args) => build::run(args, ui),
         What::Compare(args) => compare::run(args, ui),
+        What::Near(args) => near::run(args, ui),
+        What::Stats(args) => stats::run(args, ui),
     }
 }
 
@@ -70,5 +84,31 @@ impl From<InputError> for Failure {
             source: Some(source.into()),
             details: Vec::new(),
         }
+    }
+}
+
+/// Writes a file, or standard output for `-`.
+fn written(
+    path: &Path,
+    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    use std::io::Write;
+    let result = if path == Path::new("-") {
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        write(&mut out).and_then(|()| out.flush())
+    } else {
+        std::fs::File::create(path).and_then(|file| {
+            let mut out = std::io::BufWriter::new(file);
+            write(&mut out).and_then(|()| out.flush())
+        })
+    };
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
+        other => other.map_err(|error| Failure::BadInput {
+            message: format!("cannot write {}", path.display()),
+            hint: Some("name a file in a folder that exists".to_owned()),
+            source: Some(error.into()),
+            details: Vec::new(),
+        }),
     }
 }

@@ -1,0 +1,91 @@
+//! External links, asked for one by one. The only part of this crate that speaks to anybody, and it does so only when called.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// What came of asking for an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    /// The address.
+    pub url: String,
+    /// The HTTP status; `None` where there was no answer.
+    pub status: Option<u16>,
+    /// What went wrong where there was none.
+    pub error: Option<String>,
+}
+
+impl Asked {
+    /// Whether there was an answer, and it was not that nothing is there.
+    pub fn alive(&self) -> bool {
+        // Servers that forbid programs to look, or count them, are there all the same.
+        self.status.is_some_and(|status| status < 400 || matches!(status, 401 | 403 | 405 | 429))
+    }
+}
+
+/// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a 405 with GET. Follows at
+/// most five redirects, reads no body, and sends nothing but the request.
+pub fn ask(addresses: &BTreeSet<String>, timeout: Duration) -> Vec<Asked> {
+    let config = ureq::Agent::config_builder()
+        .timeout_global(Some(timeout))
+        .http_status_as_error(false)
+        .max_redirects(5)
+        .user_agent("assay-health")
+        .build();
+    let agent = ureq::Agent::new_with_config(config);
+    let one = |url: &String| {
+        let answer = agent.head(url).call().map(|answer| answer.status().as_u16());
+        let answer = match answer {
+            Ok(405) => agent.get(url).call().map(|answer| answer.status().as_u16()),
+            other => other,
+        };
+        match answer {
+            Ok(status) => Asked { url: url.clone(), status: Some(status), error: None },
+            Err(error) => Asked { url: url.clone(), status: None, error: Some(error.to_string()) },
+        }
+    };
+    let all = || addresses.par_iter().map(one).collect();
+    match rayon::ThreadPoolBuilder::new().num_threads(8).build() {
+        Ok(pool) => pool.install(all),
+        // No threads to be had: one after the other.
+        Err(_) => addresses.iter().map(one).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_asked_for_on_loopback() {
+        let server = tiny_http::Server::http("127.0.0.1:0").unwrap();
+        let base = format!("http://{}", server.server_addr());
+        let serving = std::thread::spawn(move || {
+            // Three addresses, of which one is asked for twice.
+            for _ in 0..4 {
+                let request = server.recv().unwrap();
+                let status = match (request.url(), request.method()) {
+                    ("/gone", _) => 404,
+                    ("/get-only", tiny_http::Method::Head) => 405,
+                    _ => 200,
+                };
+                request.respond(tiny_http::Response::empty(status)).unwrap();
+            }
+        });
+        // A port that was bound and let go: nobody listens.
+        let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let mut addresses: BTreeSet<String> =
+            ["/here", "/gone", "/get-only"].iter().map(|path| format!("{base}{path}")).collect();
+        addresses.insert(format!("http://{closed}/"));
+        let asked = ask(&addresses, Duration::from_secs(20));
+        serving.join().unwrap();
+        let found = |end: &str| asked.iter().find(|asked| asked.url.ends_with(end)).unwrap();
+        assert_eq!((found("/here").status, found("/here").alive()), (Some(200), true));
+        assert_eq!((found("/gone").status, found("/gone").alive()), (Some(404), false));
+        assert_eq!((found("/get-only").status, found("/get-only").alive()), (Some(200), true));
+        let silent = found(&format!("{closed}/"));
+        assert!(silent.status.is_none() && !silent.alive() && silent.error.is_some());
+    }
+}

@@ -1,0 +1,120 @@
+//! Pages that are no reports of runs: words, tables and plots under the same style and the same policy.
+
+use crate::doc::{Block, Cell, Column, Document, Grid, Section};
+use crate::html;
+use crate::plot::Plot;
+use crate::plot::bars::{bars, histogram};
+use crate::text::clean;
+
+/// A page.
+#[derive(Debug, Clone, Default)]
+pub struct Exhibit {
+    /// What it is about.
+    pub title: String,
+    /// Its facts, in a line.
+    pub facts: String,
+    /// What a reader has to know.
+    pub notes: Vec<String>,
+    /// Its parts.
+    pub parts: Vec<(&'static str, Vec<Piece>)>,
+}
+
+/// What a part is made of.
+#[derive(Debug, Clone)]
+pub enum Piece {
+    /// Words of assay's own.
+    Text(String),
+    /// A table: its caption, its columns and whether numbers stand below each, its rows.
+    Table(String, Vec<(&'static str, bool)>, Vec<Vec<String>>),
+    /// Bars that lie: caption, and names with values in [0, 1] and what stands beside each.
+    Bars(String, Vec<(String, f64, String)>),
+    /// Bars that stand, with an optional curve over them: caption, what the horizontal axis shows, and the columns.
+    Histogram(String, String, Vec<Bar>),
+}
+
+/// A column of a histogram.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bar {
+    /// What stands below it; nothing where it is empty.
+    pub label: String,
+    /// How high it is.
+    pub count: f64,
+    /// How high the curve is here.
+    pub expected: Option<f64>,
+}
+
+impl Exhibit {
+    /// The page as HTML that needs nothing beside it.
+    pub fn html(&self) -> String {
+        let sections = self
+            .parts
+            .iter()
+            .map(|(title, pieces)| Section { title, blocks: pieces.iter().filter_map(block).collect() });
+        html::page(&Document {
+            run: clean(&self.title),
+            demonstration: None,
+            facts: clean(&self.facts),
+            notes: self.notes.iter().map(|note| clean(note)).collect(),
+            sections: sections.collect(),
+        })
+    }
+}
+
+fn block(piece: &Piece) -> Option<Block> {
+    let plotted = |plot: Option<Plot>| plot.map(Block::Plot);
+    match piece {
+        Piece::Text(text) => Some(Block::Text(clean(text))),
+        Piece::Bars(caption, rows) => plotted(bars(clean(caption), rows)),
+        Piece::Histogram(caption, axis, columns) => plotted(histogram(clean(caption), axis, columns)),
+        Piece::Table(caption, columns, rows) => Some(Block::Grid(Grid {
+            caption: clean(caption),
+            columns: columns
+                .iter()
+                .map(|&(title, numbers)| Column { title: title.into(), numbers })
+                .collect(),
+            rows: rows.iter().map(|row| row.iter().map(|cell| Cell::Name(clean(cell))).collect()).collect(),
+            grouped: false,
+        })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_holds_its_pieces_and_escapes_them() {
+        let column = |label: &str, count| Bar { label: label.to_owned(), count, expected: Some(count) };
+        let page = Exhibit {
+            title: "<script>x</script>".to_owned(),
+            facts: "2 records".to_owned(),
+            notes: Vec::new(),
+            parts: vec![(
+                "Sizes",
+                vec![
+                    Piece::Text("Words.".to_owned()),
+                    Piece::Table(
+                        "T".to_owned(),
+                        vec![("name", false), ("n", true)],
+                        vec![vec!["<b>".to_owned(), "1".to_owned()]],
+                    ),
+                    Piece::Bars("B".to_owned(), vec![("<i>md</i>".to_owned(), 0.5, "50 %".to_owned())]),
+                    Piece::Histogram(
+                        "H".to_owned(),
+                        "bytes".to_owned(),
+                        vec![column("1", 2.0), column("2", 4.0)],
+                    ),
+                ],
+            )],
+        };
+        let html = page.html();
+        assert_eq!(html.matches("<svg").count(), 2, "{html}");
+        assert!(!html.contains("<script") && !html.contains("<b>&") && !html.contains("<i>"), "{html}");
+        assert!(html.contains("&lt;i&gt;md") && html.contains("<p>Words.</p>"), "{html}");
+        let nothing = Exhibit {
+            parts: vec![("Empty", vec![Piece::Histogram(String::new(), String::new(), Vec::new())])],
+            ..Exhibit::default()
+        };
+        assert_eq!(nothing.html().matches("<svg").count(), 0);
+    }
+}

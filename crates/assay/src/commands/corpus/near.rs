@@ -1,0 +1,79 @@
+//! `assay corpus near`.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use assay_corpus::input::Input;
+use assay_corpus::near::{Near, near};
+use serde::Serialize;
+
+use super::{Told, written};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct NearArgs {
+    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
+    #[arg(value_name = "IN")]
+    input: PathBuf,
+    /// The Jaccard similarity of word 3-grams from which two bodies are near
+    #[arg(long, value_name = "S", default_value_t = 0.8)]
+    threshold: f64,
+    /// Records compared with every other one, to measure the recall
+    #[arg(long, value_name = "N", default_value_t = 500)]
+    sample: usize,
+    /// Where to write the near pairs: JSON Lines of a, b, similarity
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// What `--format json` prints.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    #[serde(flatten)]
+    near: &'a Near,
+}
+
+pub(super) fn run(args: &NearArgs, ui: &Ui) -> Result<Status, Failure> {
+    if !(args.threshold > 0.0 && args.threshold <= 1.0) {
+        return Err(Failure::bad_input("a threshold lies above 0 and is at most 1"));
+    }
+    let mut input = Input::open(&args.input)?;
+    let mut told = Told::new(ui, &args.input);
+    let found = near(&mut input, args.threshold, args.sample, &mut |bad| told.bad(bad))?;
+    told.end();
+    if let Some(path) = &args.out {
+        written(path, |out| {
+            for pair in &found.pairs {
+                serde_json::to_writer(&mut *out, pair)?;
+                out.write_all(b"\n")?;
+            }
+            Ok(())
+        })?;
+    }
+    if ui.json() {
+        ui.document(&Document { schema: "assay.corpus-near/1", near: &found })?;
+        return Ok(Status::Done);
+    }
+    let share = |value: Option<f64>| value.map_or("–".to_owned(), |value| format!("{value:.4}"));
+    ui.out(&format!(
+        "{} records, {} distinct bodies, {} pairs compared\n\
+         {} pairs with a similarity of {} or more; they join {} records into {} groups, the largest of {}\n\
+         recall {}: {} of {} pairs that {} sampled records have by exact comparison; banding leads to expect {}\n",
+        found.records,
+        found.distinct,
+        found.candidates,
+        found.near_pairs,
+        found.threshold,
+        found.clustered,
+        found.clusters,
+        found.largest_cluster,
+        share(found.recall.recall),
+        found.recall.found,
+        found.recall.exact,
+        found.recall.sample,
+        share(found.recall.expected),
+    ))?;
+    Ok(Status::Done)
+}
