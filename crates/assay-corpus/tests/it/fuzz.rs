@@ -8,8 +8,26 @@ use assay_corpus::normal::{fold, hash, split};
 
 /// Pieces that mean something to the normaliser, and some that should not.
 const PIECES: [&str; 20] = [
-    "---", "---\n", "\n---\r\n", "\u{feff}", "\r", "\n", "name: x\n", "license: GPL\n", "description: >\n  y\n", ": ", "|||", "İ", "ǅ", "ß",
-    "技能", "\u{301}", "\0", "<!--", "A b", "# T\n\n",
+    "---",
+    "---\n",
+    "\n---\r\n",
+    "\u{feff}",
+    "\r",
+    "\n",
+    "name: x\n",
+    "license: GPL\n",
+    "description: >\n  y\n",
+    ": ",
+    "|||",
+    "İ",
+    "ǅ",
+    "ß",
+    "技能",
+    "\u{301}",
+    "\0",
+    "<!--",
+    "A b",
+    "# T\n\n",
 ];
 
 /// SplitMix64 (Steele, Lea & Flood 2014).
@@ -38,7 +56,10 @@ fn the_normaliser_holds_on_what_dice_make() {
         let seed = dice.0;
         let text: String = (0..dice.below(24)).map(|_| PIECES[dice.below(PIECES.len())]).collect();
         let (front, body) = split(&text);
-        assert!(text.ends_with(body), && front.is_none_or(|front| text.contains(front)), "seed {seed}: {text:?}");
+        assert!(
+            text.ends_with(body) && front.is_none_or(|front| text.contains(front)),
+            "seed {seed}: {text:?}"
+        );
         let once = fold(&text);
         assert_eq!(fold(&once), once, "seed {seed}: {text:?}");
         assert_eq!(hash(&once), hash(&text), "seed {seed}: {text:?}");
@@ -49,7 +70,7 @@ fn the_normaliser_holds_on_what_dice_make() {
             bytes.truncate(dice.below(bytes.len()));
         }
         let blank = bytes.trim_ascii().is_empty();
-        let mut input = Input::::of("x".as_ref(), Box::::new(std::io::Cursor::new(bytes))).unwrap();
+        let mut input = Input::of("x".as_ref(), Box::new(std::io::Cursor::new(bytes))).unwrap();
         let rules = if dice.roll().is_multiple_of(2) { Rules::default() } else { Rules::SkillRet };
         let order = if dice.roll().is_multiple_of(2) { Order::Paper } else { Order::Code };
         let outcome = run(&mut input, &rules, order, &mut |_| {}).unwrap();

@@ -1,7 +1,6 @@
 //! `assay corpus build`.
 
 use std::collections::BTreeSet;
-use std::io::Write;
 use std::path::PathBuf;
 
 use assay_corpus::gather;

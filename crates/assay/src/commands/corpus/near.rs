@@ -1,6 +1,5 @@
 //! `assay corpus near`.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use assay_corpus::input::Input;

@@ -1,6 +1,5 @@
 //! `assay corpus stats`.
 
-use std::io::Write;
 use std::path::PathBuf;
 
 use assay_corpus::input::Input;
@@ -75,7 +74,7 @@ fn lay_out(stats: &Stats) -> String {
     }
     match &stats.files {
         None => {
-            text.push_str("\nfiles: no record names its files; `assay corpus build` makes records that do\n")
+            text.push_str("\nfiles: no record names its files; `assay corpus build` makes records that do\n");
         }
         Some(files) => {
             text.push_str(&format!("\nfiles of {} packages\n", files.packages));
