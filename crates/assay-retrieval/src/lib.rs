@@ -1,11 +1,25 @@
 //! Lexical retrieval: which texts of a collection a request resembles, and which resemble each other.
 //!
-//! [`Bm25`] ranks documents for a query; [`shingle_similarity`] tells near-duplicates. This crate knows nothing of trials.
+//! [`Index`] holds the words of many skills, and a [`Retriever`] ranks them for a request; [`bench`](mod@bench) says how well.
+//! [`Bm25`] does the same for a handful of texts; [`shingle_similarity`] tells near-duplicates. This crate knows nothing of
+//! trials.
 
+pub mod analysis;
+pub mod bench;
 mod bm25;
+mod catalogue;
+mod corpus;
+mod index;
+mod metrics;
+mod retriever;
 mod similarity;
 mod tokens;
 
 pub use bm25::{Bm25, Parameters};
+pub use catalogue::{NAMES, Opened, UnknownRetriever, Wanted};
+pub use corpus::{Document, read_document};
+pub use index::{Counts, FIELDS, Field, Index, Lengths};
+pub use metrics::{Judged, Metric, Scores, score};
+pub use retriever::{Hit, Lexical, Retriever, Weighting, best};
 pub use similarity::shingle_similarity;
 pub use tokens::words;

@@ -19,31 +19,56 @@ const CLUSTER_RESAMPLES: usize = 10_000;
 /// ordinary bootstrap. Values that are not finite are dropped. `None` under two clusters with values, or where the level is
 /// not between 0 and 1.
 pub fn cluster_bootstrap(clusters: &[Vec<f64>], level: f64, seed: u64) -> Option<Interval> {
+    stratified_cluster_bootstrap(std::slice::from_ref(&clusters.to_vec()), level, seed)
+}
+
+/// The same for a mean over strata, each weighing the same and being the mean of its own values: clusters are drawn within
+/// their strata.
+///
+/// Strata without values are dropped. `None` under two clusters in all.
+pub fn stratified_cluster_bootstrap(strata: &[Vec<Vec<f64>>], level: f64, seed: u64) -> Option<Interval> {
     let tail = tail_of(level)?;
-    let mut kept: Vec<(f64, f64)> = clusters
+    let mut kept: Vec<Vec<(f64, f64)>> = strata
         .iter()
-        .map(|values| values.iter().filter(|value| value.is_finite()))
-        .map(|values| (values.clone().sum(), values.count() as f64))
-        .filter(|(_, count)| *count > 0.0)
+        .map(|clusters| {
+            let values = clusters.iter().map(|values| values.iter().filter(|value| value.is_finite()));
+            let sums = values.map(|values| (values.clone().sum::<f64>(), values.count() as f64));
+            let mut sums: Vec<(f64, f64)> = sums.filter(|(_, count)| *count > 0.0).collect();
+            sums.sort_by(pairwise);
+            sums
+        })
+        .filter(|sums| !sums.is_empty())
         .collect();
-    if kept.len() < 2 {
+    if kept.iter().map(Vec::len).sum::<usize>() < 2 {
         return None;
     }
-    kept.sort_by(|one, other| one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1)));
+    kept.sort_by(|one, other| {
+        let differ =
+            one.iter().zip(other).map(|(one, other)| pairwise(one, other)).find(|order| order.is_ne());
+        one.len().cmp(&other.len()).then(differ.unwrap_or(std::cmp::Ordering::Equal))
+    });
     let mut random = stream(seed, Purpose::ClusterBootstrap, 0);
     let mut means: Vec<f64> = (0..CLUSTER_RESAMPLES)
         .map(|_| {
-            let (mut sum, mut count) = (0.0, 0.0);
-            for _ in 0..kept.len() {
-                let (own, values) = kept[index(&mut random, kept.len())];
-                sum += own;
-                count += values;
+            let mut total = 0.0;
+            for clusters in &kept {
+                let (mut sum, mut count) = (0.0, 0.0);
+                for _ in 0..clusters.len() {
+                    let (own, values) = clusters[index(&mut random, clusters.len())];
+                    sum += own;
+                    count += values;
+                }
+                total += sum / count;
             }
-            sum / count
+            total / kept.len() as f64
         })
         .collect();
     means.sort_by(f64::total_cmp);
     Some(Interval { low: sample_quantile(&means, tail)?, high: sample_quantile(&means, 1.0 - tail)? })
+}
+
+fn pairwise(one: &(f64, f64), other: &(f64, f64)) -> std::cmp::Ordering {
+    one.0.total_cmp(&other.0).then(one.1.total_cmp(&other.1))
 }
 
 /// SkillsBench's interval for the lift: the 95 % percentile bootstrap with 1,000 resamples of the trials within tasks.

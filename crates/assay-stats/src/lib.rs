@@ -27,7 +27,9 @@ mod verdict;
 mod wilcoxon;
 
 pub use agreement::{Agreement, Measure, RaterPair, agreement};
-pub use bootstrap::{cluster_bootstrap, skillsbench_interval, within_tasks_interval};
+pub use bootstrap::{
+    cluster_bootstrap, skillsbench_interval, stratified_cluster_bootstrap, within_tasks_interval,
+};
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
 pub use noise::noise_floor;

@@ -113,6 +113,8 @@ pub(crate) enum Command {
     Task(TaskArgs),
     /// Work with single trials
     Trial(TrialArgs),
+    /// Find skills, and measure how well they are found
+    Search(SearchArgs),
     /// Measure which skill is chosen for a request
     Route(RouteArgs),
     /// Work with transcripts of agents
@@ -288,6 +290,43 @@ pub(crate) struct TaskCheckArgs {
 }
 
 #[derive(Debug, clap::Args)]
+pub(crate) struct SearchArgs {
+    #[command(subcommand)]
+    pub(crate) what: SearchWhat,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum SearchWhat {
+    /// Hold retrievers against requests with known answers
+    Bench(SearchBenchArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct SearchBenchArgs {
+    /// Skills as JSON Lines (.gz and .zst too; - is standard input)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) corpus: PathBuf,
+    /// Requests with the skills that serve them, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) queries: PathBuf,
+    /// Judgements in TREC's layout, in place of those in the requests
+    #[arg(long, value_name = "FILE")]
+    pub(crate) qrels: Option<PathBuf>,
+    /// Requests that must not lead to certain skills, as JSON Lines
+    #[arg(long, value_name = "FILE")]
+    pub(crate) negatives: Option<PathBuf>,
+    /// A retriever, or run:FILE for a TREC run made elsewhere; the first is what the others are held against [default: all]
+    #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
+    pub(crate) retrievers: Vec<String>,
+    /// Write each retriever's TREC run into this folder
+    #[arg(long, value_name = "DIR")]
+    pub(crate) run_out: Option<PathBuf>,
+    /// Of the intervals and tests
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) seed: u64,
+}
+
+#[derive(Debug, clap::Args)]
 pub(crate) struct RouteArgs {
     #[command(subcommand)]
     pub(crate) what: RouteWhat,
@@ -301,7 +340,7 @@ pub(crate) enum RouteWhat {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RouteBenchArgs {
-    /// Requests and the skills that serve them, as JSON Lines (- is standard input)
+    /// Requests and the skills that serve them, as JSON Lines (.gz and .zst too; - is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) prompts: PathBuf,
     /// Folders of skills to choose from

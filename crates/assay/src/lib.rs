@@ -4,6 +4,7 @@ mod args;
 mod commands;
 mod config;
 mod failure;
+mod input;
 mod machine;
 mod progress;
 #[cfg(test)]
@@ -64,6 +65,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Import(args) => commands::import::run(&args, &settings, &ui),
         Command::Trial(args) => commands::trial::run(args, &settings, &ui),
+        Command::Search(args) => commands::search::run(&args, &ui),
         Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Trace(args) => commands::trace::run(&args, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),

@@ -114,6 +114,13 @@ pub(crate) fn sweep_docker(store: &Store) -> Option<docker::Swept> {
     docker.sweep(store.label(), &Owner::mark_is_alive).ok()
 }
 
+/// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).
+pub(crate) fn resident() -> Option<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = statm.split_ascii_whitespace().nth(1)?.parse().ok()?;
+    Some(pages * u64::try_from(rustix::param::page_size()).ok()?)
+}
+
 /// A flag that SIGINT and SIGTERM set; the second of them ends the process at once.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));

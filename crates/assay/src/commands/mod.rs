@@ -16,6 +16,7 @@ pub(crate) mod report;
 pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod runs;
+pub(crate) mod search;
 pub(crate) mod show;
 pub(crate) mod simulate;
 pub(crate) mod task;

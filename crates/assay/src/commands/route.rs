@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::error::Error;
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,6 +18,7 @@ use serde_json::json;
 use crate::args::{RouteArgs, RouteBenchArgs, RouteWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
+use crate::input;
 use crate::machine;
 use crate::ui::Ui;
 
@@ -129,7 +130,7 @@ fn skills(args: &RouteBenchArgs, ui: &Ui) -> Result<Vec<Candidate>, Failure> {
 }
 
 fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<Prompt>, Failure> {
-    let text = text_of(&args.prompts)?;
+    let text = input::text(&args.prompts)?;
     let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
     let (prompts, told) = read_prompts(&text, &args.prompts, &names);
     for told in &told {
@@ -144,21 +145,10 @@ fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<P
     Ok(prompts)
 }
 
-/// A file's text, or that of standard input.
-fn text_of(path: &Path) -> Result<String, Failure> {
-    let mut text = String::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().read_to_string(&mut text)
-    } else {
-        std::fs::File::open(path).and_then(|mut file| file.read_to_string(&mut text))
-    };
-    read.map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
-    Ok(text)
-}
-
 fn template(args: &RouteBenchArgs) -> Result<Template, Failure> {
     let Some(path) = &args.template else { return Ok(Template::default()) };
-    Template::new(text_of(path)?).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
+    Template::new(input::text(path)?)
+        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
 }
 
 fn price(args: &RouteBenchArgs) -> Result<Option<Price>, Failure> {

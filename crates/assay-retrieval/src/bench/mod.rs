@@ -1,0 +1,132 @@
+//! The benchmark: how well retrievers find the skills that requests need, how sure that is, and what it costs.
+
+mod findings;
+mod queries;
+mod render;
+mod trec;
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::index::Index;
+use crate::metrics::{Judged, Scores, score};
+use crate::retriever::Retriever;
+
+pub use findings::{
+    Comparison, Estimate, Findings, NegativeFindings, Part, Pool, RetrieverFindings, Threshold, findings,
+};
+pub use queries::{Checked, Negative, Query, check, read_negative, read_query};
+pub use render::render;
+pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_run};
+
+/// Results that are kept of a query; as deep as SkillRet reranks, and more.
+pub const DEPTH: usize = 100;
+
+/// What one retriever found.
+#[derive(Debug, Clone)]
+pub struct Run {
+    /// Its name.
+    pub retriever: String,
+    /// What its ranking depends on.
+    pub options: serde_json::Value,
+    /// By query: ids with their scores, the best first.
+    pub rankings: Vec<Vec<(String, f32)>>,
+    /// By query: what a document could have at most.
+    pub ceilings: Vec<f32>,
+    /// The same for the negative requests.
+    pub negatives: Vec<(Vec<(String, f32)>, f32)>,
+    /// What it took.
+    pub cost: Option<Cost>,
+}
+
+/// What a retriever takes.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Cost {
+    /// From documents in memory to the first query.
+    pub index_seconds: f64,
+    /// All queries on all threads.
+    pub queries_per_second: f64,
+    /// One query alone, the middle one.
+    pub p50_seconds: f64,
+    /// One query alone, the hundredth slowest of a hundred.
+    pub p99_seconds: f64,
+    /// Resident memory of the process after the queries.
+    pub rss_bytes: Option<u64>,
+}
+
+/// Asks a retriever every query, twice: alone, to see how long one takes, and all together, to see how many fit in a second.
+pub fn run(
+    retriever: &dyn Retriever,
+    index: &Index,
+    queries: &[Query],
+    negatives: &[Negative],
+    index_seconds: f64,
+) -> Run {
+    let mut seconds: Vec<f64> = queries
+        .iter()
+        .map(|query| {
+            let clock = Instant::now();
+            let hits = retriever.search(&query.text, DEPTH);
+            let taken = clock.elapsed().as_secs_f64();
+            std::hint::black_box(hits);
+            taken
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    let named = |text: &str| -> Vec<(String, f32)> {
+        let hits = retriever.search(text, DEPTH).into_iter();
+        hits.map(|(document, score)| (index.id(document).to_owned(), score)).collect()
+    };
+    let clock = Instant::now();
+    let rankings: Vec<Vec<(String, f32)>> = queries.par_iter().map(|query| named(&query.text)).collect();
+    let together = clock.elapsed().as_secs_f64();
+    let at = |share: f64| {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
+        let place = (share * seconds.len() as f64).ceil() as usize;
+        seconds.get(place.saturating_sub(1)).copied().unwrap_or(0.0)
+    };
+    Run {
+        retriever: retriever.name().to_owned(),
+        options: retriever.options(),
+        ceilings: queries.iter().map(|query| retriever.ceiling(&query.text)).collect(),
+        negatives: negatives
+            .par_iter()
+            .map(|negative| (named(&negative.text), retriever.ceiling(&negative.text)))
+            .collect(),
+        cost: Some(Cost {
+            index_seconds,
+            queries_per_second: if together > 0.0 { queries.len() as f64 / together } else { 0.0 },
+            p50_seconds: at(0.5),
+            p99_seconds: at(0.99),
+            rss_bytes: None,
+        }),
+        rankings,
+    }
+}
+
+/// The measures of every query, strictly, and with what stands for the relevant skills.
+pub(crate) fn scored(queries: &[Query], run: &Run) -> Vec<(Scores, Scores)> {
+    let scored = |(query, ranking): (&Query, &Vec<(String, f32)>)| {
+        let ranking: Vec<&str> = ranking.iter().map(|(id, _)| id.as_str()).collect();
+        let relevant = query.gold.iter().map(String::as_str).collect();
+        let strict = Judged { relevant, ..Judged::default() };
+        let acceptable = query.lenient.iter().map(String::as_str).collect();
+        let lenient = Judged { acceptable, ..strict.clone() };
+        (score(&ranking, &strict), score(&ranking, &lenient))
+    };
+    queries.par_iter().zip(&run.rankings).map(scored).collect()
+}
+
+/// Groups of things by a key, in order of the keys.
+pub(crate) fn grouped<T, K: Ord>(
+    items: impl IntoIterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> BTreeMap<K, Vec<T>> {
+    let mut groups: BTreeMap<K, Vec<T>> = BTreeMap::new();
+    for item in items {
+        groups.entry(key(&item)).or_default().push(item);
+    }
+    groups
+}

@@ -1,0 +1,168 @@
+//! Requests with the skills that serve them.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+/// A request.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Query {
+    /// Unique in its file.
+    pub id: String,
+    /// The request.
+    pub text: String,
+    /// Where it was found; parts of the report go by it.
+    pub source: String,
+    /// The family of repositories that owns the skills; the macro figures go by it.
+    pub house: String,
+    /// The skills that serve it.
+    pub gold: BTreeSet<String>,
+    /// Skills that stand for them too: declared acceptable, or near-duplicates.
+    pub lenient: BTreeSet<String>,
+    /// Skills that must not be found.
+    pub forbidden: BTreeSet<String>,
+    /// Whether it names its skill; `None` where nobody said.
+    pub names_skill: Option<bool>,
+    /// Share of its 3-grams that stand in the skill; `None` where nobody said.
+    pub overlap3: Option<f64>,
+}
+
+/// A request that must not lead to certain skills.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Negative {
+    /// The request.
+    pub text: String,
+    /// The skills.
+    pub not: BTreeSet<String>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(alias = "_id", alias = "query_id", alias = "id")]
+    qid: String,
+    #[serde(alias = "text")]
+    query: String,
+    #[serde(default)]
+    source: String,
+    #[serde(default)]
+    house: String,
+    #[serde(default, alias = "skill_ids", alias = "labels")]
+    gold_ids: Vec<String>,
+    #[serde(default)]
+    acceptable_ids: Vec<String>,
+    #[serde(default)]
+    neardup_ids: Vec<String>,
+    #[serde(default)]
+    negatives: Vec<String>,
+    #[serde(default)]
+    names_skill: Option<bool>,
+    #[serde(default)]
+    overlap3: Option<f64>,
+}
+
+/// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `labels` or a qrels file).
+///
+/// # Errors
+/// What is wrong with the line.
+pub fn read_query(line: &str) -> Result<Query, String> {
+    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    Ok(Query {
+        id: line.qid,
+        text: line.query,
+        source: line.source,
+        house: line.house,
+        gold: line.gold_ids.into_iter().collect(),
+        lenient: line.acceptable_ids.into_iter().chain(line.neardup_ids).collect(),
+        forbidden: line.negatives.into_iter().collect(),
+        names_skill: line.names_skill,
+        overlap3: line.overlap3,
+    })
+}
+
+/// Reads one line of a file of negative requests: `query` and `not_ids`.
+///
+/// # Errors
+/// What is wrong with the line.
+pub fn read_negative(line: &str) -> Result<Negative, String> {
+    #[derive(Deserialize)]
+    struct Line {
+        query: String,
+        not_ids: Vec<String>,
+    }
+    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    Ok(Negative { text: line.query, not: line.not_ids.into_iter().collect() })
+}
+
+/// What can be asked, and what cannot.
+#[derive(Debug, Default)]
+pub struct Checked {
+    /// Requests with at least one relevant skill in the corpus.
+    pub queries: Vec<Query>,
+    /// Why others were left out, or what of them was dropped.
+    pub told: Vec<String>,
+}
+
+/// Takes out what the corpus cannot answer: relevant skills that it does not hold, requests without any, ids that stand twice.
+pub fn check(queries: Vec<Query>, ids: &BTreeSet<&str>) -> Checked {
+    let mut checked = Checked::default();
+    let mut seen = BTreeSet::new();
+    for mut query in queries {
+        if !seen.insert(query.id.clone()) {
+            checked.told.push(format!("query {}: its id stands twice; the first counts", query.id));
+            continue;
+        }
+        let wanted = query.gold.len();
+        query.gold.retain(|id| ids.contains(id.as_str()));
+        if query.gold.is_empty() {
+            checked
+                .told
+                .push(format!("query {}: none of its {wanted} relevant skills is in the corpus", query.id));
+            continue;
+        }
+        if query.gold.len() < wanted {
+            let missing = wanted - query.gold.len();
+            checked.told.push(format!(
+                "query {}: {missing} of {wanted} relevant skills are not in the corpus",
+                query.id
+            ));
+        }
+        checked.queries.push(query);
+    }
+    checked
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_corpus_cannot_answer_is_told() {
+        let query = |id: &str, gold: &[&str]| Query {
+            id: id.to_owned(),
+            gold: gold.iter().map(|id| (*id).to_owned()).collect(),
+            ..Query::default()
+        };
+        let all = vec![
+            query("1", &["a"]),
+            query("1", &["b"]),
+            query("2", &["x"]),
+            query("3", &["a", "x"]),
+            query("4", &[]),
+        ];
+        let checked = check(all, &BTreeSet::from(["a", "b"]));
+        let kept: Vec<(&str, usize)> =
+            checked.queries.iter().map(|query| (query.id.as_str(), query.gold.len())).collect();
+        assert_eq!(kept, [("1", 1), ("3", 1)]);
+        assert_eq!(checked.told.len(), 4);
+    }
+
+    #[test]
+    fn both_layouts_are_read() {
+        let own = r#"{"qid":"q","query":"x","gold_ids":["a"],"acceptable_ids":["b"],"neardup_ids":["c"],"negatives":["d"]}"#;
+        let own = read_query(own).unwrap();
+        assert_eq!((own.gold.len(), own.lenient.len(), own.forbidden.len()), (1, 2, 1));
+        assert_eq!(read_query(r#"{"id":"q","query":"x","labels":["a"]}"#).unwrap().gold.len(), 1);
+        assert!(read_query(r#"{"query":"x"}"#).is_err() && read_query("").is_err());
+        assert_eq!(read_negative(r#"{"query":"x","not_ids":["a"]}"#).unwrap().not.len(), 1);
+    }
+}

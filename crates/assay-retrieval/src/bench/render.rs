@@ -1,0 +1,208 @@
+//! The benchmark's figures as text for a terminal.
+
+use std::collections::BTreeMap;
+
+use super::{Estimate, Findings, Part, RetrieverFindings};
+
+/// Lays findings out.
+pub fn render(findings: &Findings) -> String {
+    let mut text = format!(
+        "{} skills, {} requests; 95 % intervals by drawing gold skills\n",
+        findings.corpus.documents, findings.queries
+    );
+    for pool in ["all", "houses"] {
+        let own: Vec<&RetrieverFindings> =
+            findings.retrievers.iter().filter(|own| own.pool == pool).collect();
+        let Some(first) = own.first() else { continue };
+        text.push_str(&format!("\npool {pool}: {} skills\n", first.documents));
+        text.push_str(&table(
+            &[
+                "retriever",
+                "NDCG@10",
+                "macro NDCG@10",
+                "Recall@5",
+                "Recall@10",
+                "Hit@1",
+                "MRR",
+                "Compl.@10",
+                "lenient NDCG@10",
+                "forbidden in top 3",
+            ],
+            own.iter().map(|own| quality(own)).collect(),
+        ));
+        let costs: Vec<Vec<String>> = own.iter().filter_map(|own| cost(own)).collect();
+        if !costs.is_empty() {
+            let head = ["retriever", "index", "queries a second", "p50", "p99", "memory", "on the frontier"];
+            text.push('\n');
+            text.push_str(&table(&head, pareto(&own, costs)));
+        }
+        let comparisons = findings.comparisons.iter().filter(|own| own.pool == pool).map(|own| {
+            vec![
+                format!("{} − {}", own.retriever, own.baseline),
+                points(own.micro),
+                points(own.macro_),
+                own.p.map_or_else(none, |p| format!("{p:.4}")),
+                own.p_adjusted.map_or_else(none, |p| format!("{p:.4}")),
+                own.smallest_detectable.map_or_else(none, |size| format!("±{:.1}", 100.0 * size)),
+            ]
+        });
+        let comparisons: Vec<Vec<String>> = comparisons.collect();
+        if !comparisons.is_empty() {
+            let head = ["NDCG@10, points", "micro", "macro", "p", "p (Holm)", "detectable"];
+            text.push('\n');
+            text.push_str(&table(&head, comparisons));
+        }
+        let negatives = findings.negatives.iter().filter(|own| own.pool == pool).filter_map(|own| {
+            let point = own.default?;
+            Some(vec![
+                own.retriever.clone(),
+                own.requests.to_string(),
+                format!("{:.2}", point.threshold),
+                percent(point.false_triggers),
+                percent(own.curve.first().map_or(0.0, |point| point.false_triggers)),
+                percent(point.recall_kept),
+                percent(point.coverage),
+                percent(point.risk),
+            ])
+        });
+        let negatives: Vec<Vec<String>> = negatives.collect();
+        if !negatives.is_empty() {
+            let head = [
+                "negatives",
+                "requests",
+                "threshold",
+                "false triggers",
+                "without one",
+                "Recall@5 kept",
+                "coverage",
+                "risk",
+            ];
+            text.push('\n');
+            text.push_str(&table(&head, negatives));
+        }
+        text.push_str(&parts("house", &own, |own| &own.houses));
+        text.push_str(&parts("source", &own, |own| &own.sources));
+        for by in first.parts.keys() {
+            text.push_str(&parts(by, &own, |own| own.parts.get(by).unwrap_or(&own.houses)));
+        }
+    }
+    text
+}
+
+fn none() -> String {
+    "–".to_owned()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", 100.0 * share)
+}
+
+fn interval(estimate: Option<&Estimate>) -> String {
+    let Some(estimate) = estimate else { return none() };
+    let ci = estimate.ci95.map_or(String::new(), |[low, high]| format!(" ({low:.3} to {high:.3})"));
+    format!("{:.4}{ci}", estimate.mean)
+}
+
+fn points(estimate: Estimate) -> String {
+    let signed = |points: f64| format!("{:+.2}", 100.0 * points).replace('-', "−");
+    let ci =
+        estimate.ci95.map_or(String::new(), |[low, high]| format!(" ({} to {})", signed(low), signed(high)));
+    format!("{}{ci}", signed(estimate.mean))
+}
+
+fn quality(own: &RetrieverFindings) -> Vec<String> {
+    let mean = |name: &str| own.micro.get(name).map_or_else(none, |estimate| format!("{:.4}", estimate.mean));
+    vec![
+        own.name.clone(),
+        interval(own.micro.get("ndcg@10")),
+        interval(own.macro_.get("ndcg@10")),
+        mean("recall@5"),
+        mean("recall@10"),
+        mean("hit@1"),
+        mean("mrr"),
+        mean("completeness@10"),
+        own.micro_lenient.get("ndcg@10").map_or_else(none, |mean| format!("{mean:.4}")),
+        own.forbidden_top3.map_or_else(none, percent),
+    ]
+}
+
+fn cost(own: &RetrieverFindings) -> Option<Vec<String>> {
+    let cost = own.cost?;
+    Some(vec![
+        own.name.clone(),
+        format!("{:.2} s", cost.index_seconds),
+        format!("{:.0}", cost.queries_per_second),
+        format!("{:.2} ms", 1e3 * cost.p50_seconds),
+        format!("{:.2} ms", 1e3 * cost.p99_seconds),
+        cost.rss_bytes.map_or_else(none, |bytes| format!("{} MB", bytes >> 20)),
+    ])
+}
+
+/// Marks those that nobody beats in both quality and time of a query.
+fn pareto(all: &[&RetrieverFindings], rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    let figures = |own: &RetrieverFindings| {
+        let quality = own.micro.get("ndcg@10").map_or(0.0, |estimate| estimate.mean);
+        own.cost.map(|cost| (quality, cost.p50_seconds))
+    };
+    let is_beaten = |name: &str| {
+        let Some(own) = all.iter().find(|own| own.name == name).and_then(|own| figures(own)) else {
+            return false;
+        };
+        all.iter().filter_map(|other| figures(other)).any(|other| other.0 > own.0 && other.1 < own.1)
+    };
+    let marked = |mut row: Vec<String>| {
+        row.push(if is_beaten(&row[0]) { "no" } else { "yes" }.to_owned());
+        row
+    };
+    rows.into_iter().map(marked).collect()
+}
+
+/// NDCG@10 of every retriever for some parts of the queries.
+fn parts<'a>(
+    by: &str,
+    all: &[&'a RetrieverFindings],
+    of: impl Fn(&'a RetrieverFindings) -> &'a BTreeMap<String, Part>,
+) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    if of(first).len() < 2 {
+        return String::new();
+    }
+    let mut head = vec![format!("NDCG@10 by {by}"), "requests".to_owned()];
+    head.extend(all.iter().map(|own| own.name.clone()));
+    let mut rows: Vec<(usize, Vec<String>)> = Vec::new();
+    for (name, part) in of(first) {
+        let mut row = vec![printable(name), part.queries.to_string()];
+        row.extend(
+            all.iter().map(|own| of(own).get(name).map_or_else(none, |part| format!("{:.3}", part.ndcg))),
+        );
+        rows.push((part.queries, row));
+    }
+    rows.sort_by_key(|(queries, _)| std::cmp::Reverse(*queries));
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    format!("\n{}", table(&head, rows.into_iter().map(|(_, row)| row).collect()))
+}
+
+/// A name from outside, without what a terminal would obey.
+fn printable(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(50).collect()
+}
+
+/// Columns as wide as they have to be; the first to the left, the others to the right.
+fn table(head: &[&str], rows: Vec<Vec<String>>) -> String {
+    let mut all = vec![head.iter().map(|cell| (*cell).to_owned()).collect::<Vec<_>>()];
+    all.extend(rows);
+    let width = |column: usize| {
+        all.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let mut text = String::new();
+    for row in &all {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, width))| {
+            let width = *width;
+            if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}

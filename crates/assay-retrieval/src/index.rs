@@ -1,0 +1,351 @@
+//! An inverted index over the fields of skills.
+//!
+//! Every word has the documents that hold it, with how often it stands in each field. A retriever weighs them once, into one
+//! number for each word and document, and a query adds such numbers up (the eager scoring of bm25s).
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::corpus::Document;
+
+/// The fields that are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Field {
+    /// The name.
+    Name,
+    /// The description.
+    Description,
+    /// Headings of the body.
+    Headings,
+    /// The body without its headings and its front matter.
+    Body,
+    /// SKILL.md as it stands, front matter and all.
+    Document,
+}
+
+/// How many fields there are.
+pub const FIELDS: usize = 5;
+
+/// How often a word stands in each field of a document.
+pub type Counts = [u16; FIELDS];
+
+/// Words in each field of a document.
+pub type Lengths = [u32; FIELDS];
+
+/// The index.
+#[derive(Debug)]
+pub struct Index {
+    stemmer: Stemmer,
+    ids: Vec<String>,
+    words: HashMap<String, u32>,
+    /// Where a word's entries begin, by its number; one more at the end.
+    starts: Vec<usize>,
+    documents: Vec<u32>,
+    counts: Vec<Counts>,
+    lengths: Vec<Lengths>,
+}
+
+/// The words of some documents, before they are put together.
+#[derive(Default)]
+struct Part {
+    words: HashMap<String, u32>,
+    /// Document, word of this part, counts.
+    entries: Vec<(u32, u32, Counts)>,
+    lengths: Vec<Lengths>,
+}
+
+/// Documents that one thread indexes at a time.
+const CHUNK: usize = 256;
+
+impl Index {
+    /// Indexes documents. Their order does not count but for equal scores, where the smaller id comes first: they are put in
+    /// order of their ids, and of several with one id the first stays.
+    pub fn build(mut documents: Vec<Document>, stemmer: Stemmer) -> Self {
+        documents.sort_by(|one, other| one.id.cmp(&other.id));
+        documents.dedup_by(|later, first| later.id == first.id);
+        let parts: Vec<Part> = documents
+            .par_chunks(CHUNK)
+            .enumerate()
+            .map(|(number, chunk)| part(number * CHUNK, chunk, stemmer))
+            .collect();
+        let mut index = Self {
+            stemmer,
+            ids: documents.into_iter().map(|document| document.id).collect(),
+            words: HashMap::new(),
+            starts: Vec::new(),
+            documents: Vec::new(),
+            counts: Vec::new(),
+            lengths: Vec::new(),
+        };
+        index.put_together(parts);
+        index
+    }
+
+    fn put_together(&mut self, parts: Vec<Part>) {
+        // Numbers of a part's words in the whole, by their number in the part.
+        let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
+        for part in &parts {
+            let mut own: Vec<(&String, u32)> =
+                part.words.iter().map(|(word, number)| (word, *number)).collect();
+            own.sort_unstable_by_key(|(_, number)| *number);
+            numbers.push(
+                own.into_iter()
+                    .map(|(word, _)| {
+                        let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+                        *self.words.entry(word.clone()).or_insert(next)
+                    })
+                    .collect(),
+            );
+        }
+        let mut ends = vec![0_usize; self.words.len() + 1];
+        for (part, numbers) in parts.iter().zip(&numbers) {
+            for (_, word, _) in &part.entries {
+                ends[numbers[*word as usize] as usize + 1] += 1;
+            }
+        }
+        for word in 1..ends.len() {
+            ends[word] += ends[word - 1];
+        }
+        self.starts.clone_from(&ends);
+        let entries = ends.last().copied().unwrap_or(0);
+        self.documents = vec![0; entries];
+        self.counts = vec![[0; FIELDS]; entries];
+        // Parts come in order of documents, so every word's entries do too.
+        for (part, numbers) in parts.into_iter().zip(numbers) {
+            for (document, word, counts) in part.entries {
+                let place = &mut ends[numbers[word as usize] as usize];
+                self.documents[*place] = document;
+                self.counts[*place] = counts;
+                *place += 1;
+            }
+            self.lengths.extend(part.lengths);
+        }
+    }
+
+    /// How many documents there are.
+    pub fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    /// Whether there is no document.
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// A document's id, by its number.
+    pub fn id(&self, document: u32) -> &str {
+        &self.ids[document as usize]
+    }
+
+    /// The numbers of a text's words, in order, each as often as it stands there; unknown words are passed over.
+    pub fn words_of(&self, text: &str) -> Vec<u32> {
+        let mut found = Vec::new();
+        each_word(&text.to_lowercase(), |word| {
+            if !is_stop_word(word)
+                && let Some(number) = self.words.get(self.stemmer.stem(word))
+            {
+                found.push(*number);
+            }
+        });
+        found
+    }
+
+    /// What a query's words tell together: the sum of their inverse document frequencies, those in no document included.
+    pub fn information(&self, text: &str, repeats: bool) -> f32 {
+        let mut words: Vec<String> = Vec::new();
+        each_word(&text.to_lowercase(), |word| {
+            if !is_stop_word(word) {
+                words.push(self.stemmer.stem(word).to_owned());
+            }
+        });
+        if !repeats {
+            words.sort_unstable();
+            words.dedup();
+        }
+        let holders = |word: &String| self.words.get(word).map_or(0, |number| self.entries(*number).len());
+        #[expect(clippy::cast_possible_truncation, reason = "scores are in single precision")]
+        let sum = words.iter().map(|word| idf(self.len(), holders(word))).sum::<f64>() as f32;
+        sum
+    }
+
+    /// A word's entries.
+    pub fn entries(&self, word: u32) -> Range<usize> {
+        self.starts[word as usize]..self.starts[word as usize + 1]
+    }
+
+    /// The documents of entries.
+    pub fn documents(&self, entries: Range<usize>) -> &[u32] {
+        &self.documents[entries]
+    }
+
+    /// How the words are made.
+    pub fn stemmer(&self) -> Stemmer {
+        self.stemmer
+    }
+
+    /// Mean length of each field, in words.
+    pub fn mean_lengths(&self) -> [f64; FIELDS] {
+        let mut means = [0.0; FIELDS];
+        for lengths in &self.lengths {
+            for (mean, length) in means.iter_mut().zip(lengths) {
+                *mean += f64::from(*length);
+            }
+        }
+        means.map(|sum| if self.lengths.is_empty() { 0.0 } else { sum / self.lengths.len() as f64 })
+    }
+
+    /// For each word, in how many documents it counts.
+    pub fn holders(&self, counts: impl Fn(&Counts) -> bool + Sync) -> Vec<u32> {
+        (0..self.starts.len().saturating_sub(1))
+            .into_par_iter()
+            .map(|word| {
+                let own = &self.counts[self.starts[word]..self.starts[word + 1]];
+                u32::try_from(own.iter().filter(|own| counts(own)).count()).unwrap_or(u32::MAX)
+            })
+            .collect()
+    }
+
+    /// One number for each entry: `weigh(documents with the word, its counts in a document, the document's lengths)`.
+    pub fn weigh_with(
+        &self,
+        holders: &[u32],
+        weigh: impl Fn(usize, &Counts, &Lengths) -> f32 + Sync,
+    ) -> Vec<f32> {
+        let mut weights = vec![0.0; self.documents.len()];
+        // Each word's entries are a slice of their own.
+        let mut slices: Vec<(usize, u32, &mut [f32])> = Vec::with_capacity(self.starts.len());
+        let mut rest = weights.as_mut_slice();
+        for (pair, holders) in self.starts.windows(2).zip(holders) {
+            let (own, others) = rest.split_at_mut(pair[1] - pair[0]);
+            slices.push((pair[0], *holders, own));
+            rest = others;
+        }
+        slices.into_par_iter().with_min_len(1_024).for_each(|(start, holders, own)| {
+            for (offset, weight) in own.iter_mut().enumerate() {
+                let document = self.documents[start + offset] as usize;
+                *weight = weigh(holders as usize, &self.counts[start + offset], &self.lengths[document]);
+            }
+        });
+        weights
+    }
+}
+
+/// The inverse document frequency as Lucene has it: ln(1 + (N − df + ½)/(df + ½)).
+pub(crate) fn idf(documents: usize, holders: usize) -> f64 {
+    let (n, df) = (documents as f64, holders as f64);
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// The words of one chunk, whose first document has this number.
+fn part(first: usize, documents: &[Document], stemmer: Stemmer) -> Part {
+    let mut part = Part::default();
+    let mut counts: HashMap<u32, Counts> = HashMap::new();
+    for (offset, document) in documents.iter().enumerate() {
+        let number = u32::try_from(first + offset).unwrap_or(u32::MAX);
+        let mut lengths: Lengths = [0; FIELDS];
+        let (headings, body) = split(&document.document);
+        let fields: [(Field, &str); FIELDS] = [
+            (Field::Name, &document.name),
+            (Field::Description, &document.description),
+            (Field::Headings, &headings),
+            (Field::Body, &body),
+            (Field::Document, &document.document),
+        ];
+        for (field, text) in fields {
+            each_word(&text.to_lowercase(), |word| {
+                if is_stop_word(word) {
+                    return;
+                }
+                lengths[field as usize] += 1;
+                let stem = stemmer.stem(word);
+                let known = part.words.get(stem).copied();
+                let word = known.unwrap_or_else(|| {
+                    let next = u32::try_from(part.words.len()).unwrap_or(u32::MAX);
+                    part.words.insert(stem.to_owned(), next);
+                    next
+                });
+                let count = &mut counts.entry(word).or_default()[field as usize];
+                *count = count.saturating_add(1);
+            });
+        }
+        let mut own: Vec<(u32, Counts)> = counts.drain().collect();
+        own.sort_unstable_by_key(|(word, _)| *word);
+        part.entries.extend(own.into_iter().map(|(word, counts)| (number, word, counts)));
+        part.lengths.push(lengths);
+    }
+    part
+}
+
+/// Headings, and the rest without the front matter. Inside a fence nothing is a heading.
+fn split(document: &str) -> (String, String) {
+    let (mut headings, mut body) = (String::new(), String::new());
+    let text = document.trim_start_matches('\u{feff}');
+    let after_front_matter =
+        text.strip_prefix("---").and_then(|rest| rest.find("\n---").map(|end| &rest[end + 4..]));
+    let mut fenced = false;
+    for line in after_front_matter.unwrap_or(text).lines() {
+        let start = line.trim_start();
+        if start.starts_with("```") || start.starts_with("~~~") {
+            fenced = !fenced;
+        }
+        let into = if !fenced && start.starts_with('#') { &mut headings } else { &mut body };
+        into.push_str(line);
+        into.push('\n');
+    }
+    (headings, body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(id: &str, document: &str) -> Document {
+        Document {
+            id: id.to_owned(),
+            name: "Log audit".to_owned(),
+            document: document.to_owned(),
+            ..Document::default()
+        }
+    }
+
+    #[test]
+    fn fields_are_told_apart() {
+        let text = "---\nname: x\n---\n# Audit logs\nRead the log.\n```\n# no heading\n```\n";
+        let index = Index::build(vec![document("b", text), document("a", "")], Stemmer::None);
+        assert_eq!((index.len(), index.id(0), index.id(1)), (2, "a", "b"));
+        let check = |word: &str, document: u32, expected: Counts| {
+            let [word] = index.words_of(word)[..] else { panic!("{word} is not there") };
+            let entries = index.entries(word);
+            let at = entries.clone().find(|at| index.documents[*at] == document).unwrap();
+            assert_eq!(index.counts[at], expected, "{word}");
+        };
+        check("audit", 1, [1, 0, 1, 0, 1]);
+        check("audit", 0, [1, 0, 0, 0, 0]);
+        check("log", 1, [1, 0, 0, 1, 1]);
+        check("heading", 1, [0, 0, 0, 1, 1]);
+        assert!(index.words_of("the unknown").is_empty());
+        assert_eq!(index.lengths[1], [2, 0, 2, 3, 6]);
+    }
+
+    #[test]
+    fn chunks_do_not_show() {
+        let all: Vec<Document> =
+            (0..600).map(|n| document(&format!("{n:04}"), &format!("word{} common", n % 7))).collect();
+        let index = Index::build(all, Stemmer::None);
+        let [common] = index.words_of("common")[..] else { panic!() };
+        let documents = index.documents(index.entries(common));
+        assert!(documents.len() == 600 && documents.is_sorted());
+        let [third] = index.words_of("word3")[..] else { panic!() };
+        assert!(index.documents(index.entries(third)).iter().all(|document| document % 7 == 3));
+    }
+
+    #[test]
+    fn of_one_id_the_first_stays() {
+        let index = Index::build(vec![document("a", "first"), document("a", "second")], Stemmer::None);
+        assert_eq!(index.len(), 1);
+        assert_eq!((index.words_of("first").len(), index.words_of("second").len()), (1, 0));
+    }
+}

@@ -1,0 +1,152 @@
+//! How good one ranking is.
+//!
+//! With binary judgements, as trec_eval and ranx compute them: the discounted gain of a document at place i is 1/log₂(i + 1),
+//! the ideal ranking has all relevant documents first, and a query without results has 0 everywhere.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+/// A measure of a ranking.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub enum Metric {
+    /// Normalised discounted cumulative gain at a depth (Järvelin & Kekäläinen 2002, with binary gains).
+    Ndcg(usize),
+    /// Share of the relevant documents within a depth.
+    Recall(usize),
+    /// 1 where all relevant documents stand within a depth (SkillRet's Completeness).
+    Completeness(usize),
+    /// One over the place of the first relevant document.
+    Mrr,
+    /// 1 where a relevant document stands first.
+    Hit,
+    /// Mean over the relevant documents of the precision at their place (average precision).
+    Map,
+}
+
+impl Metric {
+    /// Those that are reported, in their order.
+    pub const ALL: [Self; 12] = [
+        Self::Ndcg(5),
+        Self::Ndcg(10),
+        Self::Ndcg(15),
+        Self::Recall(5),
+        Self::Recall(10),
+        Self::Recall(15),
+        Self::Completeness(5),
+        Self::Completeness(10),
+        Self::Completeness(15),
+        Self::Mrr,
+        Self::Hit,
+        Self::Map,
+    ];
+
+    /// The name it has in reports: `ndcg@10`.
+    pub fn name(self) -> String {
+        match self {
+            Self::Ndcg(depth) => format!("ndcg@{depth}"),
+            Self::Recall(depth) => format!("recall@{depth}"),
+            Self::Completeness(depth) => format!("completeness@{depth}"),
+            Self::Mrr => "mrr".to_owned(),
+            Self::Hit => "hit@1".to_owned(),
+            Self::Map => "map".to_owned(),
+        }
+    }
+}
+
+/// The values of [`Metric::ALL`], in their order.
+pub type Scores = [f64; Metric::ALL.len()];
+
+/// What is right for a query.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judged<'a> {
+    /// The documents that are relevant.
+    pub relevant: BTreeSet<&'a str>,
+    /// Documents any of which stands for a relevant one (near-duplicates, or what the author accepts too). They count where
+    /// the relevant documents are too few to fill the ranking: each takes the part of one relevant document not yet seen.
+    pub acceptable: BTreeSet<&'a str>,
+}
+
+/// The measures of one ranking of ids, the best first. Without relevant documents all are 0.
+pub fn score(ranking: &[&str], judged: &Judged<'_>) -> Scores {
+    let wanted = judged.relevant.len();
+    // Places, from 1, at which one more relevant document is found.
+    let mut places = Vec::new();
+    for (place, id) in (1..).zip(ranking) {
+        if places.len() < wanted && (judged.relevant.contains(id) || judged.acceptable.contains(id)) {
+            places.push(place);
+        }
+    }
+    Metric::ALL.map(|metric| value(metric, &places, wanted))
+}
+
+fn value(metric: Metric, places: &[usize], wanted: usize) -> f64 {
+    if wanted == 0 {
+        return 0.0;
+    }
+    let within = |depth: usize| places.iter().take_while(move |place| **place <= depth);
+    let gain = |place: usize| 1.0 / (place as f64 + 1.0).log2();
+    match metric {
+        Metric::Ndcg(depth) => {
+            let ideal: f64 = (1..=wanted.min(depth)).map(gain).sum();
+            within(depth).map(|place| gain(*place)).sum::<f64>() / ideal
+        }
+        Metric::Recall(depth) => within(depth).count() as f64 / wanted as f64,
+        Metric::Completeness(depth) => f64::from(u8::from(within(depth).count() == wanted)),
+        Metric::Mrr => places.first().map_or(0.0, |place| 1.0 / *place as f64),
+        Metric::Hit => f64::from(u8::from(places.first() == Some(&1))),
+        Metric::Map => {
+            let found = (1..).zip(places).map(|(found, place)| f64::from(found) / *place as f64);
+            found.sum::<f64>() / wanted as f64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged<'a>(relevant: &[&'a str], acceptable: &[&'a str]) -> Judged<'a> {
+        Judged {
+            relevant: relevant.iter().copied().collect(),
+            acceptable: acceptable.iter().copied().collect(),
+        }
+    }
+
+    fn of(metric: Metric, scores: &Scores) -> f64 {
+        scores[Metric::ALL.iter().position(|other| *other == metric).unwrap()]
+    }
+
+    #[test]
+    fn values_by_hand() {
+        let ranking = ["x", "a", "y", "b", "z", "c"];
+        let scores = score(&ranking, &judged(&["a", "b", "q"], &[]));
+        let log = |n: f64| n.log2();
+        let expected = [
+            (Metric::Ndcg(5), (1.0 / log(3.0) + 1.0 / log(5.0)) / (1.0 + 1.0 / log(3.0) + 1.0 / log(4.0))),
+            (Metric::Recall(5), 2.0 / 3.0),
+            (Metric::Completeness(15), 0.0),
+            (Metric::Mrr, 0.5),
+            (Metric::Hit, 0.0),
+            (Metric::Map, (1.0 / 2.0 + 2.0 / 4.0) / 3.0),
+        ];
+        for (metric, expected) in expected {
+            assert!((of(metric, &scores) - expected).abs() < 1e-12, "{}", metric.name());
+        }
+        let all = |scores: Scores, expected: f64| scores.iter().all(|score| (score - expected).abs() < 1e-12);
+        assert!(all(score(&[], &judged(&["a"], &[])), 0.0));
+        assert!(all(score(&ranking, &judged(&[], &["a"])), 0.0));
+        assert!(all(score(&["a"], &judged(&["a"], &[])), 1.0));
+    }
+
+    #[test]
+    fn what_is_acceptable_stands_in_once() {
+        let strict = score(&["b", "c", "a"], &judged(&["a"], &[]));
+        let lenient = score(&["b", "c", "a"], &judged(&["a"], &["b", "c"]));
+        assert!((of(Metric::Mrr, &strict) - 1.0 / 3.0).abs() < 1e-12);
+        assert_eq!(
+            (of(Metric::Hit, &lenient), of(Metric::Map, &lenient), of(Metric::Recall(5), &lenient)),
+            (1.0, 1.0, 1.0)
+        );
+    }
+}

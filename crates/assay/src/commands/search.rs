@@ -1,0 +1,209 @@
+//! `assay search`: finding skills, and how well they are found.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::Instant;
+
+use assay_retrieval::bench::{
+    Negative, Pool, Query, Run, check, findings, read_negative, read_qrels, read_query, read_run, render,
+    run as ask, write_run,
+};
+use assay_retrieval::{Document, NAMES, Wanted, read_document};
+
+use crate::args::{SearchArgs, SearchBenchArgs, SearchWhat};
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::machine;
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        SearchWhat::Bench(args) => bench(args, ui),
+    }
+}
+
+/// What answers the queries: a retriever of ours, or a run made elsewhere.
+enum Source {
+    Own(Wanted),
+    Read(String, assay_retrieval::bench::Rankings),
+}
+
+fn bench(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
+    let sources = sources(args)?;
+    let documents = documents(&args.corpus, ui)?;
+    let queries = queries(args, &documents, ui)?;
+    let negatives = match &args.negatives {
+        Some(path) => parsed(path, ui, read_negative)?,
+        None => Vec::new(),
+    };
+    let owners: BTreeSet<&str> = {
+        let gold: BTreeSet<&String> = queries.iter().flat_map(|query| &query.gold).collect();
+        documents.iter().filter(|own| gold.contains(&own.id)).map(|own| own.repo.as_str()).collect()
+    };
+    let houses: Vec<Document> =
+        documents.iter().filter(|own| owners.contains(own.repo.as_str())).cloned().collect();
+    let several = owners.iter().any(|repo| !repo.is_empty()) && houses.len() < documents.len();
+    let mut pools = vec![("all", documents)];
+    if several {
+        pools.push(("houses", houses));
+    }
+    let mut ran: Vec<(&'static str, usize, Vec<Negative>, Vec<Run>)> = Vec::new();
+    for (name, documents) in pools {
+        let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
+        let mut negatives: Vec<Negative> = negatives.clone();
+        negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
+        let runs =
+            sources.iter().map(|source| asked(source, &documents, &ids, &queries, &negatives)).collect();
+        ran.push((name, documents.len(), negatives, runs));
+    }
+    if let Some(folder) = &args.run_out {
+        write_runs(folder, &queries, ran.first().map_or(&[], |(_, _, _, runs)| runs))?;
+    }
+    let pools: Vec<Pool<'_>> = ran
+        .iter()
+        .map(|(name, documents, negatives, runs)| Pool {
+            name,
+            documents: *documents,
+            queries: &queries,
+            negatives,
+            runs,
+        })
+        .collect();
+    let found = findings(&pools, args.seed);
+    if ui.json() {
+        ui.document(&found)?;
+    } else {
+        ui.out(&render(&found))?;
+    }
+    Ok(Status::Done)
+}
+
+fn sources(args: &SearchBenchArgs) -> Result<Vec<Source>, Failure> {
+    let all: Vec<String> = NAMES.map(str::to_owned).to_vec();
+    let names = if args.retrievers.is_empty() { &all } else { &args.retrievers };
+    let source = |name: &String| match name.strip_prefix("run:") {
+        Some(file) => {
+            let text = input::text(Path::new(file))?;
+            let run = read_run(&text)
+                .map_err(|(line, message)| Failure::bad_input(format!("{file}:{line}: {message}")))?;
+            let stem = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
+            Ok(Source::Read(stem.into_owned(), run))
+        }
+        None => Wanted::parse(name).map(Source::Own).map_err(|error| Failure::bad_input(error.to_string())),
+    };
+    names.iter().map(source).collect()
+}
+
+/// What every good line of a file gives; others are told.
+fn parsed<T>(path: &Path, ui: &Ui, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
+    let mut found = Vec::new();
+    let tell =
+        |number: usize, message: &str| ui.note(&format!("{}:{number}: error: {message}", path.display()));
+    let each = |number: usize, line: &str| match read(line) {
+        Ok(item) => found.push(item),
+        Err(message) => tell(number, &message),
+    };
+    input::lines(path, each, tell)?;
+    Ok(found)
+}
+
+fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
+    let read: Vec<Option<Document>> = parsed(path, ui, read_document)?;
+    let mut documents: Vec<Document> = read.into_iter().flatten().collect();
+    // A stable sort: of several with one id the first stays.
+    documents.sort_by(|one, other| one.id.cmp(&other.id));
+    let before = documents.len();
+    documents.dedup_by(|later, first| later.id == first.id);
+    if documents.len() < before {
+        ui.note(&format!(
+            "{}: {} ids stand twice; the first counts",
+            path.display(),
+            before - documents.len()
+        ));
+    }
+    if documents.is_empty() {
+        return Err(Failure::bad_input(format!("{} holds no skill that is searched", path.display())));
+    }
+    Ok(documents)
+}
+
+fn queries(args: &SearchBenchArgs, documents: &[Document], ui: &Ui) -> Result<Vec<Query>, Failure> {
+    let mut queries: Vec<Query> = parsed(&args.queries, ui, read_query)?;
+    if let Some(path) = &args.qrels {
+        let judged = read_qrels(&input::text(path)?)
+            .map_err(|(line, message)| Failure::bad_input(format!("{}:{line}: {message}", path.display())))?;
+        for query in &mut queries {
+            query.gold = judged.get(&query.id).cloned().unwrap_or_default();
+        }
+    }
+    let ids = documents.iter().map(|own| own.id.as_str()).collect();
+    let checked = check(queries, &ids);
+    for told in checked.told.iter().take(20) {
+        ui.note(&format!("{}: {told}", args.queries.display()));
+    }
+    if checked.told.len() > 20 {
+        ui.note(&format!("{}: and {} more of this kind", args.queries.display(), checked.told.len() - 20));
+    }
+    if checked.queries.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "{} holds no request that the corpus can answer",
+            args.queries.display()
+        )));
+    }
+    Ok(checked.queries)
+}
+
+fn asked(
+    source: &Source,
+    documents: &[Document],
+    ids: &BTreeSet<&str>,
+    queries: &[Query],
+    negatives: &[Negative],
+) -> Run {
+    match source {
+        Source::Own(wanted) => {
+            let documents = documents.to_vec();
+            let clock = Instant::now();
+            let opened = wanted.open(documents);
+            let taken = clock.elapsed().as_secs_f64();
+            let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken);
+            if let Some(cost) = &mut run.cost {
+                cost.rss_bytes = machine::resident();
+            }
+            run
+        }
+        Source::Read(name, rankings) => {
+            let of = |query: &Query| {
+                let own = rankings.get(&query.id).cloned().unwrap_or_default();
+                own.into_iter().filter(|(id, _)| ids.contains(id.as_str())).collect()
+            };
+            let rankings: Vec<Vec<(String, f32)>> = queries.iter().map(of).collect();
+            // Nobody said what a document could have at most: the best score of each query stands for it.
+            let ceilings = rankings.iter().map(|own| own.first().map_or(0.0, |(_, score)| *score)).collect();
+            Run {
+                retriever: name.clone(),
+                options: serde_json::Value::Null,
+                rankings,
+                ceilings,
+                negatives: negatives.iter().map(|_| (Vec::new(), 0.0)).collect(),
+                cost: None,
+            }
+        }
+    }
+}
+
+fn write_runs(folder: &Path, queries: &[Query], runs: &[Run]) -> Result<(), Failure> {
+    let failed = |error: std::io::Error| {
+        Failure::infrastructure(format!("cannot write {}: {error}", folder.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(failed)?;
+    for run in runs {
+        let name: String = run
+            .retriever
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_.=,".contains(c) { c } else { '_' })
+            .collect();
+        std::fs::write(folder.join(format!("{name}.trec")), write_run(queries, run)).map_err(failed)?;
+    }
+    Ok(())
+}
