@@ -93,6 +93,12 @@ fn english(word: &str) -> &str {
         return word;
     }
     let word = singular(word);
+    // `queries` and `query` meet, as `quer`.
+    let stem = word.strip_suffix("ie").or_else(|| word.strip_suffix('y'));
+    if let Some(stem) = stem.filter(|stem| stem.len() >= 3 && !stem.ends_with(['a', 'e', 'i', 'o', 'u', 'l']))
+    {
+        return stem;
+    }
     for ending in ENDINGS {
         if let Some(stem) = word.strip_suffix(ending)
             && stem.len() >= 4
@@ -104,9 +110,7 @@ fn english(word: &str) -> &str {
             return if doubled { &stem[..stem.len() - 1] } else { stem };
         }
     }
-    // `queries` and `query` meet, as `quer`.
-    let stem = word.strip_suffix("ie").or_else(|| word.strip_suffix('y'));
-    stem.filter(|stem| stem.len() >= 3 && !stem.ends_with(['a', 'e', 'i', 'o', 'u'])).unwrap_or(word)
+    word
 }
 
 #[cfg(test)]

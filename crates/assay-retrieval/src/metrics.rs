@@ -77,7 +77,8 @@ pub fn score(ranking: &[&str], judged: &Judged<'_>) -> Scores {
             places.push(place);
         }
     }
-    Metric::ALL.map(|metric| value(metric, &places, wanted))
+    // A sum of nothing is -0.0; adding 0 makes it 0.
+    Metric::ALL.map(|metric| value(metric, &places, wanted) + 0.0)
 }
 
 fn value(metric: Metric, places: &[usize], wanted: usize) -> f64 {

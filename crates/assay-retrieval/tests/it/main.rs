@@ -1,0 +1,114 @@
+//! Scores and measures against independent programs: bm25s 0.3.16 and pytrec_eval 0.5.11.
+//!
+//! `scripts/retrieval-reference` made the values, over texts and rankings that it drew.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
+
+use std::sync::Arc;
+
+use assay_retrieval::analysis::Stemmer;
+use assay_retrieval::{Document, Field, Index, Judged, Lexical, Metric, Retriever, Wanted, score};
+use serde_json::Value;
+
+fn reference() -> Value {
+    serde_json::from_str(include_str!("../data/reference.json")).unwrap()
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+fn documents(reference: &Value) -> Vec<Document> {
+    let document = |value: &Value| Document {
+        id: text(&value["id"]),
+        name: text(&value["name"]),
+        description: text(&value["description"]),
+        document: text(&value["document"]),
+        repo: String::new(),
+    };
+    reference["documents"].as_array().unwrap().iter().map(document).collect()
+}
+
+#[test]
+fn scores_equal_those_of_bm25s() {
+    let reference = reference();
+    let opened = Wanted::parse("bm25").unwrap().open(documents(&reference));
+    let queries = reference["queries"].as_array().unwrap();
+    let mut found = 0;
+    for (query, expected) in queries.iter().zip(reference["scores"].as_array().unwrap()) {
+        let hits = opened.retriever.search(&text(query), 1_000);
+        let mut scores = vec![0.0; expected.as_array().unwrap().len()];
+        for (document, score) in &hits {
+            scores[*document as usize] = f64::from(*score);
+        }
+        for (score, expected) in scores.iter().zip(expected.as_array().unwrap()) {
+            let expected = expected.as_f64().unwrap();
+            // Both add up in single precision.
+            assert!(
+                (score - expected).abs() <= 2e-6 * expected.max(1.0),
+                "{query}: {score} is not {expected}"
+            );
+        }
+        found += hits.len();
+        let falls =
+            |pair: &[(u32, f32)]| pair[0].1 > pair[1].1 || pair[0].1 >= pair[1].1 && pair[0].0 < pair[1].0;
+        assert!(hits.windows(2).all(falls), "{query}: equal scores come in order of ids");
+    }
+    assert!(found > 500, "{found}");
+}
+
+#[test]
+fn measures_equal_those_of_trec_eval() {
+    let reference = reference();
+    for case in reference["rankings"].as_array().unwrap() {
+        let names = |key: &str| -> Vec<String> { case[key].as_array().unwrap().iter().map(text).collect() };
+        let (relevant, ranking) = (names("relevant"), names("ranking"));
+        let ranking: Vec<&str> = ranking.iter().map(String::as_str).collect();
+        let judged = Judged { relevant: relevant.iter().map(String::as_str).collect(), ..Judged::default() };
+        let scores = score(&ranking, &judged);
+        for (metric, found) in Metric::ALL.into_iter().zip(scores) {
+            let name = match metric {
+                Metric::Ndcg(depth) => format!("ndcg_cut_{depth}"),
+                Metric::Recall(depth) => format!("recall_{depth}"),
+                Metric::Mrr => "recip_rank".to_owned(),
+                Metric::Map => "map".to_owned(),
+                // trec_eval has neither; they are checked by hand beside their definition.
+                Metric::Completeness(_) | Metric::Hit => continue,
+            };
+            let expected = case["measures"][&name].as_f64().unwrap();
+            assert!((found - expected).abs() < 1e-9, "{name}: {found} is not {expected} in {case}");
+        }
+    }
+}
+
+/// Nothing but texts counts: neither the order in which documents come, nor what they are called, nor where they are from.
+#[test]
+fn neither_order_nor_repository_moves_a_score() {
+    let reference = reference();
+    let plain = documents(&reference);
+    let moved: Vec<Document> = plain
+        .iter()
+        .rev()
+        .map(|own| Document { repo: format!("somebody/{}", own.id), ..own.clone() })
+        .collect();
+    for name in assay_retrieval::NAMES {
+        let wanted = Wanted::parse(name).unwrap();
+        let (one, other) = (wanted.open(plain.clone()), wanted.open(moved.clone()));
+        for query in reference["queries"].as_array().unwrap() {
+            let query = text(query);
+            assert_eq!(
+                one.retriever.search(&query, 20),
+                other.retriever.search(&query, 20),
+                "{name}: {query}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_empty_corpus_answers_nothing() {
+    let index = Arc::new(Index::build(Vec::new(), Stemmer::English));
+    let bm25 = Lexical::bm25("bm25", &index, &[Field::Document], 1.5, 0.75);
+    assert!(bm25.search("anything", 10).is_empty());
+    assert!(bm25.ceiling("anything").is_finite());
+}
