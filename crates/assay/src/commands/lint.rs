@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use assay_lint::safety::self_test;
 use assay_lint::{Allow, Baseline, Client, Options, Outcome, Severity, fix, render};
 use clap::builder::PossibleValuesParser;
 
@@ -15,7 +16,7 @@ use crate::ui::Ui;
 #[command(after_help = "More formats: sarif, junit, github")]
 pub(crate) struct LintArgs {
     /// Packages, libraries, repositories, or single documents
-    #[arg(required = true, value_name = "PATH")]
+    #[arg(required_unless_present = "self_test", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The clients that count; may be given several times [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
@@ -29,12 +30,28 @@ pub(crate) struct LintArgs {
     /// Write the baseline anew
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
+    /// Tell only these rules: a code, its beginning, or `safety`; may be given several times
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Measure the safety rules: attacks hidden in clean skills, those at PATH or assay's own, and look-alikes that are none
+    #[arg(long, conflicts_with_all = ["fix", "baseline", "select", "clients"])]
+    pub(crate) self_test: bool,
+    /// Where the draws of --self-test begin
+    #[arg(long, value_name = "N", default_value_t = 1, requires = "self_test")]
+    pub(crate) seed: u64,
+    /// How often --self-test plants each attack in each way
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "self_test")]
+    pub(crate) repetitions: u16,
 }
 
 pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    if args.self_test {
+        return self_test(args, settings, ui);
+    }
     let mut options = Options {
         allow: settings.lint.allow.iter().map(Allow::from).collect(),
         base: std::env::current_dir().unwrap_or_default(),
+        select: args.select.clone(),
         ..Options::default()
     };
     if !args.clients.is_empty() {
@@ -58,6 +75,22 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     lay_out(&outcome, &options, settings, ui)?;
     Ok(status(&outcome, writes.is_some()))
+}
+
+/// Plants attacks and look-alikes, and prints what was missed and what was a false alarm.
+fn self_test(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let hosts = if args.paths.is_empty() { self_test::hosts() } else { self_test::hosts_at(&args.paths) };
+    if hosts.is_empty() {
+        ui.note("no skill was found to plant anything in");
+        return Ok(Status::BadInput);
+    }
+    let options = self_test::Options { seed: args.seed, repetitions: usize::from(args.repetitions) };
+    let report = self_test::run(&hosts, options);
+    match settings.format {
+        Format::Json => ui.document(&report)?,
+        _ => ui.out(&self_test::table(&report))?,
+    }
+    Ok(Status::Done)
 }
 
 /// Carries out the fixes, and says so.
