@@ -22,6 +22,7 @@ mod processes;
 mod reach;
 mod route;
 mod runs;
+mod search;
 mod server;
 mod suite;
 mod task_check;
