@@ -35,8 +35,9 @@ impl Daemon {
     fn up(&mut self) {
         let at = |name: &str| self.dir.path().join(name);
         let log = File::options().create(true).append(true).open(at("log")).unwrap();
-        let child = Command::new("/usr/sbin/dockerd")
-            .arg("--host")
+        // In a network of its own: without a bridge, a daemon takes away that of the others.
+        let child = Command::new("unshare")
+            .args(["--net", "/usr/sbin/dockerd", "--host"])
             .arg(format!("unix://{}", self.socket().display()))
             .arg("--data-root")
             .arg(at("data"))
