@@ -59,19 +59,20 @@ impl Endpoint {
         let trusted = is_home || is_local || options.base_url.is_none();
 
         let key = match &options.api_key_env {
-            Some(name) => {
-                let key = set(name).ok_or_else(|| {
-                    ModelError::Spec(format!(
+            Some(name) => match set(name) {
+                Some(key) => Some((name.as_str(), key)),
+                None if !options.needs_key => None,
+                None => {
+                    return Err(ModelError::Spec(format!(
                         "{} is not set: api_key_env names it as the key's",
                         escape(name)
-                    ))
-                })?;
-                Some((name.as_str(), key))
-            }
+                    )));
+                }
+            },
             None if trusted => service.key_env.iter().find_map(|name| Some((*name, set(name)?))),
             None => None,
         };
-        if key.is_none() && is_home {
+        if key.is_none() && is_home && options.needs_key {
             let names = service.key_env.join(" or ");
             return Err(ModelError::Spec(format!(
                 "{names} is not set: set it, name another variable with api_key_env, or set base_url to a server that \

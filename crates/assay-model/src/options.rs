@@ -21,6 +21,8 @@ pub struct ModelOptions {
     pub base_url: Option<String>,
     /// The name of the variable that holds the key, in place of the provider's own.
     pub api_key_env: Option<String>,
+    /// Whether a model that lacks its key is an error, as it is by default. One that is only looked at needs none.
+    pub needs_key: bool,
     /// Most tokens of an answer, where a request does not say.
     pub max_output_tokens: Option<u32>,
     /// Sampling temperature, where a request does not say.
@@ -38,6 +40,7 @@ impl Default for ModelOptions {
         Self {
             base_url: None,
             api_key_env: None,
+            needs_key: true,
             max_output_tokens: None,
             temperature: None,
             request_timeout: Duration::from_mins(5),

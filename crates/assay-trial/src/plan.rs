@@ -206,6 +206,8 @@ pub struct Machine<'a> {
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The program that is every sandbox's first process.
     pub sandboxes: &'a place::Sandboxes,
+    /// Whether the plan is only looked at: then no model needs its key.
+    pub dry: bool,
 }
 
 impl Plan {
@@ -216,7 +218,7 @@ impl Plan {
             return Err(PlanError::Tasks(suite.problems));
         }
         let library = library(&experiment);
-        let roster = roster(&experiment, machine.env)?;
+        let roster = roster(&experiment, machine)?;
         check_names(&experiment, &suite)?;
         let mut plan = Self {
             experiment,
@@ -544,7 +546,7 @@ fn label(agent: &dyn Agent) -> AgentLabel {
 
 fn roster(
     experiment: &Experiment,
-    env: &dyn Fn(&str) -> Option<String>,
+    machine: &Machine<'_>,
 ) -> Result<Vec<RosterEntry>, PlanError> {
     let wrong = |spec: &AgentSpec, message: String| PlanError::Agent {
         path: experiment.path.clone(),
@@ -558,6 +560,7 @@ fn roster(
             let options = ModelOptions {
                 base_url: spec.base_url.clone(),
                 api_key_env: spec.api_key_env.clone(),
+                needs_key: !machine.dry,
                 max_output_tokens: spec.max_output_tokens,
                 temperature: spec.temperature,
                 directory: experiment.directory.clone(),
@@ -566,7 +569,7 @@ fn roster(
             let model = spec
                 .model
                 .as_deref()
-                .map(|model| assay_model::open(model, &options, env))
+                .map(|model| assay_model::open(model, &options, machine.env))
                 .transpose()
                 .map_err(|error| wrong(spec, error.to_string()))?;
             let agent = assay_agent::open(&spec.name, model, spec.loop_options())

@@ -299,7 +299,7 @@ fn plan(
          repetitions = {repetitions}\nsandbox = \"bubblewrap\"\n[[agents]]\nname = \"{agent}\"\n"
     );
     let experiment = Experiment::parse(&base.join("experiment.toml"), &text)?;
-    Ok(Plan::make(experiment, store, &Machine { env: &machine::env, sandboxes })?)
+    Ok(Plan::make(experiment, store, &Machine { env: &machine::env, sandboxes, dry: false })?)
 }
 
 fn startup() -> Result<f64, Failure> {

@@ -72,6 +72,18 @@ fn a_key_that_is_not_set() {
 }
 
 #[test]
+fn a_key_that_is_not_needed_yet() {
+    let lab = lab();
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replacen("scripted:turns.jsonl", "openai:gpt", 1));
+    for args in [["run", "experiment.toml", "--dry-run"].as_slice(), &["plan", "experiment.toml"]] {
+        let looked = lab.assay(args);
+        // `plan` ends with 1 where the design cannot show what is asked.
+        assert!(looked.code < 2, "{looked:#?}");
+    }
+}
+
+#[test]
 fn a_script_that_is_not_there() {
     insta::assert_snapshot!(mistyped("turns.jsonl", "trun.jsonl"), @r#"error: experiment.toml: agent "loop": trun.jsonl: it cannot be read: No such file or directory (os error 2)"#);
 }
