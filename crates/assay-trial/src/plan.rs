@@ -544,10 +544,7 @@ fn label(agent: &dyn Agent) -> AgentLabel {
     }
 }
 
-fn roster(
-    experiment: &Experiment,
-    machine: &Machine<'_>,
-) -> Result<Vec<RosterEntry>, PlanError> {
+fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<Vec<RosterEntry>, PlanError> {
     let wrong = |spec: &AgentSpec, message: String| PlanError::Agent {
         path: experiment.path.clone(),
         agent: spec.name.clone(),

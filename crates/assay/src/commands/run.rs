@@ -40,7 +40,11 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     store.sweep();
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan = Plan::make(experiment, &store, &Machine { env: &machine::env, sandboxes: &sandboxes, dry: args.dry_run })?;
+    let plan = Plan::make(
+        experiment,
+        &store,
+        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: args.dry_run },
+    )?;
     tell(&plan, ui);
     if args.dry_run {
         return dry_run(&plan, &only, &store, ui);

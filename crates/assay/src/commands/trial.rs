@@ -22,8 +22,11 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     store.sweep();
     machine::sweep_docker(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan =
-        Plan::make(experiment(&args)?, &store, &Machine { env: &machine::env, sandboxes: &sandboxes, dry: false })?;
+    let plan = Plan::make(
+        experiment(&args)?,
+        &store,
+        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: false },
+    )?;
     let trial = cell(&plan, &args)?;
     let workshop = Workshop::new(&store)?;
     let runner = Runner { store: &store, workshop: &workshop, cancel: &cancel, keep: args.keep };
