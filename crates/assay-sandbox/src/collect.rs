@@ -104,7 +104,7 @@ impl CollectError {
 }
 
 /// What something that is not a regular file is, in words.
-fn words(kind: FileType) -> &'static str {
+pub(crate) fn words(kind: FileType) -> &'static str {
     match kind {
         FileType::Directory => "a folder",
         FileType::Symlink => "a symbolic link",

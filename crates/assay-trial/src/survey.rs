@@ -123,12 +123,14 @@ impl Question<'_> {
         let told = |error: assay_sandbox::SandboxError| chain(&error);
         let mut spec = ContainerSpec::new(self.image.clone(), self.label);
         spec.user = Some("0".to_owned());
-        let mut container = self.docker.create(&spec).map_err(told)?;
+        let mut container = self.docker.make(&spec).map_err(told)?;
         let mut survey = Survey::default();
         let sought = self.sought();
         let lines = lines(&sought);
         container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default()).map_err(told)?;
+        container.restart().map_err(told)?;
         let output = self.run(&mut container, &script(&sought, !lines.is_empty()))?;
+        container.halt().map_err(told)?;
         let mut suspects = BTreeSet::new();
         let mut is_whole = false;
         for line in output.lines() {

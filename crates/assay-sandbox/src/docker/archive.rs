@@ -29,6 +29,10 @@ impl Container {
     /// kept, nor owners. Devices, pipes, sockets, strange names and what goes beyond `caps` are left out and listed. It
     /// works before and after [`Container::halt`] alike; in-memory folders look empty.
     pub fn fetch(&self, path: &Path, to: &Path, caps: &Caps) -> Result<Option<CopyReport>, SandboxError> {
+        absolute(path, "the path")?;
+        if let Some(Ok(fetched)) = self.layers().map(|layers| layers.fetch(path, to, caps)) {
+            return fetched;
+        }
         let Some(mut reader) = self.download(path)? else { return Ok(None) };
         let mut unpack = Unpack::new(to, caps)?;
         let unpacked = unpack.all(&mut reader);
@@ -44,8 +48,12 @@ impl Container {
     /// Reads a regular file of at most `cap` bytes; `None` where there is none. Anything else there, and a larger file, is
     /// an error that says what it is.
     pub fn read(&self, path: &Path, cap: u64) -> Result<Option<Vec<u8>>, SandboxError> {
-        let Some(mut reader) = self.download(path)? else { return Ok(None) };
+        absolute(path, "the path")?;
         let io = |source| SandboxError::Io { action: "read", path: path.to_owned(), source };
+        if let Some(Ok(read)) = self.layers().map(|layers| layers.read(path, cap)) {
+            return read.map_err(|reason| io(io::Error::other(reason)));
+        }
+        let Some(mut reader) = self.download(path)? else { return Ok(None) };
         let mut content = Vec::new();
         {
             let mut archive = Archive::new(&mut reader);
@@ -69,7 +77,6 @@ impl Container {
     }
 
     fn download(&self, path: &Path) -> Result<Option<Reader<'_>>, SandboxError> {
-        absolute(path, "the path")?;
         let options = DownloadFromContainerOptions { path: path.to_string_lossy().into_owned() };
         let mut stream = self.inner.api.download_from_container(&self.id, Some(options)).boxed();
         match self.inner.block(stream.try_next()) {
@@ -170,18 +177,68 @@ impl<'a> Unpack<'a> {
             if root_is_folder {
                 path = path.components().skip(1).collect();
             }
-            self.seen += 1;
-            if self.seen > self.caps.entries.saturating_add(1) {
-                self.leave_out(&path, format!("more than {} entries", self.caps.entries));
+            if path.as_os_str().is_empty() {
+                continue;
+            }
+            if self.admits(&path) {
+                self.one(&mut entry, kind, path)?;
+            } else {
+                self.pass_over(entry.size());
+            }
+            if self.is_full() {
                 return Ok(());
             }
-            self.one(&mut entry, kind, path)?;
             if self.passed_over > self.caps.total_bytes.saturating_add(PATIENCE) {
                 self.leave_out(Path::new(""), "the rest: too much was passed over before");
                 return Ok(());
             }
         }
         Ok(())
+    }
+
+    /// How many more entries are taken.
+    pub(super) fn room(&self) -> u64 {
+        self.caps.entries.saturating_sub(self.seen)
+    }
+
+    /// Whether there were more than are taken.
+    pub(super) fn is_full(&self) -> bool {
+        self.seen > self.caps.entries
+    }
+
+    /// Says that a folder holds more than are taken.
+    pub(super) fn overflow(&mut self, path: &Path) {
+        self.seen = self.caps.entries.saturating_add(1);
+        self.leave_out(path, format!("more than {} entries", self.caps.entries));
+    }
+
+    /// Whether one more is taken, by number and depth.
+    pub(super) fn admits(&mut self, path: &Path) -> bool {
+        self.seen += 1;
+        if self.is_full() {
+            self.overflow(path);
+            return false;
+        }
+        if path.components().count() > self.caps.depth {
+            self.leave_out(path, format!("more than {} folders deep", self.caps.depth));
+            return false;
+        }
+        let has_folder = self.folders.contains(path.parent().unwrap_or(Path::new("")));
+        if !has_folder {
+            self.leave_out(path, "its folder was not taken");
+        }
+        has_folder
+    }
+
+    /// Whether a file of this size is taken.
+    pub(super) fn has_room(&mut self, path: &Path, size: u64) -> bool {
+        let left = self.caps.total_bytes - self.report.bytes;
+        if size > self.caps.file_bytes {
+            self.leave_out(path, format!("larger than {} bytes", self.caps.file_bytes));
+        } else if size > left {
+            self.leave_out(path, format!("{} bytes were taken before", self.report.bytes));
+        }
+        size <= self.caps.file_bytes.min(left)
     }
 
     fn one(
@@ -191,46 +248,20 @@ impl<'a> Unpack<'a> {
         path: PathBuf,
     ) -> Result<(), SandboxError> {
         let mode = entry.header().mode().unwrap_or(0o600) & 0o777;
-        if path.as_os_str().is_empty() {
-            return Ok(());
-        }
-        if path.components().count() > self.caps.depth {
-            self.pass_over(entry.size());
-            self.leave_out(&path, format!("more than {} folders deep", self.caps.depth));
-            return Ok(());
-        }
-        if !self.folders.contains(path.parent().unwrap_or(Path::new(""))) {
-            self.pass_over(entry.size());
-            self.leave_out(&path, "its folder was not taken");
-            return Ok(());
-        }
-        let to = self.to.join(&path);
         match kind {
-            EntryType::Directory => {
-                folder(&to)?;
-                fs::set_permissions(&to, Permissions::from_mode(mode | 0o700))
-                    .map_err(|e| io_at("write", &to, e))?;
-                self.folders.insert(path);
-            }
+            EntryType::Directory => self.folder(path, mode)?,
             EntryType::Regular | EntryType::Continuous | EntryType::GNUSparse => {
-                let size = entry.size();
-                if size > self.caps.file_bytes || size > self.caps.total_bytes - self.report.bytes {
-                    let reason = if size > self.caps.file_bytes {
-                        format!("larger than {} bytes", self.caps.file_bytes)
-                    } else {
-                        format!("{} bytes were taken before", self.report.bytes)
-                    };
-                    self.pass_over(size);
-                    self.leave_out(&path, reason);
-                    return Ok(());
+                if self.has_room(&path, entry.size()) {
+                    let modified = entry.header().mtime().ok();
+                    self.file(entry, &path, mode, modified)?;
+                } else {
+                    self.pass_over(entry.size());
                 }
-                let modified = entry.header().mtime().ok();
-                self.file(entry, &path, &to, mode, modified)?;
             }
-            EntryType::Symlink if self.caps.links => match entry.link_name() {
-                Ok(Some(target)) => self.links.push((path, target.into_owned())),
-                _ => self.leave_out(&path, "a link without an end"),
-            },
+            EntryType::Symlink => {
+                let target = entry.link_name().ok().flatten().map(std::borrow::Cow::into_owned);
+                self.link(&path, target);
+            }
             EntryType::Link => {
                 // The same file under another name: docker tars the first in full.
                 let first = entry.link_name().ok().flatten().and_then(|name| plain(&name));
@@ -241,10 +272,8 @@ impl<'a> Unpack<'a> {
                         let from = self.to.join(first);
                         let source = File::open(&from).map_err(|e| io_at("read", &from, e))?;
                         let size = source.metadata().map_or(0, |found| found.len());
-                        if size > self.caps.total_bytes - self.report.bytes {
-                            self.leave_out(&path, format!("{} bytes were taken before", self.report.bytes));
-                        } else {
-                            self.file(source, &path, &to, mode, None)?;
+                        if self.has_room(&path, size) {
+                            self.file(source, &path, mode, None)?;
                         }
                     }
                     None => self.leave_out(&path, words(kind)),
@@ -258,14 +287,32 @@ impl<'a> Unpack<'a> {
         Ok(())
     }
 
-    fn file(
+    pub(super) fn folder(&mut self, path: PathBuf, mode: u32) -> Result<(), SandboxError> {
+        let to = self.to.join(&path);
+        folder(&to)?;
+        fs::set_permissions(&to, Permissions::from_mode(mode & 0o777 | 0o700))
+            .map_err(|error| io_at("write", &to, error))?;
+        self.folders.insert(path);
+        Ok(())
+    }
+
+    /// A symbolic link, to be made at the end.
+    pub(super) fn link(&mut self, path: &Path, target: Option<PathBuf>) {
+        match target {
+            Some(target) if self.caps.links => self.links.push((path.to_owned(), target)),
+            Some(_) => self.leave_out(path, words(EntryType::Symlink)),
+            None => self.leave_out(path, "a link without an end"),
+        }
+    }
+
+    pub(super) fn file(
         &mut self,
         mut source: impl Read,
         path: &Path,
-        to: &Path,
         mode: u32,
         modified: Option<u64>,
     ) -> Result<(), SandboxError> {
+        let to = &self.to.join(path);
         let mut new = match OpenOptions::new().write(true).create_new(true).mode(mode | 0o200).open(to) {
             Ok(new) => new,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -287,11 +334,22 @@ impl<'a> Unpack<'a> {
         Ok(())
     }
 
+    /// Takes away what was taken: it is to be taken in another way.
+    pub(super) fn undo(self) {
+        for path in &self.files {
+            let _ = fs::remove_file(self.to.join(path));
+        }
+        // What lay in it comes after a folder.
+        for path in self.folders.iter().rev().filter(|path| !path.as_os_str().is_empty()) {
+            let _ = fs::remove_dir(self.to.join(path));
+        }
+    }
+
     fn pass_over(&mut self, bytes: u64) {
         self.passed_over = self.passed_over.saturating_add(bytes);
     }
 
-    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) {
+    pub(super) fn leave_out(&mut self, path: &Path, reason: impl Into<String>) {
         // Enough to see what happened; a million lines would say no more.
         if (self.report.left_out.len() as u64) <= self.caps.entries {
             self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });

@@ -17,6 +17,7 @@ use bollard::query_parameters::{
 };
 
 use super::counters::Counters;
+use super::layers::Layers;
 use super::{Docker, Image, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE, failed, status};
 use crate::spec::{absolute, bad, environment, limits};
 use crate::{
@@ -50,6 +51,9 @@ const KEPT: [&str; 9] = [
     "/var/lib/docker",
     "/var/lib/containerd",
 ];
+
+/// Files that the daemon mounts into every container.
+const OWN: [&str; 3] = ["/etc/hosts", "/etc/hostname", "/etc/resolv.conf"];
 
 /// What can be reached from inside.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -146,6 +150,8 @@ pub struct Container {
     pub(super) counters: Counters,
     pub(super) alive: bool,
     label: String,
+    /// Where its files are, if this process may use them there.
+    layers: Option<Layers>,
     /// The connection that its first process lives by.
     held: Option<AttachContainerResults>,
     used: Usage,
@@ -163,10 +169,17 @@ impl fmt::Debug for Container {
 }
 
 impl Docker {
-    /// Makes a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
+    /// [Makes](Self::make) a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
     ///
     /// [`SandboxError::Spec`] for what is refused; [`SandboxError::Start`] where the image cannot run a shell.
     pub fn create(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
+        let mut container = self.make(spec)?;
+        container.restart()?;
+        Ok(container)
+    }
+
+    /// Makes a container that does not run yet. [`Container::restart`] starts it; files are best [put](Container::put) before.
+    pub fn make(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
         check(spec, &self.inner.socket)?;
         let inner = Arc::clone(&self.inner);
         let body = body(spec, &inner);
@@ -187,12 +200,16 @@ impl Docker {
             counters: Counters::nothing(),
             alive: false,
             label: spec.label.clone(),
+            layers: None,
             held: None,
             used: Usage::default(),
             removed: false,
             inner,
         };
-        container.start()?;
+        if container.inner.direct {
+            let mounts = spec.mounts.iter().map(|mount| &mount.target).chain(&config.volumes).cloned();
+            container.layers = container.find_layers(mounts.chain(OWN.map(PathBuf::from)).collect())?;
+        }
         Ok(container)
     }
 }
@@ -201,6 +218,17 @@ impl Container {
     /// Its id at the daemon.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    fn find_layers(&self, elsewhere: Vec<PathBuf>) -> Result<Option<Layers>, SandboxError> {
+        let found =
+            self.inner.ask("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+        Ok(found.graph_driver.and_then(|driver| Layers::of(&driver.data, elsewhere)))
+    }
+
+    /// Where its files are, while nothing of it runs.
+    pub(super) fn layers(&self) -> Option<&Layers> {
+        self.layers.as_ref().filter(|_| !self.alive)
     }
 
     /// Attaches first: were it the other way round, and this process killed between the two, the container would stay.
@@ -275,6 +303,9 @@ impl Container {
     /// What differs from the image, by path; what lies under mounts and in-memory folders is not looked at. Paths that are
     /// not UTF-8 come with replacement characters.
     pub fn changes(&self) -> Result<Vec<Changed>, SandboxError> {
+        if let Some(Ok(changes)) = self.layers().map(Layers::changes) {
+            return Ok(changes);
+        }
         let found = self.inner.ask("compare a container", self.inner.api.container_changes(&self.id))?;
         let mut changes: Vec<Changed> = found
             .unwrap_or_default()
@@ -298,6 +329,9 @@ impl Container {
         const DIR: u32 = 1 << 31;
         const SPECIAL: u32 = 0x8f28_0000;
         absolute(path, "the path")?;
+        if let Some(Ok(found)) = self.layers().map(|layers| layers.stat(path)) {
+            return Ok(found);
+        }
         let options = ContainerArchiveInfoOptions { path: path.to_string_lossy().into_owned() };
         match self.inner.block(self.inner.api.get_container_archive_info(&self.id, Some(options))) {
             Ok(found) => Ok(Some(PathStat {

@@ -13,6 +13,7 @@ use tar::{Builder, EntryType, Header};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::container::{Container, Owner};
+use super::plant::Halt;
 use crate::collect::open_file;
 use crate::spec::{absolute, bad};
 use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
@@ -53,6 +54,11 @@ impl Container {
         caps: &Caps,
     ) -> Result<CopyReport, SandboxError> {
         let inside = beneath_root(target)?;
+        match self.layers().map(|layers| layers.plant(from, &inside, owner, caps)) {
+            Some(Ok(report)) => return Ok(report),
+            Some(Err(Halt::Source(error))) => return Err(unreadable(from, error)),
+            Some(Err(Halt::Unsure)) | None => {}
+        }
         let (source, caps) = (from.to_owned(), *caps);
         let style = Style { owner, modified: None };
         let (pieces, writer) =
@@ -70,6 +76,9 @@ impl Container {
         owner: Owner,
     ) -> Result<(), SandboxError> {
         let inside = beneath_root(target)?;
+        if let Some(Ok(())) = self.layers().map(|layers| layers.plant_bytes(bytes, &inside, mode, owner)) {
+            return Ok(());
+        }
         let mut archive = Builder::new(Vec::new());
         let mut header = header(EntryType::Regular, mode & 0o777, Style { owner, modified: Some(0) });
         header.set_size(bytes.len() as u64);
@@ -129,14 +138,23 @@ pub(super) fn joined<T>(
     let io = |action, path, source| SandboxError::Io { action, path, source };
     match (writer.join(), sent) {
         (Ok(Ok(report)), Ok(sent)) => Ok((sent, report)),
-        (Ok(Err(CollectError::Io { action, path, source })), _)
-            if source.kind() != io::ErrorKind::BrokenPipe =>
-        {
-            Err(io(action, path, source))
+        (Ok(Err(error @ CollectError::Io { .. })), _) if !is_broken_pipe(&error) => {
+            Err(unreadable(from, error))
         }
         (_, Err(error)) => Err(error),
-        (Ok(Err(error)), Ok(_)) => Err(io("pack", from.to_owned(), io::Error::other(error))),
+        (Ok(Err(error)), Ok(_)) => Err(unreadable(from, error)),
         (Err(_), Ok(_)) => Err(io("pack", from.to_owned(), io::Error::other("the thread ended"))),
+    }
+}
+
+fn is_broken_pipe(error: &CollectError) -> bool {
+    matches!(error, CollectError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn unreadable(from: &Path, error: CollectError) -> SandboxError {
+    match error {
+        CollectError::Io { action, path, source } => SandboxError::Io { action, path, source },
+        error => SandboxError::Io { action: "pack", path: from.to_owned(), source: io::Error::other(error) },
     }
 }
 

@@ -38,6 +38,8 @@ mod exec;
 mod floor;
 mod ignore;
 mod image;
+mod layers;
+mod plant;
 mod sweep;
 
 pub use container::{Changed, Container, ContainerSpec, DockerNetwork, Owner, PathStat};
@@ -69,6 +71,9 @@ pub struct DockerOptions {
     pub image_map: BTreeMap<String, String>,
     /// Whether images that are missing may be pulled.
     pub pull: bool,
+    /// Whether the files of a container that does not run are read and written where the daemon keeps them, where this process may. Otherwise
+    /// they come and go as archives, which takes longer.
+    pub direct: bool,
     /// The `docker` program, for Dockerfiles that only BuildKit can build; `None`: those are refused.
     pub program: Option<PathBuf>,
 }
@@ -82,6 +87,7 @@ impl DockerOptions {
             owner: owner.into(),
             image_map: BTreeMap::new(),
             pull: false,
+            direct: true,
             program: None,
         }
     }
@@ -116,6 +122,8 @@ pub(crate) struct Inner {
     pub(crate) options: DockerOptions,
     pub(crate) socket: PathBuf,
     pub(crate) enforcement: Enforcement,
+    /// Whether containers' files may be looked for in the daemon's folder.
+    pub(crate) direct: bool,
     probe: DockerProbe,
     /// One lock for each image that is being built.
     pub(crate) builds: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
@@ -141,7 +149,7 @@ impl Docker {
                 source,
             })?;
         let path = socket.to_str().ok_or_else(|| unavailable(&socket, "its name is not UTF-8"))?;
-        let (api, probe) = runtime
+        let (api, probe, plain) = runtime
             .block_on(async {
                 let api = bollard::Docker::connect_with_unix(
                     path,
@@ -149,13 +157,15 @@ impl Docker {
                     bollard::API_DEFAULT_VERSION,
                 )?;
                 let api = api.negotiate_version().await?;
-                let probe = probe(&api).await?;
-                Ok((api, probe))
+                let (probe, plain) = probe(&api).await?;
+                Ok((api, probe, plain))
             })
             .map_err(|error: Error| unavailable(&socket, &words(&error)))?;
         let enforcement = probe.enforcement;
+        let direct = options.direct && plain && probe.storage == "overlay2" && layers::may_look();
         let builds = Mutex::default();
-        Ok(Self { inner: Arc::new(Inner { api, options, socket, enforcement, probe, builds, runtime }) })
+        let inner = Inner { api, options, socket, enforcement, direct, probe, builds, runtime };
+        Ok(Self { inner: Arc::new(inner) })
     }
 
     /// What the daemon is.
@@ -185,7 +195,8 @@ impl Inner {
     }
 }
 
-async fn probe(api: &bollard::Docker) -> Result<DockerProbe, Error> {
+/// What the daemon is, and whether its files have the owners and labels that any other's would.
+async fn probe(api: &bollard::Docker) -> Result<(DockerProbe, bool), Error> {
     let version = api.version().await?;
     let info = api.info().await?;
     let cgroup = info.cgroup_version.map_or_else(String::new, |version| version.to_string());
@@ -194,8 +205,12 @@ async fn probe(api: &bollard::Docker) -> Result<DockerProbe, Error> {
         "2" => Mechanism::CgroupV2,
         _ => Mechanism::Nothing,
     };
+    let security = info.security_options.unwrap_or_default();
+    let plain = !security.iter().any(|option| {
+        ["name=userns", "name=rootless", "name=selinux"].iter().any(|name| option.starts_with(name))
+    });
     let held = |by: Option<bool>| if by == Some(true) { group } else { Mechanism::Nothing };
-    Ok(DockerProbe {
+    let probe = DockerProbe {
         version: version.version.unwrap_or_default(),
         api: api.client_version().to_string(),
         cgroup: if cgroup.is_empty() { "none".to_owned() } else { cgroup },
@@ -208,7 +223,8 @@ async fn probe(api: &bollard::Docker) -> Result<DockerProbe, Error> {
             storage: Mechanism::Nothing,
         },
         warnings: info.warnings.unwrap_or_default(),
-    })
+    };
+    Ok((probe, plain))
 }
 
 fn unavailable(socket: &Path, reason: &str) -> SandboxError {

@@ -1,6 +1,6 @@
 //! A desk that is one container of the task's image, for the agent and, after everything in it is dead, for the grader.
 //!
-//! Nothing of this machine is mounted but what may only be read: files come out by the daemon's archives, after everything inside is dead.
+//! Nothing of this machine is mounted but what may only be read: files come out after everything inside is dead.
 
 mod files;
 
@@ -329,7 +329,7 @@ impl<'a> Container<'a> {
         Ok((None, manifest))
     }
 
-    /// The container of a verifier that has an environment of its own, with nothing of the agent's but its artifacts.
+    /// The container of a verifier that has an environment of its own, not started, with nothing of the agent's but its artifacts.
     fn own_environment(&self) -> Result<Docked, Broken> {
         let trial = self.attempt.trial;
         let prepared = self.attempt.workshop.prepared_verifier(
@@ -347,7 +347,7 @@ impl<'a> Container<'a> {
             .and_then(|environment| environment.workdir.clone())
             .or_else(|| prepared.image.config.workdir.clone())
             .or_else(|| Some(self.workdir.clone()));
-        let container = self.docker.create(&spec)?;
+        let container = self.docker.make(&spec)?;
         container.put(
             &self.logs.join("artifacts"),
             Path::new("/logs/artifacts"),
@@ -396,8 +396,9 @@ impl Desk for Container<'_> {
         let mut spec = self.spec(&self.prepared.image, trial.network, "agent");
         spec.mounts.clone_from(&self.mounts);
         let user = trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone());
-        let mut container = self.docker.create(&spec)?;
+        let mut container = self.docker.make(&spec)?;
         self.put_logs(&container, &["agent", "artifacts"])?;
+        container.restart()?;
         self.take_out_baked(&mut container)?;
         if trial.provision.writes_skills {
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", trial.agent.skills_dir()])?;
@@ -547,9 +548,7 @@ impl Desk for Container<'_> {
         if last.is_file() {
             grader.put(&last, Path::new("/logs/agent/final.txt"), Owner::default(), &Caps::default())?;
         }
-        if !separate {
-            grader.restart()?;
-        }
+        grader.restart()?;
         let mut env = Vec::new();
         if self.verdict.bytecode {
             env.push(("PYTHONPYCACHEPREFIX".to_owned(), NOWHERE.to_owned()));

@@ -4,10 +4,10 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use assay_sandbox::Caps;
-use assay_sandbox::docker::Owner;
+use assay_sandbox::docker::{Container, ContainerSpec, Owner};
+use assay_sandbox::{Caps, ChangeKind, Manifest, Session};
 
-use super::{container, needs_docker, ok, sh};
+use super::{base, both, container, docker, needs_docker, ok, sh};
 
 const ROOT: Owner = Owner { uid: 0, gid: 0 };
 
@@ -98,4 +98,114 @@ fn tells_what_a_path_is() {
     assert_eq!(stat("/l").unwrap().link.as_deref(), Some(Path::new("/f")));
     assert!(!stat("/l").unwrap().is_file && !stat("/p").unwrap().is_file);
     assert_eq!(stat("/none"), None);
+}
+
+/// Removed, replaced, linked and made anew: everything that a lower layer can be hidden by.
+const CHANGES: &str = "cd /root && mkdir -p a/b && echo new > a/b/file && ln -s /etc a/link && mkfifo a/pipe && \
+    rm /etc/issue && echo more >> /etc/passwd && chmod 600 /etc/group && \
+    rm /etc/skel/.profile && mkdir /etc/skel/.profile && echo x > /etc/skel/.profile/x && \
+    mv /etc/pam.d /root/moved && chown 7:8 /usr/share/doc && \
+    rm -r /etc/cron.d /etc/dpkg/dpkg.cfg.d && touch /etc/cron.d";
+
+fn listing(container: &Container) -> Vec<(String, ChangeKind)> {
+    let changes = container.changes().unwrap();
+    changes.into_iter().map(|change| (change.path.display().to_string(), change.kind)).collect()
+}
+
+#[test]
+fn the_daemons_folder_says_what_the_daemon_says() {
+    needs_docker!();
+    let dir = tempfile::tempdir().unwrap();
+    let mut told = Vec::new();
+    for (number, mut container) in both("same").into_iter().enumerate() {
+        assert_eq!(sh(&mut container, CHANGES), ok(""));
+        container.halt().unwrap();
+        let mut fetched = Vec::new();
+        for (at, path) in [
+            "/etc/apt",
+            "/root",
+            "/root/moved",
+            "/etc/skel",
+            "/etc/dpkg",
+            "/etc/cron.d",
+            "/etc/passwd",
+            "/usr/share/doc",
+        ]
+        .iter()
+        .enumerate()
+        {
+            let to = dir.path().join(format!("{number}-{at}"));
+            let mut report = container.fetch(Path::new(path), &to, &Caps::default()).unwrap().unwrap();
+            report.left_out.sort_by(|a, b| a.path.cmp(&b.path));
+            fetched.push((report, Manifest::scan(&to, &Caps::default()).unwrap()));
+        }
+        let stats: Vec<_> =
+            ["/root/a/link", "/root/a/pipe", "/etc/passwd", "/etc/issue", "/root/a", "/bin/sh"]
+                .iter()
+                .map(|path| container.stat(Path::new(path)).unwrap())
+                .collect();
+        let read: Vec<_> = ["/etc/passwd", "/etc/issue", "/etc/skel/.profile/x", "/bin/sh"]
+            .iter()
+            .map(|path| container.read(Path::new(path), 1 << 12).map_err(|error| error.to_string()))
+            .collect();
+        told.push((listing(&container), fetched, stats, read));
+    }
+    let (archives, direct) = (told.pop().unwrap(), told.pop().unwrap());
+    assert_eq!(direct.0, archives.0);
+    for (direct, archives) in direct.1.iter().zip(&archives.1) {
+        assert_eq!(direct, archives);
+    }
+    assert_eq!(direct.2, archives.2);
+    assert_eq!(direct.3, archives.3);
+}
+
+#[test]
+fn a_folder_made_anew_hides_what_it_held() {
+    needs_docker!();
+    let mut container = container("opaque");
+    assert_eq!(sh(&mut container, "rm -r /etc/skel; mkdir /etc/skel; echo 1 > /etc/skel/own"), ok(""));
+    container.halt().unwrap();
+    let found = listing(&container);
+    assert!(found.contains(&("/etc/skel/own".to_owned(), ChangeKind::Added)), "{found:?}");
+    assert!(container.stat(Path::new("/etc/skel/.bashrc")).unwrap().is_none());
+    let dir = tempfile::tempdir().unwrap();
+    let report = container.fetch(Path::new("/etc/skel"), dir.path(), &Caps::default()).unwrap().unwrap();
+    assert_eq!(report.files, 1);
+}
+
+#[test]
+fn puts_the_same_before_its_start_as_after() {
+    needs_docker!();
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("sub/open")).unwrap();
+    fs::set_permissions(dir.path().join("sub/open"), fs::Permissions::from_mode(0o777)).unwrap();
+    fs::write(dir.path().join("sub/file"), "1\n").unwrap();
+    fs::set_permissions(dir.path().join("sub/file"), fs::Permissions::from_mode(0o4755)).unwrap();
+    std::os::unix::fs::symlink("sub/file", dir.path().join("link")).unwrap();
+    let look = "cd /; stat -c '%n %a %u %g %F' new new/a new/a/sub new/a/sub/open new/a/sub/file new/a/link tmp tmp/b etc \
+                etc/passwd root var/tmp root/c/sub/file bin/put; cat new/a/link etc/passwd tmp/b bin/put; ls /etc | wc -l";
+    let mut told = Vec::new();
+    for mut container in both("plant") {
+        container.halt().unwrap();
+        let own = Owner { uid: 7, gid: 8 };
+        let caps = Caps::default();
+        container.put(dir.path(), Path::new("/new/a"), own, &caps).unwrap();
+        container.put(dir.path(), Path::new("/root/c"), ROOT, &caps).unwrap();
+        container.put(&dir.path().join("sub/file"), Path::new("/tmp/b"), ROOT, &caps).unwrap();
+        container.put_bytes(b"root:x:0:0::/:/bin/sh\n", Path::new("/etc/passwd"), 0o644, ROOT).unwrap();
+        // Through a link of the image.
+        container.put_bytes(b"linked\n", Path::new("/bin/put"), 0o755, ROOT).unwrap();
+        container.restart().unwrap();
+        told.push(sh(&mut container, look));
+    }
+    assert!(told[0].1.contains("new/a/sub/file 755 7 8 regular file"), "{}", told[0].1);
+    assert_eq!(told[0], told[1]);
+
+    let docker = docker("unstarted");
+    let mut container = docker.make(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    container.put_bytes(b"early\n", Path::new("/logs/first/early"), 0o600, ROOT).unwrap();
+    assert!(!container.is_running().unwrap());
+    container.restart().unwrap();
+    assert_eq!(sh(&mut container, "cat /logs/first/early; stat -c %a /logs"), ok("early\n755\n"));
+    assert!(Box::new(container).stop().is_ok());
 }

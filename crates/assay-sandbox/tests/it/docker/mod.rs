@@ -71,6 +71,14 @@ pub(crate) fn container(test: &str) -> Container {
     docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap()
 }
 
+/// Two containers of the base image: one whose files may come from the daemon's folder, one whose files only come as archives.
+pub(crate) fn both(test: &str) -> [Container; 2] {
+    [true, false].map(|direct| {
+        let docker = Docker::connect(DockerOptions { direct, ..options(test) }).unwrap();
+        docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap()
+    })
+}
+
 /// Runs a shell script; gives how it ended and its merged output.
 pub(crate) fn sh(container: &mut Container, script: &str) -> (Exit, String) {
     let outcome = exec(container, &command(&["sh", "-c", script])).unwrap();

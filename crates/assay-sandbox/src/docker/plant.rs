@@ -1,0 +1,290 @@
+//! Files into a container that does not run, written where the daemon keeps what it wrote: see [`layers`](super::layers).
+//!
+//! The kernel allows it as long as the container is not mounted. Nothing of the container runs meanwhile, so that nothing there changes by itself.
+
+use std::ffi::{CStr, CString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
+    futimens, mkdirat, openat, openat2, readlinkat, statat, symlinkat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::container::Owner;
+use super::layers::{Folder, Layers, Seen, Unsure, attributes, is_opaque, open_folder};
+use crate::collect::open_file;
+use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
+use crate::{Caps, CollectError, CopyReport, LeftOut};
+
+/// Why files were not put.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// The daemon has to be asked.
+    Unsure,
+    /// The files to be put could not be read.
+    Source(CollectError),
+}
+
+impl From<Unsure> for Halt {
+    fn from(Unsure: Unsure) -> Self {
+        Self::Unsure
+    }
+}
+
+impl From<Errno> for Halt {
+    fn from(_: Errno) -> Self {
+        Self::Unsure
+    }
+}
+
+impl Layers {
+    /// As [`Container::put`](super::Container::put), at a path relative to the root.
+    pub(super) fn plant(
+        &self,
+        from: &Path,
+        inside: &Path,
+        owner: Owner,
+        caps: &Caps,
+    ) -> Result<CopyReport, Halt> {
+        let source = |error: io::Error| Halt::Source(CollectError::io("read", from, error));
+        if std::fs::symlink_metadata(from).map_err(source)?.is_file() {
+            let mut file = File::open(from).map_err(source)?;
+            let stat = rustix::fs::fstat(&file)?;
+            let (dir, name) = self.parent(inside)?;
+            let bytes = write(&dir, &name, &mut file, stat.st_mode, owner, Some(times(&stat)))?;
+            return Ok(CopyReport { files: 1, bytes, left_out: Vec::new() });
+        }
+        let from_fd = walk::open(from).map_err(|error| source(error.into()))?;
+        let mode = rustix::fs::fstat(&from_fd)?.st_mode;
+        let root = self.reach(inside)?;
+        own(&root, mode, owner)?;
+        let current = (PathBuf::new(), root.try_clone().map_err(|_| Halt::Unsure)?);
+        let mut plant = Plant { root, current, owner, caps, seen: 0, report: CopyReport::default() };
+        walk(from_fd, Sequence::ByName(caps.entries), &mut plant)?;
+        Ok(plant.report)
+    }
+
+    /// One file of these bytes.
+    pub(super) fn plant_bytes(
+        &self,
+        bytes: &[u8],
+        inside: &Path,
+        mode: u32,
+        owner: Owner,
+    ) -> Result<(), Unsure> {
+        let (dir, name) = self.parent(inside)?;
+        let zero = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let times = Timestamps { last_access: zero, last_modification: zero };
+        write(&dir, &name, &mut &*bytes, mode, owner, Some(times)).map(|_| ())
+    }
+
+    fn parent(&self, inside: &Path) -> Result<(OwnedFd, CString), Unsure> {
+        let name = inside.file_name().ok_or(Unsure)?;
+        let name = CString::new(name.as_bytes()).map_err(|_| Unsure)?;
+        let dir = self.reach(inside.parent().unwrap_or(Path::new("")))?;
+        if self.is_elsewhere(&Path::new("/").join(inside)) { Err(Unsure) } else { Ok((dir, name)) }
+    }
+
+    /// A folder of the container, in the layer that is its own: made where it is not there, and like that of the image where that has one.
+    fn reach(&self, inside: &Path) -> Result<OwnedFd, Unsure> {
+        if self.is_elsewhere(&Path::new("/").join(inside)) {
+            return Err(Unsure);
+        }
+        let mut lower = self.below()?;
+        let mut upper = walk::open(&self.upper)?;
+        for name in inside {
+            let name = CString::new(name.as_bytes()).map_err(|_| Unsure)?;
+            let below = lower.entry(&name)?;
+            match statat(&upper, &name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Directory => {}
+                Err(Errno::NOENT) => copy_up(&upper, &name, below.as_ref())?,
+                Ok(_) | Err(_) => return Err(Unsure),
+            }
+            upper = open_folder(&upper, &name)?;
+            lower = match below {
+                Some(Seen::Folder(below, _)) if !is_opaque(&upper)? => below,
+                _ => Folder::default(),
+            };
+        }
+        Ok(upper)
+    }
+}
+
+/// Makes a folder, with the status of the one below.
+fn copy_up(dir: &OwnedFd, name: &CStr, below: Option<&Seen>) -> Result<(), Unsure> {
+    let stat = match below {
+        None => None,
+        Some(Seen::Leaf(..)) => return Err(Unsure),
+        Some(Seen::Folder(folder, stat)) => {
+            let top = folder.parts.first().ok_or(Unsure)?;
+            let overlay = |name: &Vec<u8>| name.starts_with(b"trusted.overlay.");
+            // Access lists and the like are the kernel's to copy.
+            if !attributes(top)?.iter().all(overlay) {
+                return Err(Unsure);
+            }
+            Some(stat)
+        }
+    };
+    mkdirat(dir, name, Mode::RWXU)?;
+    let made = open_folder(dir, name)?;
+    match stat {
+        None => fchmod(&made, Mode::from_raw_mode(0o755))?,
+        Some(stat) => {
+            fchown(&made, Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)))?;
+            fchmod(&made, Mode::from_raw_mode(stat.st_mode & 0o7777))?;
+            futimens(&made, &times(stat))?;
+        }
+    }
+    Ok(())
+}
+
+fn times(stat: &rustix::fs::Stat) -> Timestamps {
+    let of = |tv_sec, nanos: u64| Timespec { tv_sec, tv_nsec: nanos.cast_signed() };
+    Timestamps {
+        last_access: of(stat.st_atime, stat.st_atime_nsec),
+        last_modification: of(stat.st_mtime, stat.st_mtime_nsec),
+    }
+}
+
+/// Gives a file or folder its owner and permissions, never set-id bits.
+fn own(file: impl AsFd, mode: u32, owner: Owner) -> Result<(), Errno> {
+    fchown(&file, Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)))?;
+    fchmod(&file, Mode::from_raw_mode(mode & 0o777))
+}
+
+/// Takes away what has a name, so that something new can have it.
+fn clear(dir: impl AsFd, name: &CStr) -> Result<(), Unsure> {
+    match unlinkat(dir, name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => Ok(()),
+        // A folder: the daemon knows what to do with it.
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Writes a new file in the place of whatever has its name.
+fn write(
+    dir: impl AsFd,
+    name: &CStr,
+    source: &mut dyn Read,
+    mode: u32,
+    owner: Owner,
+    times: Option<Timestamps>,
+) -> Result<u64, Unsure> {
+    clear(&dir, name)?;
+    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut file = File::from(openat(&dir, name, flags, Mode::RUSR | Mode::WUSR)?);
+    let bytes = io::copy(source, &mut file).map_err(|_| Unsure)?;
+    own(&file, mode, owner)?;
+    if let Some(times) = times {
+        futimens(&file, &times)?;
+    }
+    Ok(bytes)
+}
+
+/// Writes what a walk comes across.
+struct Plant<'a> {
+    root: OwnedFd,
+    /// The folder that was written to last.
+    current: (PathBuf, OwnedFd),
+    owner: Owner,
+    caps: &'a Caps,
+    seen: u64,
+    report: CopyReport,
+}
+
+impl Plant<'_> {
+    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) -> Next {
+        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
+            self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
+        }
+        Next::Past
+    }
+
+    /// The folder that an item belongs in.
+    fn folder(&mut self, path: &Path) -> Result<&OwnedFd, Halt> {
+        let parent = path.parent().unwrap_or(Path::new(""));
+        if self.current.0 != parent {
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_XDEV;
+            let at = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            self.current = (parent.to_owned(), openat2(&self.root, at, flags, Mode::empty(), resolve)?);
+        }
+        Ok(&self.current.1)
+    }
+
+    fn file(&mut self, item: &Item<'_>) -> Result<Next, Halt> {
+        let size = u64::try_from(item.stat.st_size).unwrap_or(0);
+        if size > self.caps.file_bytes {
+            return Ok(self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes)));
+        }
+        if size > self.caps.total_bytes - self.report.bytes {
+            return Ok(self.leave_out(item.path, format!("{} bytes were taken before", self.report.bytes)));
+        }
+        let mut source = match open_file(item.dir, item.name) {
+            Ok(Some(source)) => source.take(size),
+            Ok(None) => return Ok(self.leave_out(item.path, "changed while it was read")),
+            Err(error) => return Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
+        };
+        let owner = self.owner;
+        let dir = self.folder(item.path)?;
+        let bytes = write(dir, item.name, &mut source, item.stat.st_mode, owner, Some(times(item.stat)))?;
+        self.report.files += 1;
+        self.report.bytes += bytes;
+        Ok(Next::Past)
+    }
+}
+
+impl Visitor for Plant<'_> {
+    type Error = Halt;
+
+    fn item(&mut self, item: &Item<'_>) -> Result<Next, Halt> {
+        self.seen += 1;
+        if self.seen > self.caps.entries {
+            self.leave_out(item.path, format!("more than {} entries", self.caps.entries));
+            return Ok(Next::Stop);
+        }
+        let owner = self.owner;
+        match item.kind() {
+            FileType::Directory if item.depth > self.caps.depth => {
+                Ok(self.leave_out(item.path, format!("more than {} folders deep", self.caps.depth)))
+            }
+            FileType::Directory => {
+                let dir = self.folder(item.path)?;
+                match mkdirat(dir, item.name, Mode::RWXU) {
+                    Ok(()) | Err(Errno::EXIST) => {}
+                    Err(error) => return Err(error.into()),
+                }
+                own(open_folder(dir, item.name)?, item.stat.st_mode, owner)?;
+                Ok(Next::Into)
+            }
+            FileType::RegularFile => self.file(item),
+            FileType::Symlink if self.caps.links => match readlinkat(item.dir, item.name, Vec::new()) {
+                Ok(target) => {
+                    let dir = self.folder(item.path)?;
+                    clear(dir, item.name)?;
+                    let target = std::ffi::OsString::from_vec(target.into_bytes());
+                    symlinkat(target, dir, item.name)?;
+                    let (uid, gid) = (Uid::from_raw(owner.uid), Gid::from_raw(owner.gid));
+                    chownat(dir, item.name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+                    Ok(Next::Past)
+                }
+                Err(error) => Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
+            },
+            _ => Ok(self.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+        }
+    }
+
+    fn failed(&mut self, path: &Path, error: Errno) -> Result<(), Halt> {
+        let reason = match error {
+            Errno::OVERFLOW => format!("more than {} entries", self.caps.entries),
+            error => format!("cannot be read: {error}"),
+        };
+        self.leave_out(path, reason);
+        Ok(())
+    }
+}
