@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_trial::{Experiment, Machine, Plan, RunOptions, Sandboxes, Selection, Store, TrialId};
+use assay_trial::{Experiment, Machine, Outcome, Plan, RunOptions, Sandboxes, Selection, Store, TrialId};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, BenchSandbox, BenchWhat};
@@ -23,6 +23,12 @@ mod docker;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
+
+/// What the trials' task is built from, by its Dockerfile.
+const BASE: &str = "debian:12-slim";
+
+/// The sandbox, as experiments name it.
+const BUBBLEWRAP: &str = "\"bubblewrap\"";
 
 /// Clock ticks a second, as `/proc` counts them on every Linux that Rust supports.
 const TICKS: f64 = 100.0;
@@ -68,7 +74,8 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut floor = Vec::new();
     for &at_once in concurrency {
         ui.note(&format!("{trials} trials, {at_once} at once"));
-        rows.push(measure(at_once, *trials, || execute(folder.path(), at_once, *trials, &sandboxes))?);
+        let base = folder.path().join(format!("at-{at_once}"));
+        rows.push(measure(at_once, *trials, || execute(&base, at_once, *trials, BUBBLEWRAP, &sandboxes))?);
         floor.push(measure(at_once, *trials, || bare(at_once, *trials))?);
     }
     // Measured before the planning figures, which hold 10,000 trials.
@@ -135,11 +142,16 @@ fn measure(
 }
 
 /// Trials of a task whose solution and grader each write one word.
-fn execute(folder: &Path, concurrency: usize, trials: u32, sandboxes: &Sandboxes) -> Result<(), Failure> {
-    let base = folder.join(format!("at-{concurrency}"));
-    suite(&base, 1)?;
+fn execute(
+    base: &Path,
+    concurrency: usize,
+    trials: u32,
+    sandbox: &str,
+    sandboxes: &Sandboxes,
+) -> Result<(), Failure> {
+    suite(base, 1)?;
     let store = Store::open(&base.join("store"))?;
-    let plan = plan(&base, &store, "oracle", trials, sandboxes)?;
+    let plan = plan(base, &store, trials, sandbox, sandboxes)?;
     let run = store.begin_run(&plan)?;
     let options = RunOptions {
         concurrency,
@@ -151,10 +163,12 @@ fn execute(folder: &Path, concurrency: usize, trials: u32, sandboxes: &Sandboxes
     };
     let outcome = assay_trial::run(&plan, &run.run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
     store.clear_scratch();
-    if outcome.executed != trials as usize || outcome.infrastructure > 0 {
+    let records = plan.trials.keys().filter_map(|id| store.record(id).ok().flatten());
+    let passed = records.filter(|record| record.outcome == Outcome::Passed).count();
+    if outcome.executed != trials as usize || passed != outcome.executed {
         return Err(Failure::infrastructure(format!(
-            "{} of {trials} trials were executed, {} broke",
-            outcome.executed, outcome.infrastructure
+            "{} of {trials} trials were executed, {passed} passed",
+            outcome.executed
         )));
     }
     Ok(())
@@ -224,7 +238,7 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     let store = Store::open(&base.join("store"))?;
     let clock = Instant::now();
     let repetitions = u32::try_from(PLANNED / tasks).unwrap_or(u32::MAX);
-    let plan = plan(&base, &store, "oracle", repetitions, sandboxes)?;
+    let plan = plan(&base, &store, repetitions, BUBBLEWRAP, sandboxes)?;
     let plan_seconds = clock.elapsed().as_secs_f64();
 
     let pattern = folder.join("at-1/store");
@@ -277,7 +291,7 @@ fn suite(base: &Path, tasks: usize) -> Result<(), Failure> {
         // Equal tasks would be one: a trial does not know its task's name.
         let instruction = format!("Write the word `done` to /app/word. This is task {number}.\n");
         write(&format!("{task}/instruction.md"), &instruction)?;
-        write(&format!("{task}/environment/Dockerfile"), "FROM debian:12-slim\nWORKDIR /app\n")?;
+        write(&format!("{task}/environment/Dockerfile"), &format!("FROM {BASE}\nWORKDIR /app\n"))?;
         write(&format!("{task}/solution/solve.sh"), "echo done > /app/word\n")?;
         write(
             &format!("{task}/tests/test.sh"),
@@ -290,13 +304,13 @@ fn suite(base: &Path, tasks: usize) -> Result<(), Failure> {
 fn plan(
     base: &Path,
     store: &Store,
-    agent: &str,
     repetitions: u32,
+    sandbox: &str,
     sandboxes: &Sandboxes,
 ) -> Result<Plan, Failure> {
     let text = format!(
         "schema = \"assay.experiment/1\"\nname = \"bench\"\nsuite = [\"tasks/*\"]\nconditions = [\"none\"]\n\
-         repetitions = {repetitions}\nsandbox = \"bubblewrap\"\n[[agents]]\nname = \"{agent}\"\n"
+         repetitions = {repetitions}\nsandbox = {sandbox}\n[[agents]]\nname = \"oracle\"\n"
     );
     let experiment = Experiment::parse(&base.join("experiment.toml"), &text)?;
     Ok(Plan::make(experiment, store, &Machine { env: &machine::env, sandboxes, dry: false })?)

@@ -1,26 +1,23 @@
 //! `assay bench harness --sandbox docker`: trials in Docker, and the floor beside them.
 //!
-//! The floor is the same container, made, started, given as many commands, killed, started again for the grader and removed,
-//! straight through the daemon's API, in the same run.
+//! The trials are an oracle's, planned and led as `assay run` does; having the image built and searched, once in each row, is in them. The floor is a
+//! container made, started, given as many commands, killed, started again for the grader and removed, straight through the daemon's API, in the same run.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use assay_sandbox::docker::{
-    Container, ContainerSpec, Docker, DockerOptions, Image, ImageSource, Owner, commands_started,
-};
-use assay_sandbox::{Caps, Exec, Exit, SandboxError, Session, Sink, remove_tree};
+use assay_sandbox::SandboxError;
+use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource, commands_started};
+use assay_trial::Sandboxes;
 use serde::Serialize;
 
-use super::{TICKS, io, peak_memory, processor_time};
+use super::{BASE, TICKS, execute, io, peak_memory, processor_time};
 use crate::failure::{Failure, Status};
+use crate::machine::docker_options;
 use crate::ui::Ui;
-
-/// How long a command may take.
-const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Serialize)]
 struct Figures {
@@ -29,6 +26,8 @@ struct Figures {
     image: String,
     /// The daemon's version.
     docker: String,
+    /// Whether the daemon's CPU is that of its control groups, in which the process beside each container and the runtime are counted.
+    whole_daemon: bool,
     rows: Vec<Row>,
     /// Most memory this process held, in MB.
     peak_memory_mb: f64,
@@ -53,34 +52,36 @@ struct Cost {
     per_minute: f64,
     /// Of this process.
     own_cpu_seconds: f64,
-    /// Of the daemon and its containerd, and of what they have waited for.
+    /// Of the daemon and its containerd.
     daemon_cpu_seconds: f64,
 }
 
 pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> Result<Status, Failure> {
     let folder = tempfile::tempdir().map_err(|error| io("create a folder", &error))?;
-    let docker =
-        Docker::connect(DockerOptions::new("bench", std::process::id().to_string())).map_err(|error| {
-            Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
-        })?;
+    let options =
+        docker_options("bench", &std::process::id().to_string()).map_err(Failure::infrastructure)?;
+    let docker = Docker::connect(options.clone()).map_err(|error| {
+        Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
+    })?;
     let source = ImageSource::Prebuilt { name: image.to_owned() };
     let found = docker
         .image(&source, &AtomicBool::new(false))
         .map_err(|error| Failure::infrastructure(error.to_string()))?;
+    let sandbox = format!("{{ kind = \"docker\", images = {{ {BASE:?} = {image:?} }} }}");
+    let sandboxes = Sandboxes::new(Err("only Docker is asked for".to_owned()), Ok(options));
+    let daemon = Daemon::find();
     let mut rows = Vec::new();
-    task(folder.path())?;
     for &at_once in concurrency {
         ui.note(&format!("{trials} trials in Docker, {at_once} at once"));
         let before = commands_started();
-        let trial = measure(trials, || {
-            many(at_once, trials, &|number| life(&docker, &found, folder.path(), number))
-        })?;
+        let base = folder.path().join(format!("at-{at_once}"));
+        let trial = measure(trials, &daemon, || execute(&base, at_once, trials, &sandbox, &sandboxes))?;
         let commands_each =
             u32::try_from((commands_started() - before) / u64::from(trials.max(1))).unwrap_or(u32::MAX);
         // The last command is the grader's.
         let (first, last) = (commands_each.saturating_sub(1), commands_each.min(1));
         let spec = ContainerSpec::new(found.clone(), "floor");
-        let floor = measure(trials, || {
+        let floor = measure(trials, &daemon, || {
             many(at_once, trials, &|_| docker.bare_life(&spec, first, last).map_err(broke))
         })?;
         rows.push(Row {
@@ -99,6 +100,7 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
         processors: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
         image: image.to_owned(),
         docker: docker.probe().version.clone(),
+        whole_daemon: matches!(daemon, Daemon::Groups(_)),
         rows,
         peak_memory_mb: peak_memory(),
     };
@@ -112,7 +114,7 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
 
 fn table(figures: &Figures) -> String {
     let mut text = format!(
-        "lives of a container as a trial leads them, in Docker {}, {} processors\n\n\
+        "trivial oracle trials in Docker {}, {} processors\n\n\
          | at once | commands | trials a minute | CPU-s a trial: own | daemon | floor: a minute | own | daemon | CPU ÷ floor | pace ÷ floor |\n\
          |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
         figures.docker, figures.processors
@@ -133,17 +135,26 @@ fn table(figures: &Figures) -> String {
         ));
     }
     text.push_str(&format!("\nown peak memory: {:.0} MB\n", figures.peak_memory_mb));
+    text.push_str(if figures.whole_daemon {
+        "daemon: its control groups, with the runtime and what runs beside each container\n"
+    } else {
+        "daemon: dockerd and containerd alone, for want of control groups of their own\n"
+    });
     text
 }
 
-fn measure(trials: u32, work: impl FnOnce() -> Result<(), Failure>) -> Result<Cost, Failure> {
-    let (clock, own, daemon) = (Instant::now(), processor_time(), daemon_time());
+fn measure(
+    trials: u32,
+    daemon: &Daemon,
+    work: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Cost, Failure> {
+    let (clock, own, served) = (Instant::now(), processor_time(), daemon.seconds());
     work()?;
     let each = f64::from(trials.max(1));
     Ok(Cost {
         per_minute: f64::from(trials) / clock.elapsed().as_secs_f64() * 60.0,
         own_cpu_seconds: (processor_time() - own) / each,
-        daemon_cpu_seconds: (daemon_time() - daemon) / each,
+        daemon_cpu_seconds: (daemon.seconds() - served) / each,
     })
 }
 
@@ -172,82 +183,73 @@ fn many(
     failure.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
 }
 
-/// What a trial does at the daemon: the solution put in and run, everything killed, what changed looked at, the work folder
-/// taken out, the tests put in, the container started again, the tests run, the reward read.
-fn life(docker: &Docker, image: &Image, folder: &Path, number: u32) -> Result<(), Failure> {
-    let mut spec = ContainerSpec::new(image.clone(), "bench");
-    spec.workdir = Some(PathBuf::from("/app"));
-    let mut container = docker.create(&spec).map_err(broke)?;
-    let caps = Caps::default();
-    let owner = Owner::default();
-    let run = |container: &mut Container, argv: &[&str]| {
-        let command = Exec {
-            argv: argv.iter().map(ToString::to_string).collect(),
-            env: Vec::new(),
-            cwd: None,
-            deadline: Some(Instant::now() + PATIENCE),
-            stdout: Sink { keep: 4 << 10, ..Sink::default() },
-            stderr: None,
-        };
-        let outcome = container.exec(&command, &AtomicBool::new(false)).map_err(broke)?;
-        if outcome.exit == Exit::Code(0) {
-            return Ok(());
-        }
-        Err(Failure::infrastructure(format!("{argv:?}: {:?} {}", outcome.exit, outcome.stdout.text())))
-    };
-    run(&mut container, &["mkdir", "-p", "/logs/agent", "/logs/verifier"])?;
-    container.put(&folder.join("solution"), Path::new("/solution"), owner, &caps).map_err(broke)?;
-    run(&mut container, &["bash", "/solution/solve.sh"])?;
-    container.halt().map_err(broke)?;
-    let changes = container.changes().map_err(broke)?;
-    let taken = folder.join(format!("taken-{number}"));
-    container.fetch(Path::new("/app"), &taken, &caps).map_err(broke)?;
-    container.put(&folder.join("tests"), Path::new("/tests"), owner, &caps).map_err(broke)?;
-    container.restart().map_err(broke)?;
-    run(&mut container, &["bash", "/tests/test.sh"])?;
-    let reward = container.read(Path::new("/logs/verifier/reward.txt"), 1 << 10).map_err(broke)?;
-    container.remove().map_err(broke)?;
-    let word = fs::read(taken.join("word")).unwrap_or_default();
-    remove_tree(&taken).map_err(|error| Failure::infrastructure(error.to_string()))?;
-    if reward.as_deref() != Some(b"1\n") || word != b"done\n" || changes.is_empty() {
-        return Err(Failure::infrastructure("a trial did not do what it was to do".to_owned()));
-    }
-    Ok(())
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` has it")]
 fn broke(error: SandboxError) -> Failure {
     Failure::infrastructure(error.to_string())
 }
 
-/// User and system time of `dockerd` and `containerd`, in seconds, with that of the processes they have waited for. What
-/// runs beside each container is not their child, and not counted, on either side.
-fn daemon_time() -> f64 {
-    let Ok(processes) = fs::read_dir("/proc") else { return 0.0 };
-    processes
-        .flatten()
-        .filter_map(|entry| fs::read_to_string(entry.path().join("stat")).ok())
-        .filter_map(|stat| {
-            let (head, rest) = stat.rsplit_once(')')?;
-            let name = head.split_once('(')?.1;
-            let counted = matches!(name, "dockerd" | "containerd");
-            let ticks =
-                rest.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<f64>().ok());
-            counted.then(|| ticks.sum::<f64>() / TICKS)
-        })
-        .sum()
+/// Where the daemon's processor time is counted.
+enum Daemon {
+    /// In control groups that hold nothing but it and what it starts.
+    Groups(Vec<PathBuf>),
+    /// In its processes and those that they have waited for. What runs beside each container is none of them.
+    Processes,
 }
 
-/// A solution and a grader that each write one word.
-fn task(base: &Path) -> Result<(), Failure> {
-    let write = |path: &str, text: &str| -> Result<(), Failure> {
-        let path = base.join(path);
-        fs::create_dir_all(path.parent().unwrap_or(base)).map_err(|error| io("write a task", &error))?;
-        fs::write(path, text).map_err(|error| io("write a task", &error))
-    };
-    write("solution/solve.sh", "echo done > /app/word\n")?;
-    write(
-        "tests/test.sh",
-        "read -r word < /app/word; [ \"$word\" = done ] && echo 1 > /logs/verifier/reward.txt\n",
-    )
+impl Daemon {
+    fn find() -> Self {
+        let group = |pid: &str| -> Option<PathBuf> {
+            let text = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
+            let has = |controllers: &str| controllers.split(',').any(|name| name == "cpuacct");
+            let mut lines = text.lines().filter_map(|line| line.split_once(':')?.1.split_once(':'));
+            let (controllers, path) = lines
+                .clone()
+                .find(|(controllers, _)| has(controllers))
+                .or_else(|| lines.find(|(controllers, _)| controllers.is_empty()))?;
+            let file = if controllers.is_empty() { "cpu.stat" } else { "cpuacct.usage" };
+            let base = PathBuf::from("/sys/fs/cgroup").join(controllers);
+            (path != "/").then(|| base.join(path.trim_start_matches('/')).join(file))
+        };
+        let own = group("self");
+        let mut groups: Vec<Option<PathBuf>> = processes().map(|(pid, _)| group(&pid)).collect();
+        groups.sort();
+        groups.dedup();
+        match groups.into_iter().collect::<Option<Vec<_>>>() {
+            Some(groups) if !groups.is_empty() && groups.iter().all(|group| own.as_ref() != Some(group)) => {
+                Self::Groups(groups)
+            }
+            _ => Self::Processes,
+        }
+    }
+
+    /// How much it has used, in seconds.
+    fn seconds(&self) -> f64 {
+        match self {
+            Self::Groups(files) => files.iter().filter_map(|file| counted(file)).sum(),
+            Self::Processes => processes().map(|(_, seconds)| seconds).sum(),
+        }
+    }
+}
+
+/// Seconds of a control group: microseconds in version 2, nanoseconds in version 1.
+fn counted(file: &PathBuf) -> Option<f64> {
+    let text = fs::read_to_string(file).ok()?;
+    match text.lines().find_map(|line| line.strip_prefix("usage_usec ")) {
+        Some(micros) => Some(micros.trim().parse::<f64>().ok()? / 1e6),
+        None => Some(text.trim().parse::<f64>().ok()? / 1e9),
+    }
+}
+
+/// `dockerd` and `containerd`, with their user and system time in seconds and that of the processes they have waited for.
+fn processes() -> impl Iterator<Item = (String, f64)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| {
+        let stat = fs::read_to_string(entry.path().join("stat")).ok()?;
+        let (head, rest) = stat.rsplit_once(')')?;
+        let name = head.split_once('(')?.1;
+        let ticks = rest.split_whitespace().skip(11).take(4).filter_map(|field| field.parse::<f64>().ok());
+        let seconds = ticks.sum::<f64>() / TICKS;
+        matches!(name, "dockerd" | "containerd")
+            .then(|| (entry.file_name().to_string_lossy().into_owned(), seconds))
+    })
 }
