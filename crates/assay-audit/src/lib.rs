@@ -12,5 +12,6 @@ pub mod cta;
 pub mod evidence;
 mod method;
 pub mod sheet;
+pub mod view;
 
 pub use method::Method;

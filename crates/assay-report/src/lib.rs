@@ -17,6 +17,7 @@ mod sections;
 mod sentences;
 mod terminal;
 mod text;
+mod view;
 
 use assay_analysis::{Comparison, Report};
 
@@ -24,6 +25,7 @@ pub use details::{changed_tests, details};
 pub use exhibit::{Bar, Exhibit, Piece};
 pub use redact::redact;
 pub use text::{clean, seconds};
+pub use view::{view_html, view_text};
 
 /// Lays a report out.
 pub trait Renderer {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-use crate::commands::audit::AuditArgs;
+use crate::commands::audit::{AuditArgs, AuditWhat};
 use crate::commands::corpus::CorpusArgs;
 use crate::commands::corpus::bench::CorpusBenchArgs;
 use crate::commands::health::HealthArgs;
@@ -43,7 +43,7 @@ pub(crate) enum Format {
     Terminal,
     /// Tables as GitHub renders them; reports only
     Markdown,
-    /// One page with plots that needs nothing beside it; reports only
+    /// One page that needs nothing beside it; reports, and `audit show`
     Html,
     /// One JSON document
     Json,
@@ -131,6 +131,13 @@ pub(crate) enum Command {
     Simulate(SimulateArgs),
     /// Measure assay itself
     Bench(BenchArgs),
+}
+
+impl Command {
+    /// Whether its result can be a page.
+    pub(crate) fn makes_pages(&self) -> bool {
+        matches!(self, Self::Report(_) | Self::Audit(AuditArgs { what: AuditWhat::Show(_) }))
+    }
 }
 
 #[derive(Debug, clap::Args)]

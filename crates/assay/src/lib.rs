@@ -41,7 +41,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Err(failure) => return Ui::plain().fail(&failure).into(),
     };
     let ui = Ui::new(&settings);
-    if matches!(args.format, Format::Markdown | Format::Html) && !matches!(args.command, Command::Report(_)) {
+    if matches!(args.format, Format::Markdown | Format::Html) && !args.command.makes_pages() {
         let message = format!("only reports have the format {}", args.format.name());
         return ui.fail(&Failure::bad_input(message).hint("`assay report RUN` lays a run out so")).into();
     }
@@ -58,7 +58,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Runs => commands::runs::run(&settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
-        Command::Audit(args) => commands::audit::run(&args, &ui),
+        Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::History => commands::history::run(&settings, &ui),
         Command::Lint(args) => commands::lint::run(&args, &settings, &ui),

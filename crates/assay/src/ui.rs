@@ -74,6 +74,15 @@ impl Ui {
         !self.quiet
     }
 
+    /// How wide the terminal is that the result goes to; `None` where it goes elsewhere.
+    #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
+    pub(crate) fn columns(&self) -> Option<usize> {
+        if !io::stdout().is_terminal() {
+            return None;
+        }
+        terminal_size::terminal_size().map(|(width, _)| usize::from(width.0))
+    }
+
     pub(crate) fn style(&self) -> Style {
         let color = match self.color {
             Color::Always => true,

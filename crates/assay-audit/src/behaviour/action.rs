@@ -61,6 +61,8 @@ impl Phase {
 pub struct Action {
     /// ATIF's `step_id`.
     pub step: usize,
+    /// Which of the step's calls, from 0.
+    pub call: usize,
     /// What it does.
     pub verb: Verb,
     /// What it does it to: a path without its `./`, a pattern, or the command in one line.
@@ -81,7 +83,7 @@ pub fn actions(trajectory: &Trajectory) -> Vec<Action> {
     for step in trajectory.steps.iter().filter(|step| step.source == Source::Agent) {
         let results =
             step.observation.as_ref().map(|observation| observation.results.as_slice()).unwrap_or_default();
-        for call in &step.tool_calls {
+        for (at, call) in step.tool_calls.iter().enumerate() {
             let result =
                 results.iter().find(|result| result.source_call_id.as_deref() == Some(&call.tool_call_id));
             let failed = result.is_some_and(|result| {
@@ -130,6 +132,7 @@ pub fn actions(trajectory: &Trajectory) -> Vec<Action> {
             };
             actions.push(Action {
                 step: step.step_id,
+                call: at,
                 verb,
                 target,
                 failed,

@@ -19,6 +19,8 @@ pub struct SkillText {
     pub description: String,
     /// What follows the front matter.
     pub body: String,
+    /// Lines of the file before the body.
+    pub(crate) before: usize,
     pub(crate) lines: Vec<SkillLine>,
     pub(crate) advertised: HashSet<u64>,
 }
@@ -56,7 +58,7 @@ impl SkillText {
         for phrase in [format!("the {spoken} skill"), format!("use {spoken} skill"), name.clone()] {
             advertised.extend(keys(&phrase));
         }
-        Self { body: document.body().to_owned(), name, description, lines, advertised }
+        Self { body: document.body().to_owned(), before, name, description, lines, advertised }
     }
 
     /// The name as a folder would have it: `Add Admin API Endpoint` is `add-admin-api-endpoint`.

@@ -3,8 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
-/// Words in a row that make a feature. Two in a row turn up in unrelated text too often, four miss what was rewritten a little:
-/// docs/AUDIT.md compares them.
+/// Words in a row that make a feature. Two in a row turn up in unrelated text too often, four miss what was rewritten a little.
 const RUN: usize = 3;
 
 /// A run needs one word of this many letters: without one it is grammar or numbers.

@@ -13,7 +13,7 @@ fn page(report: &Report) -> String {
 const VOID: [&str; 2] = ["meta", "br"];
 
 /// The tags of a page, in order: name, attributes, whether it closes, whether it closes itself.
-fn tags(page: &str) -> Vec<(String, String, bool, bool)> {
+pub(crate) fn tags(page: &str) -> Vec<(String, String, bool, bool)> {
     let mut tags = Vec::new();
     let mut rest = page;
     while let Some(open) = rest.find('<') {
@@ -36,7 +36,7 @@ fn tags(page: &str) -> Vec<(String, String, bool, bool)> {
     tags
 }
 
-fn well_formed(name: &str, page: &str) {
+pub(crate) fn well_formed(name: &str, page: &str) {
     let mut stack: Vec<String> = Vec::new();
     for (tag, attributes, closes, itself) in tags(page) {
         assert!(tag.chars().all(|c| c.is_ascii_alphanumeric()), "{name}: <{tag}{attributes}>");

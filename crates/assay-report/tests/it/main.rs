@@ -6,3 +6,4 @@ mod html;
 mod markdown;
 mod runs;
 mod same;
+mod view;

@@ -7,20 +7,22 @@ mod corpus;
 mod input;
 mod pairs;
 mod sheet;
+mod show;
 mod tables;
 
 use std::path::Path;
 
 use assay_audit::corpus::Notice;
 
-pub(crate) use self::args::AuditArgs;
-use self::args::AuditWhat;
+pub(crate) use self::args::{AuditArgs, AuditWhat};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &AuditArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(crate) fn run(args: &AuditArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         AuditWhat::Pairs(args) => pairs::run(args, ui),
+        AuditWhat::Show(args) => show::run(args, settings, ui),
         AuditWhat::Corpus(args) => corpus::run(args, ui),
         AuditWhat::Sheet(args) => sheet::run(args, ui),
         AuditWhat::Agreement(args) => agreement::run(args, ui),

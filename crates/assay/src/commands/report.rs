@@ -50,7 +50,7 @@ fn laid_out(report: &Report, format: Format, style: Style) -> Result<String, Fai
 }
 
 /// The format that a file's name asks for, where none was asked for otherwise.
-fn format_of(out: &Path, asked: Format) -> Format {
+pub(crate) fn format_of(out: &Path, asked: Format) -> Format {
     match (asked, out.extension().and_then(|extension| extension.to_str())) {
         (Format::Terminal, Some("html")) => Format::Html,
         (Format::Terminal, Some("md")) => Format::Markdown,

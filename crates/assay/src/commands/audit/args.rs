@@ -13,6 +13,8 @@ pub(crate) struct AuditArgs {
 pub(crate) enum AuditWhat {
     /// Audit one run with a skill against one without
     Pairs(PairsArgs),
+    /// Show two runs side by side, step against step, and where the skill's text went; also --format html
+    Show(ShowArgs),
     /// Audit all runs of a folder; with --format json a line of JSON each pair
     Corpus(CorpusArgs),
     /// Draw findings for people to label: comma-separated values, or JSON Lines with --format json
@@ -33,7 +35,8 @@ pub(crate) enum MethodArg {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct PairsArgs {
-    /// The run with the skill: a session log of Claude Code, .gz or not; - is standard input
+    /// The run with the skill: any transcript that `assay trace` reads, for cta-2026 a session log of Claude Code; compressed or not; - is
+    /// standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) with: PathBuf,
     /// The run without it
@@ -42,7 +45,7 @@ pub(crate) struct PairsArgs {
     /// The skill's SKILL.md
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: PathBuf,
-    /// The task's prompt; cta-2026 does not look at it
+    /// The task's prompt: what stands in it is no evidence. cta-2026 does not look at it
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
     /// What chance does is seen from these: more runs without the skill, of which each two are audited too; or other skills (.md), which
@@ -54,6 +57,28 @@ pub(crate) struct PairsArgs {
     /// Give every divergence of the pairs
     #[arg(long)]
     pub(crate) records: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ShowArgs {
+    /// The run with the skill: any transcript that `assay trace` reads, compressed or not; - is standard input
+    #[arg(long, value_name = "FILE")]
+    pub(crate) with: PathBuf,
+    /// The run without it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) without: PathBuf,
+    /// The skill's SKILL.md
+    #[arg(long, value_name = "FILE")]
+    pub(crate) skill: PathBuf,
+    /// The task's prompt: what stands in it is no evidence
+    #[arg(long, value_name = "FILE")]
+    pub(crate) task: Option<PathBuf>,
+    /// Write it to a file; one that ends in .html or .json says its format itself
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// End with status 1 where anything about the input was odd
+    #[arg(long)]
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, clap::Args)]

@@ -1,22 +1,15 @@
 //! The calibrated method: parse, call, lay out.
 
-use std::path::Path;
-
 use assay_audit::calibrated::{
-    ArmFindings, Auc, Check, CorpusAudit, Excess, PatternFindings, Rate, Reader, Run, TaskRuns, corpus, pairs,
+    ArmFindings, Auc, Check, CorpusAudit, Excess, PatternFindings, Rate, Reader, TaskRuns, corpus, pairs,
 };
 use assay_audit::corpus::Corpus;
-use assay_audit::evidence::SkillText;
 use assay_report::clean;
-use assay_trace::read;
 
 use super::args::{CorpusArgs, PairsArgs};
 use super::{Notices, input, tables};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-/// Longest text of a skill or a task that is read, in bytes.
-const LONGEST_TEXT: u64 = 4 << 20;
 
 /// Lines of a skill that are shown for a run; JSON has them all.
 const SPANS: usize = 6;
@@ -34,46 +27,22 @@ pub(super) fn of_corpus(
 
 pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
-    let skill_of =
-        |path: &Path| Ok::<_, Failure>(SkillText::parse(input::text(path, LONGEST_TEXT)?.as_bytes()));
-    let skill = skill_of(&args.skill)?;
-    let prompt =
-        args.task.as_deref().map(|path| input::text(path, LONGEST_TEXT)).transpose()?.unwrap_or_default();
-    let mut runs = vec![run(&args.with, true, &mut notices)?, run(&args.without, false, &mut notices)?];
+    let (skill, prompt) = (input::skill(&args.skill)?, input::prompt(args.task.as_deref())?);
+    let mut runs =
+        vec![input::run(&args.with, true, &mut notices)?, input::run(&args.without, false, &mut notices)?];
     let mut library = vec![skill.clone()];
     for path in &args.null {
         // A skill is Markdown; everything else is one more run without it.
         if path.extension().is_some_and(|end| end == "md") {
-            library.push(skill_of(path)?);
+            library.push(input::skill(path)?);
         } else {
-            runs.push(run(path, false, &mut notices)?);
+            runs.push(input::run(path, false, &mut notices)?);
         }
     }
-    let folder = args
-        .skill
-        .canonicalize()
-        .ok()
-        .and_then(|path| Some(path.parent()?.file_name()?.to_string_lossy().into_owned()));
-    let task = folder.filter(|_| args.skill.file_name().is_some_and(|name| name == "SKILL.md"));
     let task =
-        TaskRuns { task: task.unwrap_or_else(|| skill.slug()), prompt, skill: &skill, runs, baseline: None };
+        TaskRuns { task: input::task_name(&args.skill, &skill), prompt, skill: &skill, runs, baseline: None };
     print(&pairs(&task, &library), ui)?;
     Ok(notices.status(args.common.strict))
-}
-
-fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<Run, Failure> {
-    let name = path.display().to_string();
-    let transcript = read::read_from(input::open(path)?, &name, None).map_err(|error| Failure::BadInput {
-        message: format!("cannot use {name}"),
-        hint: None,
-        source: Some(error.into()),
-        details: Vec::new(),
-    })?;
-    for diagnostic in &transcript.diagnostics {
-        notices.odd(path, diagnostic.line, &diagnostic.message);
-    }
-    let tokens = transcript.tally.usage.total();
-    Ok(Run { trace: name, arm: "pair".to_owned(), with, trajectory: transcript.trajectory, tokens })
 }
 
 fn print(audit: &CorpusAudit, ui: &Ui) -> Result<(), Failure> {

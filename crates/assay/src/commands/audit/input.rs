@@ -1,22 +1,19 @@
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
+use assay_audit::calibrated::Run;
+use assay_audit::evidence::SkillText;
+use assay_trace::read;
 
+use super::Notices;
 use crate::failure::Failure;
 
-/// Opens a file; `-` is standard input, and what ends in `.gz` is unpacked.
+/// Longest text of a skill or a task that is read, in bytes.
+const LONGEST_TEXT: u64 = 4 << 20;
+
+/// Opens a file, compressed or not; `-` is standard input.
 pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
-    if path == Path::new("-") {
-        return Ok(Box::new(BufReader::new(io::stdin())));
-    }
-    let file = File::open(path).map_err(|error| unread(path, error))?;
-    Ok(if path.extension().is_some_and(|kind| kind == "gz") {
-        Box::new(BufReader::new(MultiGzDecoder::new(BufReader::new(file))))
-    } else {
-        Box::new(BufReader::with_capacity(1 << 16, file))
-    })
+    crate::input::open(path)
 }
 
 /// The text of a file, up to a number of bytes.
@@ -27,6 +24,39 @@ pub(super) fn text(path: &Path, most: u64) -> Result<String, Failure> {
         return Err(Failure::bad_input(format!("{} is larger than {most} bytes", path.display())));
     }
     String::from_utf8(bytes).map_err(|_| Failure::bad_input(format!("{} is not UTF-8", path.display())))
+}
+
+/// A skill's document.
+pub(super) fn skill(path: &Path) -> Result<SkillText, Failure> {
+    Ok(SkillText::parse(text(path, LONGEST_TEXT)?.as_bytes()))
+}
+
+/// A task's text, empty where there is none.
+pub(super) fn prompt(path: Option<&Path>) -> Result<String, Failure> {
+    Ok(path.map(|path| text(path, LONGEST_TEXT)).transpose()?.unwrap_or_default())
+}
+
+/// What a task is called whose skill is this one: the folder of its SKILL.md, or the skill's name.
+pub(super) fn task_name(path: &Path, skill: &SkillText) -> String {
+    let folder = || Some(path.canonicalize().ok()?.parent()?.file_name()?.to_string_lossy().into_owned());
+    let folder = if path.file_name().is_some_and(|name| name == "SKILL.md") { folder() } else { None };
+    folder.unwrap_or_else(|| skill.slug())
+}
+
+/// A transcript of any format; what is odd about it is told.
+pub(super) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<Run, Failure> {
+    let name = path.display().to_string();
+    let transcript = read::read(path, None).map_err(|error| Failure::BadInput {
+        message: format!("cannot use {name}"),
+        hint: None,
+        source: Some(error.into()),
+        details: Vec::new(),
+    })?;
+    for diagnostic in &transcript.diagnostics {
+        notices.odd(path, diagnostic.line, &diagnostic.message);
+    }
+    let tokens = transcript.tally.usage.total();
+    Ok(Run { trace: name, arm: "pair".to_owned(), with, trajectory: transcript.trajectory, tokens })
 }
 
 pub(super) fn unread(path: &Path, error: io::Error) -> Failure {

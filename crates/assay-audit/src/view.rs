@@ -1,0 +1,454 @@
+//! Two runs of a task side by side, step against step: what both do, what only one does, and where the skill's text went.
+//!
+//! Nothing is decided here. The evidence is that of [`crate::evidence`], the findings are those of [`crate::calibrated`] for this
+//! one pair, without a null: what a corpus shows beyond chance, a pair cannot show.
+
+mod align;
+mod passage;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_trace::{Source, Step, Trajectory, carries};
+use serde::Serialize;
+
+use self::align::{Key, Row, align};
+pub use self::passage::Passage;
+use crate::behaviour::{Action, DifferenceKind, Phase, actions, differences};
+use crate::calibrated::{Exposed, Finding, Run, TaskRuns, audit};
+use crate::evidence::{Manner, SkillText};
+
+/// The schema of a view.
+pub const SCHEMA: &str = "assay.audit-show/1";
+
+/// A call's arguments and results, and messages, are kept up to here, in characters.
+const TEXT_CAP: usize = 20_000;
+
+/// A target is a line of so many characters.
+const TARGET_CAP: usize = 300;
+
+/// Two runs side by side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct View {
+    /// `assay.audit-show/1`.
+    pub schema: &'static str,
+    /// The task: the name of the skill's folder.
+    pub task: String,
+    /// The skill, and where its lines went.
+    pub skill: Skill,
+    /// The run with it.
+    pub with: Side,
+    /// The run without it.
+    pub without: Side,
+    /// How many rows there are of each kind.
+    pub counts: BTreeMap<&'static str, usize>,
+    /// The steps, aligned.
+    pub rows: Vec<Aligned>,
+    /// Findings of no single step.
+    pub findings: Vec<Finding>,
+}
+
+/// The skill.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Skill {
+    /// Its name.
+    pub name: String,
+    /// Its instructions, line by line, blank ones too.
+    pub lines: Vec<Line>,
+}
+
+/// A line of a skill's body.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Line {
+    /// In the SKILL.md, from 1.
+    pub line: usize,
+    /// What stands there.
+    pub text: String,
+    /// Where it turned up in the run with the skill, in the order of the trace.
+    pub places: Vec<Place>,
+}
+
+/// Where a line of the skill turned up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Place {
+    /// ATIF's `step_id`.
+    pub step: usize,
+    /// `said`, `thought`, `wrote` or `ran`.
+    pub manner: &'static str,
+    /// Before or after the skill was opened.
+    pub when: When,
+    /// The line of the trace.
+    pub text: String,
+}
+
+/// When a step stands, seen from the opening of the skill.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum When {
+    /// Before: it cannot come from the skill.
+    Before,
+    /// After.
+    After,
+    /// The skill was never opened: nothing is attributed to it.
+    Unread,
+}
+
+impl When {
+    /// In the words of a report.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Before => "before the skill was opened",
+            Self::After => "after the skill was opened",
+            Self::Unread => "the skill was not opened",
+        }
+    }
+}
+
+/// One of the two runs.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Side {
+    /// Its trace.
+    pub trace: String,
+    /// Its steps.
+    pub steps: usize,
+    /// All four kinds of tokens, once a message.
+    pub tokens: u64,
+    /// How far the skill reached it.
+    pub exposure: Exposed,
+    /// The step in which the skill had been read.
+    pub opened_at: Option<usize>,
+    /// The adoption score, against the other run alone.
+    pub adoption: f64,
+    /// Words of the skill, weighed.
+    pub evidence: f64,
+}
+
+/// How the two sides of a row stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RowKind {
+    /// Both do this to that.
+    Shared,
+    /// Only the run with the skill.
+    OnlyWith,
+    /// Only the run without it.
+    OnlyWithout,
+    /// Both do this, to different things.
+    OtherTarget,
+}
+
+impl RowKind {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Shared, Self::OnlyWith, Self::OnlyWithout, Self::OtherTarget];
+
+    /// The name it has in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Shared => "shared",
+            Self::OnlyWith => "only_with",
+            Self::OnlyWithout => "only_without",
+            Self::OtherTarget => "other_target",
+        }
+    }
+
+    /// The sign it has where there is little room.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Shared => '=',
+            Self::OnlyWith => '+',
+            Self::OnlyWithout => '−',
+            Self::OtherTarget => '≠',
+        }
+    }
+}
+
+/// A row.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Aligned {
+    /// How its sides stand to each other.
+    pub kind: RowKind,
+    /// In what a shared act differs: `outcome`, `content`, `words`.
+    pub differs: Vec<&'static str>,
+    /// The run with the skill.
+    pub with: Option<Cell>,
+    /// The run without it.
+    pub without: Option<Cell>,
+}
+
+/// A call, or a message without one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Cell {
+    /// ATIF's `step_id`.
+    pub step: usize,
+    /// `read`, `search`, `write` or `run`; `call` for other tools, `say` for a message of the agent's, `told` for one to it, and
+    /// `injected` for one by its harness.
+    pub act: &'static str,
+    /// What it is done to; the tool's name for `call`, empty for messages.
+    pub target: String,
+    /// The phase it stands in.
+    pub phase: &'static str,
+    /// Whether it is said to have failed.
+    pub failed: bool,
+    /// Whether it checks what was made.
+    pub check: bool,
+    /// Whether the skill had been read with it.
+    pub opened: bool,
+    /// Reasoning before it.
+    pub thought: Passage,
+    /// What was said before it.
+    pub said: Passage,
+    /// The tool's name; empty for messages.
+    pub tool: String,
+    /// The arguments, but for the target, by name.
+    pub input: Vec<(String, Passage)>,
+    /// What it gave.
+    pub output: Passage,
+    /// The skill's lines that turn up here at first, or are first acted on here, the heaviest first.
+    pub evidence: Vec<Evidence>,
+    /// Findings of this pair that stand here.
+    pub findings: Vec<Finding>,
+}
+
+/// A line of the skill that turns up in a step.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// In the SKILL.md, from 1.
+    pub skill_line: usize,
+    /// What stands there.
+    pub skill_text: String,
+    /// `said`, `thought`, `wrote` or `ran`.
+    pub manner: &'static str,
+    /// What stands in the trace.
+    pub trace_text: String,
+    /// Words found, weighed.
+    pub words: f64,
+    /// Before or after the skill was opened.
+    pub when: When,
+}
+
+/// Puts two runs side by side. `prompt` is the task's text, empty where it is not known.
+pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
+    let runs =
+        [(with, true), (without, false)].map(|(run, with)| Run { with, arm: String::new(), ..run }).into();
+    let task = TaskRuns { task: task.to_owned(), prompt: prompt.to_owned(), skill, runs, baseline: None };
+    let found = audit(&task, std::slice::from_ref(skill), false);
+    let sides: Vec<Side> = found
+        .runs
+        .iter()
+        .zip(&task.runs)
+        .map(|(audit, run)| Side {
+            trace: run.trace.clone(),
+            steps: run.trajectory.steps.len(),
+            tokens: run.tokens,
+            exposure: audit.exposure,
+            opened_at: audit.opened_at,
+            adoption: audit.adoption.score,
+            evidence: audit.adoption.evidence,
+        })
+        .collect();
+    let acts: Vec<Vec<Action>> = task.runs.iter().map(|run| actions(&run.trajectory)).collect();
+    let mut cells: Vec<Vec<Cell>> = task
+        .runs
+        .iter()
+        .zip(&acts)
+        .zip(&sides)
+        .map(|((run, acts), side)| self::cells(&run.trajectory, acts, side.opened_at, skill))
+        .collect();
+    let opened_at = sides[0].opened_at;
+    let mut lines = lines(skill);
+    for span in &found.runs[0].adoption.spans {
+        for place in &span.places {
+            let evidence = Evidence {
+                skill_line: span.skill_line,
+                skill_text: span.skill_text.clone(),
+                manner: place.manner.name(),
+                trace_text: passage::line(&place.text),
+                words: span.weight,
+                when: when(place.step, opened_at),
+            };
+            if let Some(line) = lines.iter_mut().find(|line| line.line == span.skill_line) {
+                let (manner, text) = (evidence.manner, evidence.trace_text.clone());
+                line.places.push(Place { step: place.step, manner, when: evidence.when, text });
+            }
+            if let Some(cell) = cell_of(&mut cells[0], place.step, place.manner, &place.text) {
+                cell.evidence.push(evidence);
+            }
+        }
+    }
+    for cell in &mut cells[0] {
+        cell.evidence.sort_by(|a, b| b.words.total_cmp(&a.words).then(a.skill_line.cmp(&b.skill_line)));
+    }
+    let pair = found.arms.first().and_then(|arm| arm.pairs.first());
+    let mut findings = Vec::new();
+    for finding in pair.map(|pair| pair.findings.clone()).unwrap_or_default() {
+        match cell_of(&mut cells[0], finding.step, Manner::Wrote, &finding.trace_text) {
+            Some(cell) => cell.findings.push(finding),
+            None => findings.push(finding),
+        }
+    }
+    let rows = rows(cells, &acts);
+    let mut counts: BTreeMap<&'static str, usize> = RowKind::ALL.map(|kind| (kind.name(), 0)).into();
+    for row in &rows {
+        *counts.entry(row.kind.name()).or_default() += 1;
+    }
+    let [with, without] = <[Side; 2]>::try_from(sides).expect("there are two runs");
+    let skill = Skill { name: skill.name.clone(), lines };
+    View { schema: SCHEMA, task: task.task, skill, with, without, counts, rows, findings }
+}
+
+fn when(step: usize, opened_at: Option<usize>) -> When {
+    opened_at.map_or(When::Unread, |opened| if step > opened { When::After } else { When::Before })
+}
+
+fn lines(skill: &SkillText) -> Vec<Line> {
+    let texts = skill.body.lines().enumerate();
+    texts
+        .map(|(at, text)| Line { line: skill.before + at + 1, text: passage::line(text), places: Vec::new() })
+        .collect()
+}
+
+/// The cell of a step that holds a text that was said, or written in a call; the step's first where none can be told.
+fn cell_of<'a>(cells: &'a mut [Cell], step: usize, manner: Manner, text: &str) -> Option<&'a mut Cell> {
+    let from = cells.partition_point(|cell| cell.step < step);
+    let to = cells.partition_point(|cell| cell.step <= step);
+    let among = &mut cells[from..to];
+    let holds = |cell: &Cell| {
+        cell.target.contains(text) || cell.input.iter().any(|(_, passage)| passage.text.contains(text))
+    };
+    let at = if manner >= Manner::Wrote { among.iter().position(holds) } else { None };
+    among.get_mut(at.unwrap_or_default())
+}
+
+/// A trace as cells: each call is one, with what was said before it; and each message without a call.
+fn cells(trajectory: &Trajectory, acts: &[Action], opened_at: Option<usize>, skill: &SkillText) -> Vec<Cell> {
+    let acts: BTreeMap<(usize, usize), &Action> =
+        acts.iter().map(|act| ((act.step, act.call), act)).collect();
+    let mut phase = Phase::Orientation.name();
+    let mut cells: Vec<Cell> = Vec::new();
+    for step in &trajectory.steps {
+        let first = cells.len();
+        if step.tool_calls.is_empty() {
+            cells.push(message(step, phase));
+        }
+        for at in 0..step.tool_calls.len() {
+            let cell = call(step, at, acts.get(&(step.step_id, at)).copied(), phase);
+            phase = cell.phase;
+            cells.push(cell);
+        }
+        let here = &mut cells[first..];
+        here[0].thought = Passage::of(step.reasoning_content.as_deref().unwrap_or_default());
+        if step.source == Source::Agent {
+            here[0].said = Passage::of(&step.message);
+        }
+        if opened_at == Some(step.step_id) {
+            let result = |at: usize| {
+                let call = step.tool_calls.get(at)?;
+                step.result_of(&call.tool_call_id)?.content.as_deref()
+            };
+            let carrier =
+                (0..here.len()).find(|&at| result(at).is_some_and(|text| carries(text, &skill.body)));
+            here[carrier.unwrap_or_default()].opened = true;
+        }
+    }
+    cells
+}
+
+fn cell(step: &Step, act: &'static str, phase: &'static str) -> Cell {
+    Cell {
+        step: step.step_id,
+        act,
+        target: String::new(),
+        phase,
+        failed: false,
+        check: false,
+        opened: false,
+        thought: Passage::default(),
+        said: Passage::default(),
+        tool: String::new(),
+        input: Vec::new(),
+        output: Passage::default(),
+        evidence: Vec::new(),
+        findings: Vec::new(),
+    }
+}
+
+/// What was told to the agent is its input, and what it says itself is said.
+fn message(step: &Step, phase: &'static str) -> Cell {
+    let act = match step.source {
+        Source::Agent => "say",
+        _ if step.is_injected() => "injected",
+        _ => "told",
+    };
+    let mut cell = cell(step, act, phase);
+    if step.source != Source::Agent {
+        cell.output = Passage::of(&step.message);
+    }
+    cell
+}
+
+fn call(step: &Step, at: usize, action: Option<&Action>, phase: &'static str) -> Cell {
+    let call = &step.tool_calls[at];
+    let mut cell = cell(step, "call", phase);
+    cell.tool.clone_from(&call.function_name);
+    cell.input = passage::arguments(&call.arguments);
+    if let Some(action) = action {
+        cell.act = action.verb.name();
+        cell.target = passage::line(&action.target);
+        (cell.phase, cell.failed, cell.check) = (action.phase.name(), action.failed, action.check);
+        // What is the target already need not be said again.
+        cell.input.retain(|(_, passage)| passage.text.trim_start_matches("./") != cell.target);
+    } else {
+        let skill = call.arguments.get("skill").and_then(serde_json::Value::as_str);
+        let name = [Some(call.function_name.as_str()), skill];
+        cell.target = passage::line(&name.into_iter().flatten().collect::<Vec<_>>().join(" "));
+    }
+    if let Some(result) = step.result_of(&call.tool_call_id) {
+        cell.output = Passage::of(result.content.as_deref().unwrap_or_default());
+        cell.failed |= result.failed() == Some(true);
+    }
+    cell
+}
+
+fn rows(cells: Vec<Vec<Cell>>, acts: &[Vec<Action>]) -> Vec<Aligned> {
+    let content: BTreeSet<String> = differences(&acts[0], &acts[1])
+        .into_iter()
+        .filter(|difference| difference.kind == DifferenceKind::Content)
+        .map(|difference| passage::line(&difference.target))
+        .collect();
+    // Messages are compared by how they begin.
+    let key = |cell: &Cell| {
+        let words = if cell.said.is_empty() { &cell.output } else { &cell.said };
+        let target = if cell.tool.is_empty() { passage::line(&words.text) } else { cell.target.clone() };
+        Key { act: cell.act, target, phase: cell.phase }
+    };
+    let keys: Vec<Vec<Key>> = cells.iter().map(|cells| cells.iter().map(key).collect()).collect();
+    let mut sides: Vec<Vec<Option<Cell>>> =
+        cells.into_iter().map(|cells| cells.into_iter().map(Some).collect()).collect();
+    let mut made = Vec::new();
+    for row in align(&keys[0], &keys[1]) {
+        let mut take = |side: usize, at: usize| sides[side][at].take();
+        let (kind, with, without) = match row {
+            Row::Shared(a, b) => (RowKind::Shared, take(0, a), take(1, b)),
+            Row::Other(a, b) => (RowKind::OtherTarget, take(0, a), take(1, b)),
+            Row::First(a) => (RowKind::OnlyWith, take(0, a), None),
+            Row::Second(b) => (RowKind::OnlyWithout, None, take(1, b)),
+        };
+        let differs = match (&with, &without) {
+            (Some(one), Some(other)) if kind == RowKind::Shared => differs(one, other, &content),
+            _ => Vec::new(),
+        };
+        made.push(Aligned { kind, differs, with, without });
+    }
+    made
+}
+
+fn differs(one: &Cell, other: &Cell, content: &BTreeSet<String>) -> Vec<&'static str> {
+    let words = one.tool.is_empty() && (&one.said, &one.output) != (&other.said, &other.output);
+    let found = [
+        (one.failed != other.failed, "outcome"),
+        (one.act == "write" && content.contains(&one.target), "content"),
+        (words, "words"),
+    ];
+    found.into_iter().filter(|(differs, _)| *differs).map(|(_, name)| name).collect()
+}

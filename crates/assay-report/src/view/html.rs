@@ -1,0 +1,287 @@
+use std::collections::BTreeSet;
+
+use assay_audit::calibrated::Finding;
+use assay_audit::view::{Aligned, Cell, Evidence, Passage, RowKind, Skill, View, When};
+
+use super::{act, by_pattern, caution, clean_lines, facts, found_lines, lines_of, remarks, word};
+use crate::html::escape;
+use crate::text::{clean, count, counted};
+
+const STYLE: &str = include_str!("style.css");
+
+/// Longer texts are folded, in lines and in characters.
+const FOLDED: (usize, usize) = (8, 900);
+
+/// Lines of the skill that stand open at a step; more are folded.
+const EVIDENCE: usize = 5;
+
+/// The view as one file that needs nothing beside it: no script, no font, no image, no network. Every text is escaped.
+pub fn view_html(view: &View) -> String {
+    let name = escape(&clean(&view.task));
+    let mut html = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"referrer\" content=\"no-referrer\">\n\
+         <title>assay: {name}, side by side</title>\n<style>\n{STYLE}</style>\n</head>\n<body>\n<header>\n\
+         <h1><span>assay audit show</span> {name}: two runs side by side</h1>\n<p>{}</p>\n",
+        caution(view)
+    );
+    summary(&mut html, view);
+    html.push_str("</header>\n<main>\n");
+    went(&mut html, view);
+    steps(&mut html, view);
+    html.push_str("<section aria-labelledby=\"skill\">\n<h2 id=\"skill\">The skill</h2>\n");
+    skill(&mut html, &view.skill);
+    html.push_str("</section>\n</main>\n</body>\n</html>\n");
+    html
+}
+
+fn summary(html: &mut String, view: &View) {
+    html.push_str(
+        "<table class=\"facts\">\n<thead>\n<tr><td></td><th scope=\"col\">with the skill</th><th scope=\"col\">without</th></tr>\n</thead>\n<tbody>\n",
+    );
+    for [fact, with, without] in facts(view) {
+        html.push_str(&format!(
+            "<tr><th scope=\"row\">{fact}</th><td>{}</td><td>{}</td></tr>\n",
+            escape(&with),
+            escape(&without)
+        ));
+    }
+    html.push_str("</tbody>\n</table>\n");
+}
+
+/// Each line of the skill that turned up, with the places it went to.
+fn went(html: &mut String, view: &View) {
+    html.push_str(&format!(
+        "<section aria-labelledby=\"went\">\n<h2 id=\"went\">Where the skill’s text went</h2>\n<p>{}.</p>\n",
+        found_lines(view)
+    ));
+    let found: Vec<_> = view.skill.lines.iter().filter(|line| !line.places.is_empty()).collect();
+    if !found.is_empty() {
+        html.push_str(
+            "<table class=\"went\">\n<thead>\n<tr><th scope=\"col\">line</th><th scope=\"col\">the skill says</th>\
+             <th scope=\"col\">the run with the skill, before or after it opened it</th></tr>\n</thead>\n<tbody>\n",
+        );
+        for line in found {
+            html.push_str(&format!(
+                "<tr><td class=\"n\">{}</td><td><q>{}</q></td><td><ul>",
+                line.line,
+                quote(line.text.trim())
+            ));
+            for place in &line.places {
+                html.push_str(&format!(
+                    "<li><a href=\"#step-{0}\">step {0}</a> {1}, {2}: <q>{3}</q></li>",
+                    place.step,
+                    place.manner,
+                    emphasis(place.when, short(place.when)),
+                    quote(&place.text)
+                ));
+            }
+            html.push_str("</ul></td></tr>\n");
+        }
+        html.push_str("</tbody>\n</table>\n");
+    }
+    for finding in &view.findings {
+        html.push_str(&format!(
+            "<p class=\"finding\">◂ <b>{}</b>: {}</p>\n",
+            finding.pattern.name().replace('_', " "),
+            quote(&finding.trace_text)
+        ));
+    }
+    html.push_str("</section>\n");
+}
+
+fn short(when: When) -> &'static str {
+    match when {
+        When::Before => "before",
+        When::After => "after",
+        When::Unread => "not opened",
+    }
+}
+
+/// What came after the opening stands out, and says so in words.
+fn emphasis(when: When, words: &str) -> String {
+    let class = if when == When::After { "after" } else { "not-after" };
+    format!("<b class=\"{class}\">{words}</b>")
+}
+
+fn steps(html: &mut String, view: &View) {
+    html.push_str(
+        "<section aria-labelledby=\"steps\">\n<h2 id=\"steps\">Step against step</h2>\n<ul class=\"legend\">\n",
+    );
+    for kind in RowKind::ALL {
+        let what = match kind {
+            RowKind::Shared => "both do the same to the same",
+            RowKind::OnlyWith => "only the run with the skill does it",
+            RowKind::OnlyWithout => "only the run without it does it",
+            RowKind::OtherTarget => "both do it, to different things",
+        };
+        html.push_str(&format!(
+            "<li class=\"{}\"><b>{} {}</b> {what}: {}</li>\n",
+            kind.name(),
+            kind.sign(),
+            word(kind),
+            counted(view.counts[kind.name()], "row", "rows")
+        ));
+    }
+    html.push_str(
+        "</ul>\n<table class=\"steps\">\n<thead>\n<tr><td></td><th scope=\"col\">with the skill</th><th scope=\"col\">without</th></tr>\n</thead>\n<tbody>\n",
+    );
+    let (mut phases, mut last) = (["", ""], 0);
+    for row in &view.rows {
+        html.push_str(&format!(
+            "<tr class=\"{}\"><th scope=\"row\"><b>{}</b> {}",
+            row.kind.name(),
+            row.kind.sign(),
+            word(row.kind)
+        ));
+        html.push_str(&row.differs.iter().map(|what| format!(", other {what}")).collect::<String>());
+        html.push_str("</th>");
+        for (side, cell) in [&row.with, &row.without].into_iter().enumerate() {
+            let Some(cell) = cell else {
+                html.push_str("<td class=\"none\"></td>");
+                continue;
+            };
+            html.push_str("<td>");
+            if phases[side] != cell.phase {
+                html.push_str(&format!("<p class=\"phase\">{}</p>", cell.phase));
+                phases[side] = cell.phase;
+            }
+            // Several cells may be of one step: the first is the one that links lead to.
+            let named = side == 0 && last != cell.step;
+            if side == 0 {
+                last = cell.step;
+            }
+            self::cell(html, cell, row, named);
+            html.push_str("</td>");
+        }
+        html.push_str("</tr>\n");
+    }
+    html.push_str("</tbody>\n</table>\n</section>\n");
+}
+
+fn cell(html: &mut String, cell: &Cell, row: &Aligned, named: bool) {
+    let id = if named { format!(" id=\"step-{}\"", cell.step) } else { String::new() };
+    let remarks: String =
+        remarks(cell).into_iter().map(|remark| format!(" <span class=\"tag\">{remark}</span>")).collect();
+    let target =
+        if cell.target.is_empty() { String::new() } else { format!(" <code>{}</code>", quote(&cell.target)) };
+    html.push_str(&format!("<p class=\"head\"{id}><b>{}</b> {}{target}{remarks}</p>", cell.step, act(cell)));
+    if cell.opened {
+        html.push_str("<p class=\"opened\">◆ the skill was opened here</p>");
+    }
+    let marks: BTreeSet<&str> = cell.evidence.iter().map(|evidence| evidence.trace_text.as_str()).collect();
+    passage(html, "thought", &cell.thought, &marks, true);
+    // What both say is said once enough.
+    let same = row.kind == RowKind::Shared && row.differs.is_empty();
+    passage(html, "", &cell.said, &marks, same && cell.said.text.lines().count() > 1);
+    for (name, text) in &cell.input {
+        passage(html, name, text, &marks, false);
+    }
+    let (name, fold) = match cell.act {
+        "told" => ("", false),
+        "injected" => ("message", true),
+        _ => ("result", true),
+    };
+    passage(html, name, &cell.output, &BTreeSet::new(), fold);
+    evidence(html, &cell.evidence);
+    for (pattern, findings) in by_pattern(&cell.findings) {
+        let line = |finding: &&Finding| {
+            format!("<li>skill line {}: <q>{}</q></li>", finding.skill_line, quote(&finding.skill_text))
+        };
+        let lines: String = findings.iter().map(line).collect();
+        html.push_str(&format!("<div class=\"finding\">◂ <b>{pattern}</b><ul>{lines}</ul></div>"));
+    }
+}
+
+/// A text; folded where it is long, or is to be in any case.
+fn passage(html: &mut String, name: &str, passage: &Passage, marks: &BTreeSet<&str>, fold: bool) {
+    if passage.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = clean_lines(&passage.text)
+        .into_iter()
+        .map(
+            |line| {
+                if marked(&line, marks) { format!("<mark>{}</mark>", escape(&line)) } else { escape(&line) }
+            },
+        )
+        .collect();
+    let more = match passage.more {
+        0 => String::new(),
+        more => format!("\n<i>… {} characters more</i>", count(more as f64)),
+    };
+    let class = if name.is_empty() { " class=\"said\"" } else { "" };
+    let text = format!("<pre{class}>{}{more}</pre>", lines.join("\n"));
+    let long = lines.len() > FOLDED.0 || passage.text.len() > FOLDED.1;
+    if fold || long {
+        let name = if name.is_empty() { "message" } else { name };
+        html.push_str(&format!(
+            "<details><summary>{}, {}</summary>{text}</details>",
+            quote(name),
+            lines_of(&passage.text)
+        ));
+    } else if name.is_empty() {
+        html.push_str(&text);
+    } else if let ([line], 0) = (lines.as_slice(), passage.more) {
+        html.push_str(&format!("<p class=\"name\">{} <code>{line}</code></p>", quote(name)));
+    } else {
+        html.push_str(&format!("<p class=\"name\">{}</p>{text}", quote(name)));
+    }
+}
+
+/// Whether a line is one that the skill's text turned up in. Quotes of long lines are cut, and end in an ellipsis.
+fn marked(line: &str, marks: &BTreeSet<&str>) -> bool {
+    let line = line.trim();
+    let cut =
+        |mark: &&str| mark.strip_suffix('…').is_some_and(|mark| !mark.is_empty() && line.starts_with(mark));
+    !line.is_empty() && (marks.contains(line) || marks.iter().any(cut))
+}
+
+fn evidence(html: &mut String, all: &[Evidence]) {
+    let (open, folded) = all.split_at(all.len().min(EVIDENCE));
+    let list = |html: &mut String, some: &[Evidence]| {
+        html.push_str("<ul class=\"evidence\">");
+        for evidence in some {
+            html.push_str(&format!(
+                "<li>◂ skill line {}, {}: <q>{}</q><br>{}: <q>{}</q></li>",
+                evidence.skill_line,
+                emphasis(evidence.when, evidence.when.name()),
+                quote(&evidence.skill_text),
+                evidence.manner,
+                quote(&evidence.trace_text)
+            ));
+        }
+        html.push_str("</ul>");
+    };
+    if !open.is_empty() {
+        list(html, open);
+    }
+    if !folded.is_empty() {
+        html.push_str(&format!("<details><summary>{} more lines of the skill</summary>", folded.len()));
+        list(html, folded);
+        html.push_str("</details>");
+    }
+}
+
+/// The whole skill, folded, with the lines that turned up marked.
+fn skill(html: &mut String, skill: &Skill) {
+    html.push_str(&format!(
+        "<details><summary>{}, {}</summary><pre class=\"skill\">",
+        quote(&skill.name),
+        counted(skill.lines.len(), "line", "lines")
+    ));
+    for line in &skill.lines {
+        let text = quote(&line.text);
+        html.push_str(&format!("<span>{:>4}</span>  ", line.line));
+        html.push_str(&if line.places.is_empty() { text } else { format!("<mark>{text}</mark> ◂") });
+        html.push('\n');
+    }
+    html.push_str("</pre></details>\n");
+}
+
+/// A hostile text in one line.
+fn quote(text: &str) -> String {
+    escape(&clean(text))
+}

@@ -1,0 +1,200 @@
+use assay_audit::view::{Aligned, Cell, RowKind, View};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::{act, by_pattern, caution, facts, found_lines, remarks, word};
+use crate::Style;
+use crate::text::{clean, count};
+
+/// Columns are no narrower than this, however narrow the terminal says it is.
+const NARROWEST: usize = 24;
+
+/// Lines that a target, what was said, or a line of evidence may take.
+const LINES: usize = 3;
+
+/// Lines of the skill that are shown for a step; the page and JSON have them all.
+const EVIDENCE: usize = 6;
+
+/// How a line is to look; nothing needs it to be understood.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Plain,
+    Strong,
+    Faint,
+}
+
+/// The view in two columns, for a terminal of so many columns.
+pub fn view_text(view: &View, width: usize, style: Style) -> String {
+    let column = (width.saturating_sub(5) / 2).max(NARROWEST);
+    let mut text = format!("{}: two runs side by side\n\n", clean(&view.task));
+    let facts = facts(view);
+    let name = facts.iter().map(|fact| fact[0].width()).max().unwrap_or_default();
+    let value = (column * 2 + 5).saturating_sub(name + 6) / 2;
+    for [fact, with, without] in &facts {
+        let (with, without) = (wrap(with, value, usize::MAX), wrap(without, value, usize::MAX));
+        for at in 0..with.len().max(without.len()) {
+            let part = |lines: &[String]| padded(lines.get(at).map_or("", String::as_str), value);
+            let fact = if at == 0 { fact } else { "" };
+            let line = format!("  {}  {}  {}", padded(fact, name), part(&with), part(&without));
+            text.push_str(&format!("{}\n", line.trim_end()));
+        }
+    }
+    let counts: Vec<String> = RowKind::ALL
+        .iter()
+        .map(|kind| format!("{} {} ({})", kind.sign(), word(*kind), count(view.counts[kind.name()] as f64)))
+        .collect();
+    text.push('\n');
+    for sentence in [format!("{}.", found_lines(view)), caution(view).to_owned(), counts.join(", ")] {
+        for line in wrap(&sentence, column * 2 + 3, usize::MAX) {
+            text.push_str(&format!("  {line}\n"));
+        }
+    }
+    for finding in &view.findings {
+        let name = finding.pattern.name().replace('_', " ");
+        text.push_str(&format!("  {name}: {}\n", clean(&finding.trace_text)));
+    }
+    text.push_str(&format!("\n  {} │ without\n", padded("with the skill", column)));
+    text.push_str(&format!("──{}┼{}\n", "─".repeat(column + 1), "─".repeat(column + 1)));
+    let mut phases = ("", "");
+    for row in &view.rows {
+        let now = (
+            row.with.as_ref().map_or(phases.0, |cell| cell.phase),
+            row.without.as_ref().map_or(phases.1, |cell| cell.phase),
+        );
+        let heads = (now.0 != phases.0, now.1 != phases.1);
+        if heads.0 || heads.1 {
+            let head = |new: bool, phase: &str| if new { format!("· {phase} ·") } else { String::new() };
+            let line = format!("  {} │ {}", padded(&head(heads.0, now.0), column), head(heads.1, now.1));
+            text.push_str(&format!("{}\n", line.trim_end()));
+            phases = now;
+        }
+        self::row(row, column, style, &mut text);
+    }
+    text
+}
+
+fn row(row: &Aligned, column: usize, style: Style, text: &mut String) {
+    let left = row.with.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
+    let right = row.without.as_ref().map(|cell| self::cell(cell, row, column)).unwrap_or_default();
+    for at in 0..left.len().max(right.len()) {
+        let part = |lines: &[(Look, String)]| {
+            let (look, line) = lines.get(at).map_or((Look::Plain, ""), |(look, line)| (*look, line.as_str()));
+            painted(&padded(line, column), look, style)
+        };
+        let sign = if at == 0 { row.kind.sign() } else { ' ' };
+        text.push_str(format!("{sign} {} │ {}", part(&left), part(&right)).trim_end_matches(' '));
+        text.push('\n');
+    }
+}
+
+fn cell(cell: &Cell, row: &Aligned, column: usize) -> Vec<(Look, String)> {
+    let mut lines = Vec::new();
+    let mut add = |look: Look, indent: usize, text: &str, most: usize| {
+        for line in wrap(&clean(text), column.saturating_sub(indent), most) {
+            lines.push((look, format!("{}{line}", " ".repeat(indent))));
+        }
+    };
+    let marks: Vec<String> = remarks(cell).into_iter().map(|mark| format!(" [{mark}]")).collect();
+    let differs: String = row.differs.iter().map(|what| format!(" [other {what}]")).collect();
+    let look = if row.kind == RowKind::Shared { Look::Faint } else { Look::Plain };
+    add(look, 0, &format!("{} {} {}{}{differs}", cell.step, act(cell), cell.target, marks.concat()), LINES);
+    if cell.opened {
+        add(Look::Strong, 2, "◆ the skill was opened here", LINES);
+    }
+    let words = if cell.said.is_empty() && cell.tool.is_empty() { &cell.output } else { &cell.said };
+    if let Some(first) = words.text.lines().find(|line| !line.trim().is_empty()) {
+        add(Look::Faint, 2, &format!("“{}”", first.trim()), LINES);
+    }
+    for evidence in cell.evidence.iter().take(EVIDENCE) {
+        let head = format!("◂ skill line {}, {}:", evidence.skill_line, evidence.when.name());
+        add(Look::Strong, 2, &head, LINES);
+        add(Look::Plain, 4, &evidence.skill_text, LINES);
+        add(Look::Plain, 4, &format!("{}: {}", evidence.manner, evidence.trace_text), LINES);
+    }
+    if cell.evidence.len() > EVIDENCE {
+        add(
+            Look::Plain,
+            2,
+            &format!("… and {} more lines of the skill", cell.evidence.len() - EVIDENCE),
+            LINES,
+        );
+    }
+    for (pattern, findings) in by_pattern(&cell.findings) {
+        let lines: Vec<String> = findings.iter().map(|finding| finding.skill_line.to_string()).collect();
+        add(Look::Strong, 2, &format!("◂ {pattern}, skill line {}", lines.join(", ")), LINES);
+    }
+    lines
+}
+
+fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
+}
+
+fn painted(text: &str, look: Look, style: Style) -> String {
+    match look {
+        Look::Strong if style.color => format!("\u{1b}[1m{text}\u{1b}[0m"),
+        Look::Faint if style.color => format!("\u{1b}[2m{text}\u{1b}[0m"),
+        _ => text.to_owned(),
+    }
+}
+
+/// Lines of at most `width` columns, broken at spaces where there are any; what is beyond `most` lines is cut.
+fn wrap(text: &str, width: usize, most: usize) -> Vec<String> {
+    let width = width.max(1);
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let mut used = lines.last().map_or(0, |line| line.width());
+        if used > 0 && used + 1 + word.width() > width && word.width() <= width {
+            lines.push(String::new());
+        } else if used > 0 {
+            used += 1;
+            lines.last_mut().expect("there is always a line").push(' ');
+        }
+        if lines.last().is_some_and(String::is_empty) {
+            used = 0;
+        }
+        for c in word.chars() {
+            let wide = c.width().unwrap_or(0);
+            if used + wide > width {
+                lines.push(String::new());
+                used = 0;
+            }
+            used += wide;
+            lines.last_mut().expect("there is always a line").push(c);
+        }
+        if lines.len() > most {
+            lines.truncate(most);
+            let last = lines.last_mut().expect("most is not 0");
+            while last.width() + 1 > width {
+                last.pop();
+            }
+            last.push('…');
+            break;
+        }
+    }
+    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_broken_at_spaces_and_by_what_they_take_up() {
+        let check = |text: &str, width: usize, most: usize, expected: &[&str]| {
+            assert_eq!(wrap(text, width, most), expected, "{text:?} in {width}");
+        };
+        check("", 5, 3, &[""]);
+        check("one two three", 7, 3, &["one two", "three"]);
+        check("one two three four", 5, 2, &["one", "two…"]);
+        check("abcdefghij", 4, 9, &["abcd", "efgh", "ij"]);
+        check("a abcdefghij", 4, 9, &["a ab", "cdef", "ghij"]);
+        check("技能技能", 5, 9, &["技能", "技能"]);
+        check("技", 1, 9, &["", "技"]);
+        check("abcdefghij", 4, 2, &["abcd", "efg…"]);
+        for width in 1..12 {
+            for line in wrap("two words andalongone 技能技能 end", width.max(2), 99) {
+                assert!(line.width() <= width.max(2), "{line:?} in {width}");
+            }
+        }
+    }
+}

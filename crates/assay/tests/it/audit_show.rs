@@ -1,0 +1,141 @@
+//! `assay audit show`: two runs side by side.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::fixture::Lab;
+
+const SKILL: &str = "---\nname: ledger\ndescription: Ledger exports.\n---\n# Ledger\n\n\
+    Sign every finished export with the treasury signing script.\n";
+
+/// A session log of an agent that reads one file and writes another.
+fn log(read: &str, came: &str, content: &str) -> String {
+    let block = |id: &str, block: Value| {
+        let message = json!({"id": id, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [block]});
+        json!({"type": "assistant", "isSidechain": false, "sessionId": "s", "uuid": id, "message": message})
+    };
+    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": came});
+    let lines = [
+        json!({"type": "user", "isSidechain": false, "sessionId": "s", "uuid": "p", "message": {"role": "user", "content": "Export the ledger."}}),
+        block("m1", json!({"type": "tool_use", "id": "1", "name": "Read", "input": {"file_path": read}})),
+        json!({"type": "user", "isSidechain": false, "sessionId": "s", "uuid": "u", "message": {"role": "user", "content": [result]}}),
+        block(
+            "m2",
+            json!({"type": "tool_use", "id": "2", "name": "Write", "input": {"file_path": "out.md", "content": content}}),
+        ),
+    ];
+    lines.iter().map(|line| line.to_string() + "\n").collect()
+}
+
+const SHOW: [&str; 8] =
+    ["audit", "show", "--with", "a.jsonl", "--without", "b.jsonl", "--skill", "ledger/SKILL.md"];
+
+fn lab() -> Lab {
+    let copied =
+        "sign every finished export with the treasury signing script\n<script>alert(1)</script>\u{1b}[2J";
+    Lab::new()
+        .file("ledger/SKILL.md", SKILL)
+        .file("a.jsonl", log("/s/skills/ledger/SKILL.md", SKILL, copied))
+        .file("b.jsonl", log("README.md", "text", "totals"))
+}
+
+#[test]
+fn it_is_shown_in_three_ways() {
+    let lab = lab();
+    let shown = lab.assay(&SHOW).ok();
+    for part in [
+        "◆ the skill was opened here",
+        "◂ skill line 7, after the skill was",
+        "= 3 write out.md [other content]",
+    ] {
+        assert!(shown.stdout.contains(part), "{part}: {}", shown.stdout);
+    }
+    assert!(!shown.stdout.contains('\u{1b}') && shown.stderr.is_empty(), "{}", shown.stderr);
+    let document = lab.assay(&[&SHOW[..], &["--format", "json"]].concat()).ok().json();
+    assert_eq!(document["schema"], "assay.audit-show/1");
+    assert_eq!(
+        document["counts"],
+        json!({"shared": 2, "only_with": 0, "only_without": 0, "other_target": 1})
+    );
+    assert_eq!(document["skill"]["lines"][2]["places"][0]["step"], 3);
+    let page = lab.assay(&[&SHOW[..], &["--format", "html"]].concat()).ok().stdout;
+    assert!(
+        page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains('\u{1b}'),
+        "{page}"
+    );
+    // A file's name says its format, and standard output stays free.
+    let ran = lab.assay(&[&SHOW[..], &["--out", "view.html"]].concat()).ok();
+    assert_eq!((ran.stdout.as_str(), std::fs::read_to_string(lab.path("view.html")).unwrap()), ("", page));
+    let refused = lab.assay(&[&SHOW[..], &["--format", "markdown"]].concat()).ended(2);
+    assert!(refused.stderr.contains("--format terminal, html or json"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_the_task_says_is_no_evidence_and_what_is_odd_is_told() {
+    let lab = lab()
+        .file("task.md", "Sign every finished export with the treasury signing script.")
+        .file("cut.jsonl", log("README.md", "text", "totals") + "{\"type\":\"assis");
+    let found = |more: &[&str]| {
+        let document = lab.assay(&[&SHOW[..], &["--format", "json"], more].concat()).ok().json();
+        document["with"]["evidence"].as_f64().unwrap()
+    };
+    assert!(found(&[]) > 5.0);
+    assert!(found(&["--task", "task.md"]).abs() < 1e-9);
+    let args = ["audit", "show", "--with", "a.jsonl", "--without", "cut.jsonl", "--skill", "ledger/SKILL.md"];
+    assert!(lab.assay(&args).ok().stderr.contains("cut.jsonl:5"));
+    lab.assay(&[&args[..], &["--strict"]].concat()).ended(1);
+}
+
+#[test]
+fn compressed_traces_are_shown_too() {
+    let lab = lab();
+    let text = std::fs::read(lab.path("a.jsonl")).unwrap();
+    lab.write("a.jsonl.zst", zstd::encode_all(&text[..], 1).unwrap());
+    let mut args = SHOW;
+    let plain = lab.assay(&args).ok().stdout;
+    args[3] = "a.jsonl.zst";
+    assert_eq!(lab.assay(&args).ok().stdout.replace("a.jsonl.zst", "a.jsonl    "), plain);
+}
+
+/// The trace of a run of the release.
+fn trace(root: &Path, run: &str) -> PathBuf {
+    let folder = root.join("traces/claude-sonnet-4.5-nudged").join(run);
+    std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path()
+}
+
+#[test]
+fn a_run_that_read_its_skill_shows_where_the_text_went() {
+    let Some(root) = std::env::var_os("ASSAY_SHARED").map(|root| Path::new(&root).join("data/cta")) else {
+        assert!(std::env::var_os("ASSAY_REQUIRE_SHARED").is_none_or(|v| v != "1"), "shared data is required");
+        println!("skipped: no shared data cta (ASSAY_SHARED)");
+        return;
+    };
+    let task = "bash-defensive-patterns";
+    let with = trace(&root, &format!("{task}/with/r3"));
+    let without = trace(&root, &format!("{task}/without/r1"));
+    let skill = root.join("skills").join(task).join("SKILL.md");
+    let prompt = root.join("tasks").join(format!("{task}.md"));
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let (with, without, skill, prompt) = (text(&with), text(&without), text(&skill), text(&prompt));
+    let args =
+        ["audit", "show", "--with", &with, "--without", &without, "--skill", &skill, "--task", &prompt];
+    let lab = Lab::new();
+    let document = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
+    let opened = document["with"]["opened_at"].as_u64().expect("it was read");
+    let lines = std::fs::read_to_string(&skill).unwrap();
+    let lines: Vec<&str> = lines.lines().collect();
+    let mut after = 0;
+    for line in document["skill"]["lines"].as_array().unwrap() {
+        let number = usize::try_from(line["line"].as_u64().unwrap()).unwrap();
+        assert_eq!(line["text"].as_str().unwrap().trim(), lines[number - 1].trim());
+        for place in line["places"].as_array().unwrap() {
+            let late = place["step"].as_u64().unwrap() > opened;
+            assert_eq!(place["when"], if late { "after" } else { "before" });
+            after += usize::from(late);
+        }
+    }
+    assert!(after > 20, "{after}");
+    let page = lab.assay(&[&args[..], &["--format", "html"]].concat()).ok().stdout;
+    assert!(page.contains("◆ the skill was opened here") && page.contains("<mark>set -Eeuo pipefail</mark>"));
+}
