@@ -12,14 +12,15 @@ use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
-pub(crate) const SERVICE: Service = Service {
+/// The provider itself.
+pub const SERVICE: Service = Service {
     home: "https://api.anthropic.com",
     base_env: "ANTHROPIC_BASE_URL",
     key_env: &["ANTHROPIC_API_KEY"],
 };
 
 /// The version of the protocol, sent with every request.
-pub(crate) const VERSION: &str = "2023-06-01";
+pub const VERSION: &str = "2023-06-01";
 
 /// `max_tokens` is required. What is asked for where nobody says: the most that every model since Claude 3.5 allows.
 const MAX_TOKENS: u32 = 8_192;
@@ -174,7 +175,7 @@ fn said(text: &str) -> &str {
 }
 
 /// The four fields. `input_tokens` leaves out what a cache held or took.
-fn usage(raw: &Value) -> Option<Usage> {
+pub fn usage(raw: &Value) -> Option<Usage> {
     let (input, output) = (count(raw, "/input_tokens"), count(raw, "/output_tokens"));
     if input.is_none() && output.is_none() {
         return None;

@@ -16,14 +16,14 @@ const LONGEST_TOLD: Duration = Duration::from_mins(5);
 
 /// The wait before retry number `retry` (from 0) where the provider does not say: exponential, between three and five
 /// quarters of the nominal time by chance.
-pub(crate) fn own(retry: u32) -> Duration {
+pub fn own(retry: u32) -> Duration {
     let nominal = FIRST.saturating_mul(2_u32.saturating_pow(retry.min(16))).min(LONGEST);
     nominal.mul_f64(0.75 + 0.5 * chance())
 }
 
 /// A little time on top of a wait that many threads share, so that they do not come back at one instant: at most a tenth
 /// of the wait and at most a second.
-pub(crate) fn spread(wait: Duration) -> Duration {
+pub fn spread(wait: Duration) -> Duration {
     (wait / 10).min(Duration::from_secs(1)).mul_f64(chance())
 }
 
@@ -36,7 +36,7 @@ fn chance() -> f64 {
 /// What an answer says about when to come back: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date
 /// (RFC 9110, 10.2.3; read against the answer's own `date`), else Google's `RetryInfo` in the body. `None` where it says
 /// nothing, or zero.
-pub(crate) fn told(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> Option<Duration> {
+pub fn told(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> Option<Duration> {
     let milliseconds = || seconds(&header("retry-after-ms")?).map(|ms| ms / 1_000.0);
     let after = || {
         let text = header("retry-after")?;

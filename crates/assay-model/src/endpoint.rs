@@ -10,24 +10,26 @@ use crate::{ModelError, ModelOptions};
 
 /// What is known of a provider beforehand.
 #[derive(Debug)]
-pub(crate) struct Service {
+pub struct Service {
     /// Its own address.
-    pub(crate) home: &'static str,
+    pub home: &'static str,
     /// The variable that replaces it.
-    pub(crate) base_env: &'static str,
+    pub base_env: &'static str,
     /// Where its key may stand, in order.
-    pub(crate) key_env: &'static [&'static str],
+    pub key_env: &'static [&'static str],
 }
 
 /// Where to send, and as whom.
 #[derive(Debug)]
-pub(crate) struct Endpoint {
+pub struct Endpoint {
     /// Without a slash at the end.
-    pub(crate) base: String,
-    pub(crate) key: Option<Secret>,
-    pub(crate) proxy: Option<Proxy>,
+    pub base: String,
+    /// The key, where one is to be sent.
+    pub key: Option<Secret>,
+    /// What leads there.
+    pub proxy: Option<Proxy>,
     /// Whether it is the provider's own.
-    pub(crate) is_home: bool,
+    pub is_home: bool,
 }
 
 impl Endpoint {
@@ -38,7 +40,7 @@ impl Endpoint {
     /// provider's nor on this machine gets a key only where the experiment names its variable: an experiment may come
     /// from anywhere, and a key is not to follow it there by itself. Without a key no header is sent for one, which is
     /// what Ollama, vLLM and llama.cpp expect.
-    pub(crate) fn resolve(
+    pub fn resolve(
         service: &Service,
         options: &ModelOptions,
         env: &dyn Fn(&str) -> Option<String>,

@@ -14,21 +14,24 @@ static GATES: LazyLock<Mutex<BTreeMap<[u8; 32], Arc<Gate>>>> = LazyLock::new(Mut
 
 /// Says before when nobody may ask.
 #[derive(Debug, Default)]
-pub(crate) struct Gate {
+pub struct Gate {
     closed: Mutex<Option<Closed>>,
 }
 
 /// A gate that was closed, and why.
 #[derive(Debug, Clone)]
-pub(crate) struct Closed {
-    pub(crate) until: Instant,
-    pub(crate) status: u16,
-    pub(crate) message: String,
+pub struct Closed {
+    /// Nobody asks before.
+    pub until: Instant,
+    /// The HTTP status that closed it.
+    pub status: u16,
+    /// What was said.
+    pub message: String,
 }
 
 impl Gate {
     /// The gate of an address and a key.
-    pub(crate) fn of(base_url: &str, key: Option<&Secret>) -> Arc<Self> {
+    pub fn of(base_url: &str, key: Option<&Secret>) -> Arc<Self> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(base_url.as_bytes());
         hasher.update(&[0]);
@@ -37,7 +40,7 @@ impl Gate {
     }
 
     /// Closes it, unless it is closed for longer already.
-    pub(crate) fn close(&self, until: Instant, status: u16, message: &str) {
+    pub fn close(&self, until: Instant, status: u16, message: &str) {
         let mut closed = lock(&self.closed);
         if closed.as_ref().is_none_or(|closed| closed.until < until) {
             *closed = Some(Closed { until, status, message: message.to_owned() });
@@ -45,7 +48,7 @@ impl Gate {
     }
 
     /// Why it is closed, if it still is.
-    pub(crate) fn closed(&self, now: Instant) -> Option<Closed> {
+    pub fn closed(&self, now: Instant) -> Option<Closed> {
         lock(&self.closed).clone().filter(|closed| closed.until > now)
     }
 }

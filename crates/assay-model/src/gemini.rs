@@ -10,7 +10,8 @@ use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
-pub(crate) const SERVICE: Service = Service {
+/// The provider itself.
+pub const SERVICE: Service = Service {
     home: "https://generativelanguage.googleapis.com",
     base_env: "GOOGLE_GEMINI_BASE_URL",
     key_env: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
@@ -163,7 +164,7 @@ fn parts(text: &str, tool_calls: &[ToolCall]) -> Vec<Value> {
 
 /// The four fields. `promptTokenCount` includes what a cache held; results of Google's own tools come on top of it, and
 /// thoughts on top of `candidatesTokenCount`.
-fn usage(raw: &Value) -> Option<Usage> {
+pub fn usage(raw: &Value) -> Option<Usage> {
     let prompt = count(raw, "/promptTokenCount");
     let candidates = count(raw, "/candidatesTokenCount");
     if prompt.is_none() && candidates.is_none() {

@@ -36,12 +36,14 @@ mod scripted;
 mod text;
 mod tokens;
 mod transport;
+pub mod wire;
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub use options::{ModelOptions, open};
 pub use price::Price;
+pub use scripted::{Fault, Script, Turn};
 pub use tokens::tokens;
 
 use serde::{Deserialize, Serialize};

@@ -11,7 +11,8 @@ use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
-pub(crate) const SERVICE: Service =
+/// The provider itself.
+pub const SERVICE: Service =
     Service { home: "https://api.openai.com/v1", base_env: "OPENAI_BASE_URL", key_env: &["OPENAI_API_KEY"] };
 
 /// Fields of a message that hold reasoning.
@@ -163,10 +164,21 @@ fn words(content: Option<&Value>) -> String {
     }
 }
 
+/// The four fields of a Responses object's `usage`: `input_tokens` includes what a cache held, `output_tokens` reasoning.
+pub fn responses_usage(raw: &Value) -> Option<Usage> {
+    let (input, output) = (count(raw, "/input_tokens"), count(raw, "/output_tokens"));
+    if input.is_none() && output.is_none() {
+        return None;
+    }
+    let input = input.unwrap_or(0);
+    let cached = count(raw, "/input_tokens_details/cached_tokens").unwrap_or(0).min(input);
+    Some(Usage { input: input - cached, output: output.unwrap_or(0), cache_read: cached, cache_write: 0 })
+}
+
 /// The four fields. `prompt_tokens` includes what a cache held (`cached_tokens`; DeepSeek's `prompt_cache_hit_tokens`).
 /// `completion_tokens` includes reasoning; where a server leaves it out (xAI; Google's compatible endpoint), its total is
 /// larger than the sum, and what is missing was written.
-fn usage(raw: &Value) -> Option<Usage> {
+pub fn usage(raw: &Value) -> Option<Usage> {
     let (prompt, completion) = (count(raw, "/prompt_tokens"), count(raw, "/completion_tokens"));
     if prompt.is_none() && completion.is_none() {
         return None;

@@ -13,6 +13,8 @@
 //! | `task`, `condition` | the name is one of these; `*` stands for anything |
 //! | `repetition` | it is one of these (from 1) |
 //! | `turn` | the model has had so many turns (from 0) |
+//! | `results` | it has been given so many results of calls |
+//! | `tools` | whether it is offered any tool: agents make side calls without |
 //! | `seen` | each text stands somewhere in the system text, in a message or in a tool's result |
 //! | `unseen` | none does |
 //! | `chance` | a number drawn from [0, 1) is below it |
@@ -22,9 +24,14 @@
 //! line where it has none: rules of one `draw` see the same number throughout a trial, so a trial succeeds or fails as a
 //! whole.
 //!
-//! What it answers: the text `say`, and a call of the first tool for each command in `run`, then for each file in
-//! `run_files` with the file's contents as the command. Without a command the turn is the last. `run_files` start at the
-//! script's own folder and stay in it.
+//! What it answers: the text `say`; a call that opens the skill `skill`; a call of the shell tool for each command in
+//! `run`, then for each file in `run_files` with the file's contents as the command. Without a call the turn is the last.
+//! `run_files` start at the script's own folder and stay in it. Which tool is called is read from those that are offered,
+//! because agents name them as they please: the one with the name of a shell, else the first; the one with the name of a
+//! loader of skills, else the shell.
+//!
+//! Through a gateway, a rule can also go wrong: `fault` is `break`, `hang`, `not-json` or a status (with `retry_after` in
+//! seconds), and `times` says how often a rule applies at most in one trial.
 //!
 //! ```text
 //! # The skill makes the difference in four of five trials.
@@ -33,6 +40,7 @@
 //! {"say": "Done."}
 //! ```
 
+mod hand;
 mod rule;
 mod wildcard;
 
@@ -54,17 +62,63 @@ const LARGEST: u64 = 16 << 20;
 
 /// A script, read and checked.
 #[derive(Debug)]
-pub(crate) struct Scripted {
-    id: String,
+pub struct Script {
     /// As errors name it.
     file: String,
     rules: Vec<Rule>,
     digest: String,
 }
 
-impl Scripted {
+/// What a script answers in one turn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Turn {
+    /// The line of the rule, from 1.
+    pub line: usize,
+    /// What is said.
+    pub say: String,
+    /// What is called.
+    pub calls: Vec<ToolCall>,
+    /// What goes wrong instead.
+    pub fault: Option<Fault>,
+    /// Tokens, counted by proxy.
+    pub usage: Usage,
+}
+
+/// What goes wrong in place of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// An error's status, and the seconds after which to come back.
+    Status {
+        /// The HTTP status.
+        status: u16,
+        /// The header `retry-after`.
+        retry_after: Option<u32>,
+    },
+    /// An answer that breaks off.
+    Break,
+    /// No answer, and no end.
+    Hang,
+    /// An answer that is no JSON.
+    NotJson,
+}
+
+impl Fault {
+    fn named(name: &str, retry_after: Option<u32>) -> Result<Self, String> {
+        match name {
+            "break" => Ok(Self::Break),
+            "hang" => Ok(Self::Hang),
+            "not-json" => Ok(Self::NotJson),
+            _ => match name.parse() {
+                Ok(status @ 400..=599) => Ok(Self::Status { status, retry_after }),
+                _ => Err("fault is none of break, hang, not-json, and a status from 400 to 599".to_owned()),
+            },
+        }
+    }
+}
+
+impl Script {
     /// Reads `file` and all it runs. `directory` is where a relative path starts.
-    pub(crate) fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
+    pub fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
         let shown = escape(file);
         let path = directory.join(file);
         let text = read(&path).map_err(|what| ModelError::Script(format!("{shown}: {what}")))?;
@@ -94,7 +148,78 @@ impl Scripted {
             )));
         }
         let digest = digest(&text, &rules);
-        Ok(Self { id: format!("scripted:{file}"), file: shown, rules, digest })
+        Ok(Self { file: shown, rules, digest })
+    }
+
+    /// The digest of the script and of the files it runs.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The answer to a request. `played` says how often the rule of a line has answered in this trial.
+    pub fn turn(
+        &self,
+        scene: &Scene,
+        request: &ChatRequest,
+        played: &dyn Fn(usize) -> u32,
+    ) -> Result<Turn, ModelError> {
+        let turn = turns(&request.messages);
+        let applies = |rule: &&Rule| {
+            rule.applies(scene, turn, request) && rule.times.is_none_or(|times| played(rule.line) < times)
+        };
+        let rule = self.rules.iter().find(applies).ok_or_else(|| {
+            let Scene { task, condition, repetition, .. } = scene;
+            ModelError::Script(format!(
+                "{}: no turn for task {}, condition {}, repetition {repetition}, turn {turn}",
+                self.file,
+                escape(task),
+                escape(condition),
+            ))
+        })?;
+        let mut calls: Vec<(String, Value)> = Vec::new();
+        let lacks_tool = || {
+            ModelError::Script(format!(
+                "{}:{}: the rule runs a command, but no tool is offered",
+                self.file, rule.line
+            ))
+        };
+        if let Some(skill) = &rule.skill {
+            calls.push(hand::open_skill(&request.tools, skill).ok_or_else(lacks_tool)?);
+        }
+        for command in &rule.commands {
+            calls.push(hand::run_command(&request.tools, command).ok_or_else(lacks_tool)?);
+        }
+        let named =
+            |(index, (name, arguments))| ToolCall { id: format!("call-{turn}-{index}"), name, arguments };
+        let calls: Vec<ToolCall> = calls.into_iter().enumerate().map(named).collect();
+        let usage = Usage {
+            input: sent(request),
+            output: answered(&rule.say, &calls),
+            cache_read: 0,
+            cache_write: 0,
+        };
+        Ok(Turn { line: rule.line, say: rule.say.clone(), calls, fault: rule.fault, usage })
+    }
+}
+
+/// A script as a model.
+#[derive(Debug)]
+pub(crate) struct Scripted {
+    id: String,
+    script: Script,
+}
+
+impl Scripted {
+    /// Faults and rules that wear out need somebody who counts, and who speaks HTTP.
+    pub(crate) fn open(file: &str, directory: &Path) -> Result<Self, ModelError> {
+        let script = Script::open(file, directory)?;
+        if let Some(rule) = script.rules.iter().find(|rule| rule.fault.is_some() || rule.times.is_some()) {
+            return Err(ModelError::Script(format!(
+                "{}:{}: fault and times are played through a gateway only",
+                script.file, rule.line
+            )));
+        }
+        Ok(Self { id: format!("scripted:{file}"), script })
     }
 }
 
@@ -110,48 +235,15 @@ impl ChatModel for Scripted {
         if call.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(ModelError::Deadline);
         }
-        let turn = turns(&request.messages);
-        let rule = self.rules.iter().find(|rule| rule.applies(call.scene, turn, request));
-        let rule = rule.ok_or_else(|| {
-            let Scene { task, condition, repetition, .. } = call.scene;
-            ModelError::Script(format!(
-                "{}: no turn for task {}, condition {}, repetition {repetition}, turn {turn}",
-                self.file,
-                escape(task),
-                escape(condition),
-            ))
-        })?;
-        let tool = request.tools.first();
-        if !rule.commands.is_empty() && tool.is_none() {
-            return Err(ModelError::Script(format!(
-                "{}:{}: the rule runs a command, but no tool is offered",
-                self.file, rule.line
-            )));
-        }
-        let tool_calls: Vec<ToolCall> = tool
-            .into_iter()
-            .flat_map(|tool| rule.commands.iter().map(move |command| (tool, command)))
-            .enumerate()
-            .map(|(index, (tool, command))| ToolCall {
-                id: format!("call-{turn}-{index}"),
-                name: tool.name.clone(),
-                arguments: json!({"command": command}),
-            })
-            .collect();
-        let usage = Usage {
-            input: sent(request),
-            output: answered(&rule.say, &tool_calls),
-            cache_read: 0,
-            cache_write: 0,
-        };
+        let Turn { line, say, calls, usage, .. } = self.script.turn(call.scene, request, &|_| 0)?;
         Ok(ChatReply {
-            text: rule.say.clone(),
-            stop: if tool_calls.is_empty() { Stop::End } else { Stop::Tools },
-            tool_calls,
+            text: say,
+            stop: if calls.is_empty() { Stop::End } else { Stop::Tools },
+            tool_calls: calls,
             reasoning: None,
             usage: Some(usage),
             raw_usage: json!({
-                "proxy": "cl100k_base", "input": usage.input, "output": usage.output, "line": rule.line,
+                "proxy": "cl100k_base", "input": usage.input, "output": usage.output, "line": line,
             }),
             raw: Value::Null,
             model: None,
@@ -164,11 +256,11 @@ impl ChatModel for Scripted {
     }
 
     fn identity(&self) -> Value {
-        json!({"script": self.digest})
+        json!({"script": self.script.digest})
     }
 
     fn reads_condition(&self) -> bool {
-        self.rules.iter().any(|rule| rule.condition.is_some())
+        self.script.rules.iter().any(|rule| rule.condition.is_some())
     }
 }
 

@@ -8,26 +8,27 @@ const SHOWN: usize = 200;
 
 /// A key. It shows itself to nobody.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Secret(String);
+pub struct Secret(String);
 
 impl Secret {
-    pub(crate) fn new(text: String) -> Self {
+    /// Takes it over.
+    pub fn new(text: String) -> Self {
         Self(text)
     }
 
     /// The key itself, for a header.
-    pub(crate) fn expose(&self) -> &str {
+    pub fn expose(&self) -> &str {
         &self.0
     }
 
     /// Takes the key out of a text that is to be shown.
-    pub(crate) fn scrub(&self, text: &str) -> String {
+    pub fn scrub(&self, text: &str) -> String {
         if self.0.is_empty() { text.to_owned() } else { text.replace(&self.0, "[key]") }
     }
 
     /// Takes the key out of an answer that is to be kept. Keys of fewer than 16 characters are passwords of local
     /// servers (`ollama`, `EMPTY`): words that a model may well say.
-    pub(crate) fn scrub_kept<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
+    pub fn scrub_kept<'a>(&self, bytes: &'a [u8]) -> Cow<'a, [u8]> {
         const SHORTEST: usize = 16;
         let key = self.0.as_bytes();
         if key.len() < SHORTEST || !bytes.windows(key.len()).any(|window| window == key) {
@@ -44,7 +45,7 @@ impl std::fmt::Debug for Secret {
 }
 
 /// The first 200 bytes of an answer, on one line, with everything escaped that a terminal would act on.
-pub(crate) fn excerpt(bytes: &[u8]) -> String {
+pub fn excerpt(bytes: &[u8]) -> String {
     let end = bytes.len().min(SHOWN);
     let shown = bytes.get(..end).unwrap_or_default();
     let mut out = escape(&String::from_utf8_lossy(shown));
@@ -56,7 +57,7 @@ pub(crate) fn excerpt(bytes: &[u8]) -> String {
 
 /// A text on one line: white space becomes a space; controls, format characters and what reverses a line's direction
 /// are written as code points.
-pub(crate) fn escape(text: &str) -> String {
+pub fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.trim().chars() {
         match c {

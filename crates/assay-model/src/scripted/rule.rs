@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
 
+use super::Fault;
 use super::wildcard::covers;
 use crate::{ChatRequest, Message, Scene};
 
@@ -14,6 +15,8 @@ struct Written {
     condition: Option<Few<String>>,
     repetition: Option<Few<u32>>,
     turn: Option<Few<usize>>,
+    results: Option<Few<usize>>,
+    tools: Option<bool>,
     seen: Option<Few<String>>,
     unseen: Option<Few<String>>,
     chance: Option<f64>,
@@ -21,6 +24,10 @@ struct Written {
     say: Option<String>,
     run: Option<Few<String>>,
     run_files: Option<Few<String>>,
+    skill: Option<String>,
+    fault: Option<String>,
+    retry_after: Option<u32>,
+    times: Option<u32>,
 }
 
 /// A rule, checked.
@@ -32,6 +39,8 @@ pub(crate) struct Rule {
     pub(crate) condition: Option<Vec<String>>,
     repetition: Option<Vec<u32>>,
     turn: Option<Vec<usize>>,
+    results: Option<Vec<usize>>,
+    tools: Option<bool>,
     seen: Vec<String>,
     unseen: Vec<String>,
     chance: Option<f64>,
@@ -40,6 +49,11 @@ pub(crate) struct Rule {
     /// What is run: those of `run`, and then the contents of `run_files`, once they are read.
     pub(crate) commands: Vec<String>,
     pub(crate) run_files: Vec<String>,
+    /// The skill that is opened first.
+    pub(crate) skill: Option<String>,
+    pub(crate) fault: Option<Fault>,
+    /// How often it applies at most in a trial.
+    pub(crate) times: Option<u32>,
 }
 
 /// What is wrong with a line.
@@ -80,6 +94,8 @@ impl Rule {
             && named(&self.condition, &scene.condition)
             && self.repetition.as_ref().is_none_or(|these| these.contains(&scene.repetition))
             && self.turn.as_ref().is_none_or(|these| these.contains(&turn))
+            && self.results.as_ref().is_none_or(|these| these.contains(&results(&request.messages)))
+            && self.tools.is_none_or(|wanted| wanted != request.tools.is_empty())
             && self.seen.iter().all(|text| stands(text, request))
             && !self.unseen.iter().any(|text| stands(text, request))
             && self.chance.is_none_or(|chance| drawn(scene.seed, &self.draw) < chance)
@@ -109,8 +125,27 @@ impl Written {
         if self.draw.is_some() && self.chance.is_none() {
             return Err("draw without chance: say how likely the rule is to apply".to_owned());
         }
-        if self.say.is_none() && self.run.is_none() && self.run_files.is_none() {
-            return Err("it answers nothing: give say, run or run_files".to_owned());
+        if self.results.as_ref().is_some_and(|few| few.0.is_empty()) {
+            return Err("results is an empty list: name a number of results, or leave it out".to_owned());
+        }
+        let answers =
+            self.say.is_some() || self.run.is_some() || self.run_files.is_some() || self.skill.is_some();
+        if !answers && self.fault.is_none() {
+            return Err("it answers nothing: give say, run, run_files, skill or fault".to_owned());
+        }
+        if answers && self.fault.is_some() {
+            return Err("it answers and fails: give fault a rule of its own".to_owned());
+        }
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        if self.skill.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(is_plain)) {
+            return Err("skill is no name of a skill: letters, digits, -, _ and . make one".to_owned());
+        }
+        if self.times == Some(0) {
+            return Err("times is 0: the rule would never apply".to_owned());
+        }
+        let fault = self.fault.as_deref().map(|fault| Fault::named(fault, self.retry_after)).transpose()?;
+        if self.retry_after.is_some() && !matches!(fault, Some(Fault::Status { .. })) {
+            return Err("retry_after without a status to fault with".to_owned());
         }
         Ok(Rule {
             line,
@@ -118,6 +153,8 @@ impl Written {
             condition: texts("condition", self.condition)?,
             repetition: self.repetition.map(|few| few.0),
             turn: self.turn.map(|few| few.0),
+            results: self.results.map(|few| few.0),
+            tools: self.tools,
             seen: texts("seen", self.seen)?.unwrap_or_default(),
             unseen: texts("unseen", self.unseen)?.unwrap_or_default(),
             chance: self.chance,
@@ -125,8 +162,16 @@ impl Written {
             say: self.say.unwrap_or_default(),
             commands: texts("run", self.run)?.unwrap_or_default(),
             run_files: texts("run_files", self.run_files)?.unwrap_or_default(),
+            skill: self.skill,
+            fault,
+            times: self.times,
         })
     }
+}
+
+/// How many results of calls the model has been given.
+fn results(messages: &[Message]) -> usize {
+    messages.iter().filter(|message| matches!(message, Message::Tool { .. })).count()
 }
 
 /// Whether a text stands in what the model was shown or said itself. Arguments of calls are neither.
@@ -262,6 +307,10 @@ mod tests {
         check(r#""turn":1"#, true);
         check(r#""turn":[0,1]"#, true);
         check(r#""turn":0"#, false);
+        check(r#""results":1"#, true);
+        check(r#""results":[0,2]"#, false);
+        check(r#""tools":false"#, true);
+        check(r#""tools":true"#, false);
         check(r#""seen":"ledger-export""#, true);
         check(r#""seen":["ledger-export","sum the","I look","minor units"]"#, true);
         check(r#""seen":["ledger-export","absent"]"#, false);
@@ -317,5 +366,11 @@ mod tests {
         check(r#"{"chance":1.5,"say":""}"#, None, "chance is not between 0 and 1");
         check(r#"{"draw":"d","say":""}"#, None, "draw without chance");
         check(r#"{"task":"x"}"#, None, "it answers nothing");
+        check(r#"{"fault":"429","say":"x"}"#, None, "it answers and fails");
+        check(r#"{"fault":"200"}"#, None, "fault is none of");
+        check(r#"{"fault":"hang","retry_after":1}"#, None, "retry_after without");
+        check(r#"{"skill":"a b"}"#, None, "skill is no name");
+        check(r#"{"times":0,"say":""}"#, None, "times is 0");
+        check(r#"{"results":[],"say":""}"#, None, "results is an empty list");
     }
 }

@@ -1,0 +1,11 @@
+//! What it takes to pass on what others say to a provider: addresses and keys, waits, usage, texts fit to be shown.
+//!
+//! For those who hold no conversation of their own. Whoever does uses a [`ChatModel`](crate::ChatModel).
+
+pub use crate::anthropic::{SERVICE as ANTHROPIC, VERSION as ANTHROPIC_VERSION, usage as messages_usage};
+pub use crate::backoff::{own as own_wait, spread, told as told_wait};
+pub use crate::endpoint::{Endpoint, Service};
+pub use crate::gate::{Closed, Gate};
+pub use crate::gemini::{SERVICE as GEMINI, usage as gemini_usage};
+pub use crate::openai::{SERVICE as OPENAI, responses_usage, usage as completions_usage};
+pub use crate::text::{Secret, escape, excerpt};
