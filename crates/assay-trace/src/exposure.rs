@@ -199,7 +199,7 @@ struct Tracker<'a> {
 impl<'a> Tracker<'a> {
     fn new(skill: &'a OfferedSkill<'a>) -> Self {
         let lines = telling_lines(skill.body);
-        let needed = if lines.len() < FEW_LINES { lines.len() } else { lines.len().div_ceil(2).max(3) };
+        let needed = enough(lines.len());
         Self { skill, lines, needed }
     }
 
@@ -282,9 +282,14 @@ impl<'a> Tracker<'a> {
     }
 }
 
+/// How many of a body's telling lines make it opened.
+pub(crate) fn enough(lines: usize) -> usize {
+    if lines < FEW_LINES { lines } else { lines.div_ceil(2).max(3) }
+}
+
 /// The body's distinct lines that are long enough to tell, trimmed. A body without any is told by its distinct lines that
 /// are not blank, so that short skills can be opened too.
-fn telling_lines(body: &str) -> BTreeSet<&str> {
+pub(crate) fn telling_lines(body: &str) -> BTreeSet<&str> {
     let mut by_length: BTreeMap<bool, BTreeSet<&str>> = BTreeMap::new();
     for line in body.lines().map(str::trim).filter(|line| !line.is_empty()) {
         by_length.entry(line.chars().count() >= TELLING_LINE).or_default().insert(line);
@@ -293,7 +298,7 @@ fn telling_lines(body: &str) -> BTreeSet<&str> {
 }
 
 /// `cat -n` and file viewers put a number before each line.
-fn strip_line_number(line: &str) -> &str {
+pub(crate) fn strip_line_number(line: &str) -> &str {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     if rest.len() == line.len() {
         return line;
@@ -306,7 +311,7 @@ fn strip_line_number(line: &str) -> &str {
 }
 
 /// Whether `word` stands in `text` with no letter, digit, `-` or `_` beside it.
-fn contains_word(text: &str, word: &str) -> bool {
+pub(crate) fn contains_word(text: &str, word: &str) -> bool {
     let joins = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
     !word.is_empty()
         && text.match_indices(word).any(|(at, _)| {

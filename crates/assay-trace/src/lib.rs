@@ -11,6 +11,7 @@ pub mod read;
 mod stats;
 mod trajectory;
 mod usage;
+mod watch;
 
 pub use diagnostic::Diagnostic;
 pub use exposure::{
@@ -23,3 +24,4 @@ pub use trajectory::{
     Trajectory,
 };
 pub use usage::{Counting, Tally, Usage};
+pub use watch::Watch;

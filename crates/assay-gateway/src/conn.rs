@@ -1,0 +1,223 @@
+//! One connection of an agent: bytes in under deadlines, replies out.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::net::RecvFlags;
+
+/// A socket of either kind.
+#[derive(Debug)]
+pub(crate) enum Stream {
+    Unix(UnixStream),
+    Tcp(TcpStream),
+}
+
+impl Stream {
+    pub(crate) fn try_clone(&self) -> io::Result<Self> {
+        match self {
+            Self::Unix(stream) => stream.try_clone().map(Self::Unix),
+            Self::Tcp(stream) => stream.try_clone().map(Self::Tcp),
+        }
+    }
+
+    /// Ends it in both directions, whoever is reading or writing.
+    pub(crate) fn shut(&self) {
+        let _ = match self {
+            Self::Unix(stream) => stream.shutdown(Shutdown::Both),
+            Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
+        };
+    }
+
+    /// Whether the other side has gone. Looks, and takes nothing.
+    pub(crate) fn is_gone(&self) -> bool {
+        let mut byte = [0_u8; 1];
+        match rustix::net::recv(self, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Ok((_, count)) => count == 0,
+            Err(error) => !matches!(error, rustix::io::Errno::AGAIN | rustix::io::Errno::INTR),
+        }
+    }
+
+    fn set_read_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_read_timeout(Some(timeout)),
+            Self::Tcp(stream) => stream.set_read_timeout(Some(timeout)),
+        }
+    }
+
+    pub(crate) fn set_write_timeout(&self, timeout: Duration) -> io::Result<()> {
+        match self {
+            Self::Unix(stream) => stream.set_write_timeout(Some(timeout)),
+            Self::Tcp(stream) => stream.set_write_timeout(Some(timeout)),
+        }
+    }
+}
+
+impl AsFd for Stream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(stream) => stream.as_fd(),
+            Self::Tcp(stream) => stream.as_fd(),
+        }
+    }
+}
+
+/// A connection, and what was read of it ahead.
+#[derive(Debug)]
+pub(crate) struct Conn {
+    stream: Stream,
+    ahead: Vec<u8>,
+}
+
+/// Why nothing more can be read.
+#[derive(Debug)]
+pub(crate) enum Ended {
+    /// The other side closed it, or it broke.
+    Gone,
+    /// A deadline passed.
+    Late,
+    /// More than is allowed.
+    TooMuch,
+    /// It is not HTTP.
+    Malformed(&'static str),
+}
+
+impl Conn {
+    pub(crate) fn new(stream: Stream) -> Self {
+        Self { stream, ahead: Vec::new() }
+    }
+
+    /// What was read and not taken.
+    pub(crate) fn ahead(&self) -> &[u8] {
+        &self.ahead
+    }
+
+    /// Takes from what was read.
+    pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
+        let count = count.min(self.ahead.len());
+        let rest = self.ahead.split_off(count);
+        std::mem::replace(&mut self.ahead, rest)
+    }
+
+    /// Reads more. A deadline is of the clock; a still sender does not move it.
+    pub(crate) fn more(&mut self, until: Instant) -> Result<(), Ended> {
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() || self.stream.set_read_timeout(left).is_err() {
+            return Err(Ended::Late);
+        }
+        let mut buffer = [0; 16 << 10];
+        loop {
+            let read = match &mut self.stream {
+                Stream::Unix(stream) => stream.read(&mut buffer),
+                Stream::Tcp(stream) => stream.read(&mut buffer),
+            };
+            match read {
+                Ok(0) => return Err(Ended::Gone),
+                Ok(count) => {
+                    self.ahead.extend_from_slice(buffer.get(..count).unwrap_or_default());
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                    return Err(Ended::Late);
+                }
+                Err(_) => return Err(Ended::Gone),
+            }
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        match &mut self.stream {
+            Stream::Unix(stream) => stream.write_all(bytes),
+            Stream::Tcp(stream) => stream.write_all(bytes),
+        }
+    }
+
+    /// A whole reply.
+    pub(crate) fn reply(
+        &mut self,
+        status: u16,
+        headers: &[(&str, &str)],
+        body: &[u8],
+        keep: bool,
+    ) -> io::Result<()> {
+        let mut out = head(status, headers, keep);
+        out.push_str(&format!("content-length: {}\r\n\r\n", body.len()));
+        let mut bytes = out.into_bytes();
+        bytes.extend_from_slice(body);
+        self.write(&bytes)
+    }
+
+    /// The beginning of a reply in pieces.
+    pub(crate) fn begin(&mut self, status: u16, headers: &[(&str, &str)], keep: bool) -> io::Result<()> {
+        let out = head(status, headers, keep) + "transfer-encoding: chunked\r\n\r\n";
+        self.write(out.as_bytes())
+    }
+
+    /// A piece; written at once. Nothing is no piece: that would end the reply.
+    pub(crate) fn piece(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let mut out = format!("{:x}\r\n", bytes.len()).into_bytes();
+        out.extend_from_slice(bytes);
+        out.extend_from_slice(b"\r\n");
+        self.write(&out)
+    }
+
+    /// The end of a reply in pieces.
+    pub(crate) fn end(&mut self) -> io::Result<()> {
+        self.write(b"0\r\n\r\n")
+    }
+
+    /// Ends the connection. What the other side still sends is read for a moment, so that it sees the reply and not a
+    /// reset.
+    pub(crate) fn close(mut self) {
+        let _ = match &self.stream {
+            Stream::Unix(stream) => stream.shutdown(Shutdown::Write),
+            Stream::Tcp(stream) => stream.shutdown(Shutdown::Write),
+        };
+        let until = Instant::now() + Duration::from_millis(500);
+        for _ in 0..64 {
+            self.ahead.clear();
+            if self.more(until).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn head(status: u16, headers: &[(&str, &str)], keep: bool) -> String {
+    let mut out = format!("HTTP/1.1 {status} {}\r\n", reason(status));
+    for (name, value) in headers {
+        // Values come from providers.
+        let value: String = value.chars().filter(|c| !c.is_control()).collect();
+        out.push_str(&format!("{name}: {value}\r\n"));
+    }
+    if !keep {
+        out.push_str("connection: close\r\n");
+    }
+    out
+}
+
+fn reason(status: u16) -> &'static str {
+    match status {
+        100 => "Continue",
+        200 => "OK",
+        400 => "Bad Request",
+        401 => "Unauthorized",
+        403 => "Forbidden",
+        404 => "Not Found",
+        408 => "Request Timeout",
+        413 => "Content Too Large",
+        415 => "Unsupported Media Type",
+        429 => "Too Many Requests",
+        431 => "Request Header Fields Too Large",
+        500 => "Internal Server Error",
+        502 => "Bad Gateway",
+        503 => "Service Unavailable",
+        _ => "Status",
+    }
+}

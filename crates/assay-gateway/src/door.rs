@@ -1,0 +1,638 @@
+//! A door: where one trial's agent connects.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{PipeReader, PipeWriter};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use assay_model::{ChatRequest, Message};
+use assay_trace::Watch;
+use ring::rand::{SecureRandom, SystemRandom};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::Mode;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
+
+use crate::cassette::{self, Recorder, Take};
+use crate::conn::{Conn, Ended, Stream};
+use crate::exchange;
+use crate::head::Head;
+use crate::ledger::{Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals};
+use crate::protocol::Protocol;
+use crate::provider::Stop;
+use crate::{Caps, Cassette, GatewayError, Listen, Run, TrialPass, lock};
+
+/// How often it is looked whether agents have gone.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+/// What a connection's thread has for a stack; only what is used takes memory.
+const STACK: usize = 1 << 20;
+/// Most requests that were turned away and are told of.
+const REFUSED: usize = 100;
+/// Most texts of which is known that they were read.
+const TEXTS: usize = 200_000;
+
+/// Where one trial's agent connects. Closing it, or dropping it, ends every connection and removes the socket.
+#[derive(Debug)]
+pub struct Door {
+    inside: Arc<Inside>,
+    socket: Option<PathBuf>,
+    address: Option<SocketAddr>,
+    token: String,
+    acceptor: Option<(JoinHandle<()>, PipeWriter)>,
+}
+
+/// What the threads of a door share.
+#[derive(Debug)]
+pub(crate) struct Inside {
+    pub(crate) run: Arc<Run>,
+    pub(crate) pass: TrialPass,
+    /// The token's digest: comparing digests tells nothing by its time.
+    token: blake3::Hash,
+    pub(crate) takes: Option<BTreeMap<usize, Take>>,
+    pub(crate) records: bool,
+    pub(crate) state: Mutex<State>,
+    waiting: Mutex<Waiting>,
+    slots: Mutex<usize>,
+    freed: Condvar,
+    open: Mutex<BTreeMap<u64, Open>>,
+    emptied: Condvar,
+    closed: AtomicBool,
+}
+
+/// A connection.
+#[derive(Debug)]
+struct Open {
+    client: Stream,
+    /// Of the request at hand.
+    stop: Option<Arc<Stop>>,
+}
+
+/// What is known so far.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) totals: Totals,
+    refused: Vec<Refused>,
+    watches: Vec<Watched>,
+    /// Texts that were read already: agents send their whole conversation each time.
+    texts: BTreeSet<[u8; 16]>,
+    capped: Option<String>,
+    pub(crate) mismatch: Option<Mismatch>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) cassette_error: Option<String>,
+    /// How often the rule of a script's line has answered.
+    pub(crate) played: BTreeMap<usize, u32>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    watch: Watch,
+    advertised: Option<usize>,
+    opened: Option<usize>,
+}
+
+/// The time in which at least one request waited.
+#[derive(Debug, Default)]
+struct Waiting {
+    now: usize,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+/// Takes connections.
+#[derive(Debug)]
+enum Listener {
+    Unix(UnixListener),
+    Tcp(TcpListener),
+}
+
+impl Door {
+    pub(crate) fn open(run: Arc<Run>, mut pass: TrialPass) -> Result<Self, GatewayError> {
+        let capped = pass.caps.usd.is_some() || run.options.caps.usd.is_some();
+        if capped
+            && let Some(model) = &pass.model
+            && run.price(model).is_none()
+        {
+            return Err(GatewayError::Unpriced(model.clone()));
+        }
+        pass.concurrency = pass.concurrency.max(1);
+        let takes = match &pass.cassette {
+            Cassette::Replay(path) => Some(cassette::read(path, &pass)?),
+            _ => None,
+        };
+        let recorder = match &pass.cassette {
+            Cassette::Record(path) => Some(Recorder::create(path, &pass)?),
+            _ => None,
+        };
+        let mut random = [0; 24];
+        SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::Machine("randomness"))?;
+        let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
+        let (listener, socket, address) = listen(&pass.listen)?;
+        let watched = |skill: &crate::WatchedSkill| Watched {
+            watch: Watch::new(&skill.name, &skill.description, &skill.body),
+            advertised: None,
+            opened: None,
+        };
+        let watches = pass.skills.iter().map(watched).collect();
+        let inside = Arc::new(Inside {
+            token: blake3::hash(token.as_bytes()),
+            takes,
+            records: recorder.is_some(),
+            state: Mutex::new(State { watches, recorder, ..State::default() }),
+            waiting: Mutex::default(),
+            slots: Mutex::new(pass.concurrency),
+            freed: Condvar::new(),
+            open: Mutex::default(),
+            emptied: Condvar::new(),
+            closed: AtomicBool::new(false),
+            run,
+            pass,
+        });
+        // From here on, dropping the door cleans up.
+        let mut door = Self { inside, socket, address, token, acceptor: None };
+        let (woken, wake) = std::io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
+        let shared = Arc::clone(&door.inside);
+        let acceptor = thread::Builder::new()
+            .name("gateway-door".to_owned())
+            .spawn(move || shared.accept(&listener, &woken))
+            .map_err(|_| GatewayError::Machine("thread"))?;
+        door.acceptor = Some((acceptor, wake));
+        Ok(door)
+    }
+
+    /// The socket, where there is one.
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// The address on loopback, where there is one.
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.address
+    }
+
+    /// What the agent is given in a key's place. Everything else is turned away.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// The base URL that an agent is given, with the address on loopback or, for a socket, the port of a forwarder to it.
+    pub fn base_url(&self, protocol: Protocol, port: u16) -> String {
+        let port = self.address.map_or(port, |address| address.port());
+        format!("http://127.0.0.1:{port}{}", protocol.base_path())
+    }
+
+    /// How long requests have waited for the provider's limits so far. Time in which several did counts once.
+    pub fn waited(&self) -> Duration {
+        let waiting = lock(&self.inside.waiting);
+        waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Whether a request waits now.
+    pub fn is_waiting(&self) -> bool {
+        lock(&self.inside.waiting).now > 0
+    }
+
+    /// Which cap has stopped the trial, if one has.
+    pub fn capped(&self) -> Option<String> {
+        lock(&self.inside.state).capped.clone()
+    }
+
+    /// What went through so far.
+    pub fn ledger(&self) -> Ledger {
+        self.inside.ledger()
+    }
+
+    /// Ends every connection, removes the socket, and says what went through.
+    pub fn close(mut self) -> Ledger {
+        self.shut();
+        self.inside.ledger()
+    }
+
+    fn shut(&mut self) {
+        if let Some((acceptor, wake)) = self.acceptor.take() {
+            self.inside.closed.store(true, Ordering::SeqCst);
+            drop(wake);
+            let _ = acceptor.join();
+            let mut open = lock(&self.inside.open);
+            for connection in open.values() {
+                connection.client.shut();
+                if let Some(stop) = &connection.stop {
+                    stop.stop();
+                }
+            }
+            // What is stopped ends at once. The bound is for what nobody thought of.
+            let until = Instant::now() + Duration::from_secs(10);
+            while !open.is_empty() && Instant::now() < until {
+                let waited = self.inside.emptied.wait_timeout(open, Duration::from_millis(100));
+                open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+            }
+        }
+        if let Some(socket) = self.socket.take() {
+            let _ = std::fs::remove_file(socket);
+        }
+    }
+}
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+fn hex(byte: u8) -> [char; 2] {
+    [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'))
+}
+
+fn listen(listen: &Listen) -> Result<(Listener, Option<PathBuf>, Option<SocketAddr>), GatewayError> {
+    match listen {
+        Listen::Socket(path) => {
+            let wrong = |source| GatewayError::Listen { address: path.display().to_string(), source };
+            let bound = || -> rustix::io::Result<UnixListener> {
+                let socket = rustix::net::socket_with(
+                    AddressFamily::UNIX,
+                    SocketType::STREAM,
+                    SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+                    None,
+                )?;
+                // The file is made with the socket's own mode (Linux, net/unix/af_unix.c: unix_bind_bsd).
+                rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+                rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+                rustix::net::listen(&socket, 64)?;
+                Ok(UnixListener::from(socket))
+            };
+            let listener = bound().map_err(|error| wrong(error.into()))?;
+            Ok((Listener::Unix(listener), Some(path.clone()), None))
+        }
+        Listen::Loopback(port) => {
+            let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
+            let wrong = |source| GatewayError::Listen { address: address.to_string(), source };
+            let listener = TcpListener::bind(address).map_err(wrong)?;
+            listener.set_nonblocking(true).map_err(wrong)?;
+            let address = listener.local_addr().map_err(wrong)?;
+            Ok((Listener::Tcp(listener), None, Some(address)))
+        }
+    }
+}
+
+impl Listener {
+    fn accept(&self) -> std::io::Result<Stream> {
+        match self {
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                Ok(Stream::Unix(stream))
+            }
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(false)?;
+                stream.set_nodelay(true)?;
+                Ok(Stream::Tcp(stream))
+            }
+        }
+    }
+}
+
+impl Inside {
+    /// Takes connections until the door is closed, and looks whether agents have gone.
+    fn accept(self: &Arc<Self>, listener: &Listener, woken: &PipeReader) {
+        let mut next = 0;
+        while !self.closed.load(Ordering::SeqCst) {
+            let fd = match listener {
+                Listener::Unix(listener) => listener.as_fd(),
+                Listener::Tcp(listener) => listener.as_fd(),
+            };
+            let mut ready = [PollFd::from_borrowed_fd(fd, PollFlags::IN), PollFd::new(woken, PollFlags::IN)];
+            let _ = poll(&mut ready, Some(&LOOK));
+            for connection in lock(&self.open).values() {
+                if let Some(stop) = &connection.stop
+                    && connection.client.is_gone()
+                {
+                    stop.stop();
+                }
+            }
+            while let Ok(stream) = listener.accept() {
+                if !self.closed.load(Ordering::SeqCst) {
+                    self.admit(next, stream);
+                    next += 1;
+                }
+            }
+        }
+    }
+
+    fn admit(self: &Arc<Self>, number: u64, stream: Stream) {
+        let limits = &self.run.options.limits;
+        let Ok(client) = stream.try_clone() else { return };
+        if stream.set_write_timeout(limits.client_idle).is_err() {
+            return;
+        }
+        {
+            let mut open = lock(&self.open);
+            if open.len() >= limits.connections {
+                drop(open);
+                self.refuse("a connection", 503, "too many connections at once");
+                return;
+            }
+            open.insert(number, Open { client, stop: None });
+        }
+        let inside = Arc::clone(self);
+        let spawned =
+            thread::Builder::new().name("gateway-agent".to_owned()).stack_size(STACK).spawn(move || {
+                // Taken off whatever happens.
+                let _guard = Guard { inside: &inside, number };
+                inside.serve(number, stream);
+            });
+        if spawned.is_err() {
+            lock(&self.open).remove(&number);
+        }
+    }
+
+    /// Answers one request of a connection after the other.
+    fn serve(&self, number: u64, stream: Stream) {
+        let limits = &self.run.options.limits;
+        let mut conn = Conn::new(stream);
+        loop {
+            let idle = Instant::now() + limits.client_idle;
+            let head = match Head::read(&mut conn, limits.head_bytes, idle, limits.arrival) {
+                Ok(Some(head)) => head,
+                Ok(None) | Err(Ended::Gone) => return,
+                Err(ended) => {
+                    let (status, reason) = told(&ended);
+                    self.refuse("a head", status, reason);
+                    let body = Protocol::OpenaiCompletions.dialect().error(status, reason).to_string();
+                    let _ = conn.reply(status, &JSON, body.as_bytes(), false);
+                    return conn.close();
+                }
+            };
+            let stop = Arc::new(Stop::default());
+            self.set_stop(number, Some(Arc::clone(&stop)));
+            let keep = exchange::serve(self, &mut conn, &head, &stop);
+            self.set_stop(number, None);
+            if !keep || self.closed.load(Ordering::SeqCst) {
+                return conn.close();
+            }
+        }
+    }
+
+    fn set_stop(&self, number: u64, stop: Option<Arc<Stop>>) {
+        if let Some(open) = lock(&self.open).get_mut(&number) {
+            // A door that closed a moment ago has told only those that it saw.
+            if self.closed.load(Ordering::SeqCst)
+                && let Some(stop) = &stop
+            {
+                stop.stop();
+            }
+            open.stop = stop;
+        }
+    }
+
+    pub(crate) fn admits(&self, token: Option<&str>) -> bool {
+        token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
+    }
+
+    pub(crate) fn refuse(&self, request: &str, status: u16, reason: &str) {
+        let mut state = lock(&self.state);
+        if state.refused.len() < REFUSED {
+            let request = assay_model::wire::excerpt(request.as_bytes());
+            state.refused.push(Refused { request, status, reason: reason.to_owned() });
+        }
+    }
+
+    /// Lets a request through, or says which cap forbids it. Gives its number, and how many tokens are left.
+    pub(crate) fn begin(&self, exchange: Exchange) -> Result<(usize, Option<u64>), String> {
+        let run_caps = &self.run.options.caps;
+        let spent = lock(&self.run.spent).clone();
+        let mut state = lock(&self.state);
+        let capped = over(&self.pass.caps, &state.totals, "trial")
+            .or_else(|| over(run_caps, &spent, "run"))
+            .or_else(|| {
+                let most = self.run.options.limits.requests;
+                (state.exchanges.len() >= most)
+                    .then(|| format!("the trial has made {most} requests, the most there may be"))
+            })
+            .or_else(|| {
+                let capped = self.pass.caps.usd.is_some() || run_caps.usd.is_some();
+                (capped && self.run.price(&exchange.model).is_none())
+                    .then(|| "the model has no price, and USD are capped".to_owned())
+            });
+        if let Some(reason) = capped {
+            state.capped.get_or_insert_with(|| reason.clone());
+            return Err(reason);
+        }
+        let left =
+            |caps: &Caps, totals: &Totals| Some(caps.tokens?.saturating_sub(totals.tokens.total()).max(1));
+        let left = [left(&self.pass.caps, &state.totals), left(run_caps, &spent)].into_iter().flatten().min();
+        let ordinal = state.exchanges.len();
+        state.exchanges.push(Exchange { ordinal, ..exchange });
+        state.totals.requests += 1;
+        lock(&self.run.spent).requests += 1;
+        Ok((ordinal, left))
+    }
+
+    /// Puts down how a request ended.
+    pub(crate) fn finish(&self, mut exchange: Exchange) {
+        if let (Some(tokens), Some(price)) = (&exchange.tokens, self.run.price(&exchange.model)) {
+            exchange.usd = Some(price.cost(tokens));
+            let uncached =
+                assay_trace::Usage { input: tokens.prompt(), output: tokens.output, ..Default::default() };
+            exchange.usd_without_cache = Some(price.cost(&uncached));
+        }
+        if let Some(tokens) = &exchange.tokens {
+            self.pass.provider.inner.pacer.count(tokens.total(), Instant::now());
+        }
+        lock(&self.run.spent).add(&exchange);
+        let mut state = lock(&self.state);
+        state.totals.add(&exchange);
+        let ordinal = exchange.ordinal;
+        if let Some(place) = state.exchanges.get_mut(ordinal) {
+            *place = exchange;
+        }
+    }
+
+    /// Follows skills into a request. What the model said itself tells it nothing.
+    pub(crate) fn follow(&self, ordinal: usize, request: &ChatRequest) {
+        let mut state = lock(&self.state);
+        let State { watches, texts, .. } = &mut *state;
+        if watches.is_empty() {
+            return;
+        }
+        let mut is_new = |text: &str| {
+            let mut name = [0; 16];
+            name.copy_from_slice(blake3::hash(text.as_bytes()).as_bytes().get(..16).unwrap_or(&[0; 16]));
+            !text.is_empty() && (texts.len() >= TEXTS || texts.insert(name))
+        };
+        let mut read = |text: &str, is_result: bool| {
+            if !is_new(text) {
+                return;
+            }
+            for Watched { watch, advertised, opened } in watches.iter_mut() {
+                if !is_result && advertised.is_none() && watch.is_advertised(text) {
+                    *advertised = Some(ordinal);
+                }
+                if opened.is_none() {
+                    watch.deliver(text);
+                    *opened = watch.is_opened().then_some(ordinal);
+                } else {
+                    watch.deliver(text);
+                }
+            }
+        };
+        read(&request.system, false);
+        for message in &request.messages {
+            match message {
+                Message::User { text } => read(text, false),
+                Message::Tool { text, .. } => read(text, true),
+                Message::Assistant { .. } => {}
+            }
+        }
+        for tool in &request.tools {
+            read(&format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters), false);
+        }
+    }
+
+    /// Waits for a provider, on nobody's time. `false` where the request was ended meanwhile.
+    pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
+        {
+            let mut waiting = lock(&self.waiting);
+            waiting.now += 1;
+            waiting.since.get_or_insert_with(Instant::now);
+        }
+        let went_on = stop.pause(time);
+        let mut waiting = lock(&self.waiting);
+        waiting.now -= 1;
+        if waiting.now == 0
+            && let Some(since) = waiting.since.take()
+        {
+            waiting.total += since.elapsed();
+        }
+        went_on
+    }
+
+    /// Takes one of the places at the provider. `None` where the request was ended meanwhile.
+    pub(crate) fn slot(&self, stop: &Stop) -> Option<Slot<'_>> {
+        let mut slots = lock(&self.slots);
+        while *slots == 0 {
+            if stop.is_stopped() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(slots, Duration::from_millis(100));
+            slots = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        *slots -= 1;
+        Some(Slot { inside: self })
+    }
+
+    fn ledger(&self) -> Ledger {
+        let state = lock(&self.state);
+        let exposure = state.watches.iter().map(|Watched { watch, advertised, opened }| {
+            let (body_lines, body_lines_delivered) = watch.lines();
+            let skill = watch.name().to_owned();
+            SkillExposure {
+                skill,
+                advertised: *advertised,
+                opened: *opened,
+                body_lines,
+                body_lines_delivered,
+            }
+        });
+        Ledger {
+            schema: Ledger::SCHEMA.to_owned(),
+            trial: self.pass.trial.clone(),
+            attempt: self.pass.attempt,
+            provider: self.pass.provider.name().to_owned(),
+            model: self.pass.model.clone(),
+            totals: state.totals.clone(),
+            exchanges: state.exchanges.clone(),
+            refused: state.refused.clone(),
+            exposure: exposure.collect(),
+            capped: state.capped.clone(),
+            mismatch: state.mismatch.clone(),
+            cassette_error: state.cassette_error.clone(),
+        }
+    }
+}
+
+impl Run {
+    /// What a model costs today.
+    pub(crate) fn price(&self, model: &str) -> Option<Priced<'_>> {
+        let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+        let prices = &self.options.prices;
+        prices.of(model, day).map(|_| Priced { prices, model: model.to_owned(), day })
+    }
+}
+
+/// A model with a price.
+pub(crate) struct Priced<'a> {
+    prices: &'a assay_trace::Prices,
+    model: String,
+    day: jiff::civil::Date,
+}
+
+impl Priced<'_> {
+    fn cost(&self, usage: &assay_trace::Usage) -> f64 {
+        self.prices.cost(&self.model, self.day, usage).unwrap_or_default()
+    }
+}
+
+/// Which cap is reached.
+fn over(caps: &Caps, totals: &Totals, whose: &str) -> Option<String> {
+    let tokens = totals.tokens.total();
+    let reached = |what: String| Some(format!("the {whose}'s cap is reached: {what}"));
+    match caps {
+        Caps { tokens: Some(most), .. } if tokens >= *most => {
+            reached(format!("{tokens} of at most {most} tokens"))
+        }
+        Caps { requests: Some(most), .. } if totals.requests >= *most => {
+            reached(format!("{} of at most {most} requests", totals.requests))
+        }
+        Caps { usd: Some(most), .. } => match totals.usd {
+            Some(usd) if usd < *most => None,
+            Some(usd) => reached(format!("{usd:.4} of at most {most} USD")),
+            None => reached("a cost in USD that is not known".to_owned()),
+        },
+        _ => None,
+    }
+}
+
+/// The headers of a reply in JSON.
+pub(crate) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
+/// What is answered to what cannot be read.
+pub(crate) fn told(ended: &Ended) -> (u16, &'static str) {
+    match ended {
+        Ended::Gone => (400, "the request broke off"),
+        Ended::Late => (408, "the request took too long to arrive"),
+        Ended::TooMuch => (413, "the request is too large"),
+        Ended::Malformed(what) => (400, what),
+    }
+}
+
+/// A place at the provider.
+#[derive(Debug)]
+pub(crate) struct Slot<'a> {
+    inside: &'a Inside,
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        *lock(&self.inside.slots) += 1;
+        self.inside.freed.notify_one();
+    }
+}
+
+/// Takes a connection off the list when its thread ends, also by a panic.
+struct Guard<'a> {
+    inside: &'a Inside,
+    number: u64,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        lock(&self.inside.open).remove(&self.number);
+        self.inside.emptied.notify_all();
+    }
+}

@@ -1,0 +1,184 @@
+//! What went through a door.
+
+use assay_trace::Usage;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::Protocol;
+
+/// What went through a door, from its opening to its closing.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    /// `assay.gateway/1`.
+    pub schema: String,
+    /// The trial.
+    pub trial: String,
+    /// From 1.
+    pub attempt: u32,
+    /// The provider: `anthropic`, `scripted:FILE`, an address.
+    pub provider: String,
+    /// The model that was pinned.
+    pub model: Option<String>,
+    /// Sums.
+    pub totals: Totals,
+    /// Requests, in the order in which they were received.
+    pub exchanges: Vec<Exchange>,
+    /// Requests that were turned away at the door, at most 100 of them.
+    pub refused: Vec<Refused>,
+    /// What became of the watched skills.
+    pub exposure: Vec<SkillExposure>,
+    /// Which cap stopped the trial.
+    pub capped: Option<String>,
+    /// Where a replay first differed from its cassette.
+    pub mismatch: Option<Mismatch>,
+    /// Why the cassette is not whole.
+    pub cassette_error: Option<String>,
+}
+
+impl Ledger {
+    /// The format written here.
+    pub const SCHEMA: &str = "assay.gateway/1";
+}
+
+/// Sums over requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Totals {
+    /// Requests that were received and let through.
+    pub requests: u64,
+    /// Tokens.
+    pub tokens: Usage,
+    /// How many requests count an upper bound, because their usage never came.
+    pub estimated: u64,
+    /// In USD, as the provider charges; `None` where a price is unknown.
+    pub usd: Option<f64>,
+    /// In USD, had nothing been cached: all that was read at the price of input.
+    pub usd_without_cache: Option<f64>,
+    /// Seconds in which requests waited for the provider's limits, added up over requests.
+    pub waited_seconds: f64,
+}
+
+impl Default for Totals {
+    /// Nothing was asked, and nothing is owed.
+    fn default() -> Self {
+        Self {
+            requests: 0,
+            tokens: Usage::default(),
+            estimated: 0,
+            usd: Some(0.0),
+            usd_without_cache: Some(0.0),
+            waited_seconds: 0.0,
+        }
+    }
+}
+
+impl Totals {
+    /// Adds a request that has ended.
+    pub(crate) fn add(&mut self, exchange: &Exchange) {
+        self.waited_seconds += exchange.waited_seconds;
+        self.estimated += u64::from(exchange.estimated);
+        let Some(tokens) = &exchange.tokens else { return };
+        self.tokens.add(tokens);
+        let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
+        self.usd = sum(self.usd, exchange.usd);
+        self.usd_without_cache = sum(self.usd_without_cache, exchange.usd_without_cache);
+    }
+}
+
+/// One request, and its reply.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// From 0.
+    pub ordinal: usize,
+    /// How it was spoken.
+    pub protocol: Protocol,
+    /// The path that was asked for, without its query.
+    pub path: String,
+    /// The model that the agent asked for.
+    pub asked_model: String,
+    /// The model that the provider was asked for.
+    pub model: String,
+    /// The model that the provider says it used.
+    pub replied_model: Option<String>,
+    /// The status that the agent got; 0 where it got none.
+    pub status: u16,
+    /// Whether the reply was a stream.
+    pub stream: bool,
+    /// Whether the reply reached its end as its protocol defines it.
+    pub complete: bool,
+    /// How many tools were offered to the model.
+    pub tools: usize,
+    /// What the model called, by name, in order.
+    pub calls: Vec<String>,
+    /// The usage as the provider gave it.
+    pub usage: Value,
+    /// The same in four fields; `None` where the reply is none that costs.
+    pub tokens: Option<Usage>,
+    /// Whether `tokens` is an upper bound, because the usage never came.
+    pub estimated: bool,
+    /// In USD, as the provider charges.
+    pub usd: Option<f64>,
+    /// In USD, had nothing been cached.
+    pub usd_without_cache: Option<f64>,
+    /// Seconds spent waiting, not answering.
+    pub waited_seconds: f64,
+    /// The waits, in order.
+    pub waits: Vec<Wait>,
+    /// Seconds from the request's last byte to the reply's first, waits included.
+    pub first_byte_seconds: Option<f64>,
+    /// Seconds from the request's last byte to the reply's last.
+    pub seconds: f64,
+    /// What was taken out of the request or changed in it.
+    pub stripped: Vec<String>,
+    /// Bytes of the request's body as it came.
+    pub request_bytes: u64,
+    /// Bytes of the reply's body as it was passed on.
+    pub reply_bytes: u64,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// A wait before a request was sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Wait {
+    /// The status of the try before it, where there was one.
+    pub status: Option<u16>,
+    /// Why.
+    pub message: String,
+    /// How long.
+    pub seconds: f64,
+}
+
+/// A request that was turned away.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Refused {
+    /// The method and path, shortened and escaped.
+    pub request: String,
+    /// The status that was answered.
+    pub status: u16,
+    /// Why.
+    pub reason: String,
+}
+
+/// What became of one skill, read from what the model was really sent. Requests are counted from 0.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillExposure {
+    /// Its name.
+    pub skill: String,
+    /// The first request that told the model the skill's name or description.
+    pub advertised: Option<usize>,
+    /// The request in which enough of the body had been delivered.
+    pub opened: Option<usize>,
+    /// Distinct telling lines of the body.
+    pub body_lines: usize,
+    /// How many of them were delivered.
+    pub body_lines_delivered: usize,
+}
+
+/// Where a replay first differed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mismatch {
+    /// The request.
+    pub ordinal: usize,
+    /// The first part of it that differs: `messages[3]`, `tools`.
+    pub part: String,
+}

@@ -1,0 +1,93 @@
+//! Requests and tokens a minute, shared by all who use one provider.
+
+use std::collections::VecDeque;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::lock;
+
+const WINDOW: Duration = Duration::from_mins(1);
+
+/// How fast a provider may be asked. Unset limits nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pace {
+    /// Requests in any minute.
+    pub requests_per_minute: Option<u32>,
+    /// Tokens in any minute. A request's are counted when it is answered.
+    pub tokens_per_minute: Option<u64>,
+}
+
+/// What happened in the last minute.
+#[derive(Debug, Default)]
+pub(crate) struct Pacer {
+    pace: Pace,
+    asked: Mutex<VecDeque<Instant>>,
+    counted: Mutex<VecDeque<(Instant, u64)>>,
+}
+
+impl Pacer {
+    pub(crate) fn new(pace: Pace) -> Self {
+        Self { pace, ..Self::default() }
+    }
+
+    /// Takes a turn, or says how long to wait before trying again.
+    pub(crate) fn take(&self, now: Instant) -> Result<(), Duration> {
+        let old = |at: &Instant| now.duration_since(*at) >= WINDOW;
+        if let Some(most) = self.pace.tokens_per_minute {
+            let mut counted = lock(&self.counted);
+            while counted.front().is_some_and(|(at, _)| old(at)) {
+                counted.pop_front();
+            }
+            let tokens: u64 = counted.iter().fold(0, |sum, (_, tokens)| sum.saturating_add(*tokens));
+            if tokens >= most
+                && let Some((at, _)) = counted.front()
+            {
+                return Err(WINDOW.saturating_sub(now.duration_since(*at)));
+            }
+        }
+        if let Some(most) = self.pace.requests_per_minute {
+            let mut asked = lock(&self.asked);
+            while asked.front().is_some_and(old) {
+                asked.pop_front();
+            }
+            if asked.len() >= most.max(1) as usize
+                && let Some(at) = asked.front()
+            {
+                return Err(WINDOW.saturating_sub(now.duration_since(*at)));
+            }
+            asked.push_back(now);
+        }
+        Ok(())
+    }
+
+    /// Counts what a request took.
+    pub(crate) fn count(&self, tokens: u64, now: Instant) {
+        if self.pace.tokens_per_minute.is_some() {
+            lock(&self.counted).push_back((now, tokens));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_minute_holds_so_much() {
+        let start = Instant::now();
+        let at = |seconds: u64| start + Duration::from_secs(seconds);
+        let pacer = Pacer::new(Pace { requests_per_minute: Some(2), tokens_per_minute: Some(100) });
+        assert_eq!(pacer.take(at(0)), Ok(()));
+        assert_eq!(pacer.take(at(10)), Ok(()));
+        assert_eq!(pacer.take(at(20)), Err(Duration::from_secs(40)));
+        assert_eq!(pacer.take(at(60)), Ok(()));
+        pacer.count(100, at(61));
+        assert_eq!(pacer.take(at(71)), Err(Duration::from_secs(50)));
+        assert_eq!(pacer.take(at(121)), Ok(()));
+        let free = Pacer::new(Pace::default());
+        assert!((0..1_000).all(|_| free.take(start).is_ok()));
+    }
+}

@@ -1,0 +1,127 @@
+//! A script in a provider's place: it answers in the protocol it is asked in, and goes wrong where it says so.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_model::{Fault, Scene, Script, tokens};
+use serde_json::{Value, json};
+
+use crate::protocol::{Operation, Said};
+use crate::provider::{Answer, Ask, Broken, Stop};
+
+/// Answers a request. `played` says how often the rule of a line has answered, and is told when one does.
+pub(crate) fn ask(
+    script: &Script,
+    scene: &Scene,
+    ask: &Ask<'_>,
+    ordinal: usize,
+    played: &mut std::collections::BTreeMap<usize, u32>,
+) -> Result<Plan, String> {
+    let body: Value = serde_json::from_slice(ask.body).unwrap_or_default();
+    if ask.route.operation == Operation::CountTokens {
+        let count = tokens(&body.to_string());
+        return Ok(Plan::whole(200, &json!({"input_tokens": count, "totalTokens": count})));
+    }
+    let dialect = ask.route.protocol.dialect();
+    let request = dialect.conversation(&body);
+    let mut turn = script
+        .turn(scene, &request, &|line| played.get(&line).copied().unwrap_or(0))
+        .map_err(|error| error.to_string())?;
+    *played.entry(turn.line).or_default() += 1;
+    if turn.fault == Some(Fault::Break) {
+        "An answer that breaks off, as scripted.".clone_into(&mut turn.say);
+    }
+    let said = Said { turn: &turn, model: ask.model, ordinal };
+    let events = || dialect.events(&said).into_iter().map(String::into_bytes).collect::<Vec<_>>();
+    let mut plan = match turn.fault {
+        Some(Fault::Status { status, retry_after }) => {
+            let mut plan = Plan::whole(status, &dialect.error(status, "a fault, as scripted"));
+            plan.retry_after = retry_after.map(|seconds| seconds.to_string());
+            plan
+        }
+        Some(Fault::NotJson) => Plan {
+            content_type: "text/html",
+            pieces: vec![b"<html><body>not JSON, as scripted</body></html>".to_vec()],
+            ..Plan::whole(200, &Value::Null)
+        },
+        Some(Fault::Hang) => Plan { hangs: true, ..Plan::whole(200, &Value::Null) },
+        _ if ask.stream => {
+            Plan { content_type: "text/event-stream", pieces: events(), ..Plan::whole(200, &Value::Null) }
+        }
+        _ => Plan::whole(200, &dialect.reply(&said)),
+    };
+    if turn.fault == Some(Fault::Break) {
+        plan.breaks = true;
+        if ask.stream {
+            // At least the first event is sent: it says that the reply has begun.
+            let half = plan.pieces.len().div_ceil(2).max(1).min(plan.pieces.len().saturating_sub(1));
+            plan.pieces.truncate(half);
+        } else if let Some(piece) = plan.pieces.first_mut() {
+            piece.truncate(piece.len() / 2);
+        }
+    }
+    Ok(plan)
+}
+
+/// What is answered, and how it goes wrong.
+pub(crate) struct Plan {
+    status: u16,
+    content_type: &'static str,
+    retry_after: Option<String>,
+    pieces: Vec<Vec<u8>>,
+    breaks: bool,
+    hangs: bool,
+}
+
+impl Plan {
+    fn whole(status: u16, body: &Value) -> Self {
+        Self {
+            status,
+            content_type: "application/json",
+            retry_after: None,
+            pieces: vec![body.to_string().into_bytes()],
+            breaks: false,
+            hangs: false,
+        }
+    }
+
+    /// Plays it.
+    pub(crate) fn play(self, stop: &Arc<Stop>, idle: Duration) -> Result<Answer, Broken> {
+        if self.hangs {
+            stop.pause(idle);
+            let message = "the provider was still for too long, as scripted".to_owned();
+            return Err(Broken { message, may_cost: true, is_final: false });
+        }
+        let headers = self.retry_after.iter().map(|value| ("retry-after", value.clone())).collect();
+        let mut pieces = self.pieces;
+        pieces.reverse();
+        Ok(Answer {
+            status: self.status,
+            content_type: self.content_type.to_owned(),
+            retry_after: self.retry_after,
+            headers,
+            body: Box::new(Pieces { pieces, breaks: self.breaks }),
+        })
+    }
+}
+
+/// Pieces of a body, one a read; the next one is the last of the list.
+pub(crate) struct Pieces {
+    pub(crate) pieces: Vec<Vec<u8>>,
+    pub(crate) breaks: bool,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(piece) = self.pieces.last_mut() else {
+            return if self.breaks { Err(io::ErrorKind::ConnectionReset.into()) } else { Ok(0) };
+        };
+        let count = piece.as_slice().read(buffer)?;
+        piece.drain(..count);
+        if piece.is_empty() {
+            self.pieces.pop();
+        }
+        Ok(count)
+    }
+}

@@ -1,0 +1,253 @@
+//! A provider's server.
+
+use std::io::{self, Read};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_model::wire::{ANTHROPIC_VERSION, Endpoint, Gate, Secret, escape};
+use ureq::Agent;
+
+use crate::lock;
+use crate::protocol::{Operation, Protocol};
+use crate::provider::{Answer, Ask, Broken, Stop};
+
+/// Most idle connections that are kept.
+const KEPT: usize = 64;
+/// Most time for reaching a provider.
+const CONNECT: Duration = Duration::from_secs(30);
+/// Betas of Anthropic's that open what a trial is not to have: files, remote tools, code and skills at the provider.
+const BETAS: [&str; 5] = ["files-api", "mcp-client", "code-execution", "skills-", "web-fetch"];
+
+/// Which protocols a server is asked in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Speaks {
+    Anthropic,
+    Openai,
+    Gemini,
+    All,
+}
+
+/// A server, its key, and idle connections.
+#[derive(Debug)]
+pub(crate) struct Server {
+    endpoint: Endpoint,
+    speaks: Speaks,
+    pub(crate) gate: Arc<Gate>,
+    config: ureq::config::Config,
+    idle: Arc<Mutex<Vec<Agent>>>,
+}
+
+impl Server {
+    pub(crate) fn new(endpoint: Endpoint, speaks: Speaks) -> Self {
+        let gate = Gate::of(&endpoint.base, endpoint.key.as_ref());
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .proxy(endpoint.proxy.clone())
+            .timeout_connect(Some(CONNECT))
+            .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
+            .accept_encoding("identity")
+            .input_buffer_size(16 << 10)
+            .output_buffer_size(16 << 10)
+            .build();
+        Self { endpoint, speaks, gate, config, idle: Arc::default() }
+    }
+
+    pub(crate) fn is_home(&self) -> bool {
+        self.endpoint.is_home
+    }
+
+    pub(crate) fn key(&self) -> Option<&Secret> {
+        self.endpoint.key.as_ref()
+    }
+
+    /// The address of a request; `None` where the server does not speak so.
+    fn url(&self, ask: &Ask<'_>) -> Option<String> {
+        let protocol = ask.route.protocol;
+        let spoken = match self.speaks {
+            Speaks::Anthropic => protocol == Protocol::AnthropicMessages,
+            Speaks::Openai => {
+                matches!(protocol, Protocol::OpenaiResponses | Protocol::OpenaiCompletions)
+            }
+            Speaks::Gemini => protocol == Protocol::Gemini,
+            Speaks::All => true,
+        };
+        if !spoken {
+            return None;
+        }
+        let base = &self.endpoint.base;
+        // OpenAI's addresses hold the version, as its own library has them.
+        let root =
+            if self.speaks == Speaks::Openai { base } else { base.strip_suffix("/v1").unwrap_or(base) };
+        let version = if self.speaks == Speaks::Openai { "" } else { "/v1" };
+        let path = match (protocol, ask.route.operation) {
+            (Protocol::AnthropicMessages, Operation::CountTokens) => {
+                "/v1/messages/count_tokens?beta=true".to_owned()
+            }
+            (Protocol::AnthropicMessages, _) => "/v1/messages?beta=true".to_owned(),
+            (Protocol::OpenaiResponses, _) => format!("{version}/responses"),
+            (Protocol::OpenaiCompletions, _) => format!("{version}/chat/completions"),
+            (Protocol::Gemini, operation) => {
+                let verb = match operation {
+                    Operation::CountTokens => "countTokens",
+                    _ if ask.stream => "streamGenerateContent?alt=sse",
+                    _ => "generateContent",
+                };
+                format!("/v1beta/models/{}:{verb}", ask.model)
+            }
+        };
+        Some(format!("{root}{path}"))
+    }
+
+    pub(crate) fn ask(&self, ask: &Ask<'_>) -> Result<Answer, Broken> {
+        let Some(url) = self.url(ask) else {
+            let message = format!("the provider does not speak {}", ask.route.protocol);
+            return Err(Broken { message, may_cost: false, is_final: true });
+        };
+        let agent = lock(&self.idle).pop().unwrap_or_else(|| self.config.new_agent());
+        ask.stop.watch(agent.clone());
+        let mut request = agent
+            .post(&url)
+            .config()
+            .timeout_per_read(Some(ask.idle))
+            .timeout_per_write(Some(ask.idle))
+            .build()
+            .header("content-type", "application/json")
+            .header("accept", if ask.stream { "text/event-stream" } else { "application/json" });
+        if ask.route.protocol == Protocol::AnthropicMessages {
+            let given =
+                |name: &str| ask.headers.iter().find(|(given, _)| *given == name).map(|(_, value)| value);
+            let version = given("anthropic-version").map_or(ANTHROPIC_VERSION, String::as_str);
+            request = request.header("anthropic-version", version);
+            if let Some(betas) =
+                given("anthropic-beta").map(|betas| harmless(betas)).filter(|b| !b.is_empty())
+            {
+                request = request.header("anthropic-beta", betas);
+            }
+        }
+        if let Some(key) = self.key() {
+            request = match ask.route.protocol {
+                Protocol::AnthropicMessages => request.header("x-api-key", key.expose()),
+                Protocol::Gemini => request.header("x-goog-api-key", key.expose()),
+                _ => request.header("authorization", format!("Bearer {}", key.expose())),
+            };
+        }
+        let response = match request.send(ask.body) {
+            Ok(response) => response,
+            Err(error) => {
+                agent.shutdown();
+                return Err(self.broken(&error));
+            }
+        };
+        let (parts, body) = response.into_parts();
+        let header = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.to_owned());
+        if header("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
+            agent.shutdown();
+            let message = "the reply is compressed, which was not asked for".to_owned();
+            return Err(Broken { message, may_cost: true, is_final: true });
+        }
+        let told = ["retry-after", "retry-after-ms", "date", "x-should-retry"];
+        let body = body.into_reader();
+        Ok(Answer {
+            status: parts.status.as_u16(),
+            content_type: header("content-type").unwrap_or_else(|| "application/json".to_owned()),
+            retry_after: header("retry-after"),
+            headers: told.into_iter().filter_map(|name| Some((name, header(name)?))).collect(),
+            body: Box::new(Reader {
+                body,
+                agent: Some(agent),
+                idle: Arc::clone(&self.idle),
+                stop: Arc::clone(ask.stop),
+            }),
+        })
+    }
+
+    fn broken(&self, error: &ureq::Error) -> Broken {
+        use ureq::Error;
+        let text = error.to_string();
+        let message = escape(&self.key().map_or_else(|| text.clone(), |key| key.scrub(&text)));
+        let unsent = matches!(
+            error,
+            Error::HostNotFound
+                | Error::ConnectionFailed
+                | Error::BadUri(_)
+                | Error::Tls(_)
+                | Error::Rustls(_)
+                | Error::InvalidProxyUrl
+                | Error::ConnectProxyFailed(_)
+                | Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)
+        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused);
+        // Certificates and addresses do not mend themselves.
+        let is_final = matches!(
+            error,
+            Error::Tls(_)
+                | Error::Rustls(_)
+                | Error::BadUri(_)
+                | Error::InvalidProxyUrl
+                | Error::Protocol(_)
+                | Error::Http(_)
+        );
+        Broken {
+            message: format!("the provider could not be reached: {message}"),
+            may_cost: !unsent,
+            is_final,
+        }
+    }
+}
+
+/// Betas without those that open a second door.
+fn harmless(betas: &str) -> String {
+    let kept =
+        betas.split(',').map(str::trim).filter(|beta| !BETAS.iter().any(|name| beta.starts_with(name)));
+    kept.collect::<Vec<_>>().join(",")
+}
+
+/// A body that gives its connection back when it is read to its end, and closes it otherwise.
+struct Reader {
+    body: ureq::BodyReader<'static>,
+    agent: Option<Agent>,
+    idle: Arc<Mutex<Vec<Agent>>>,
+    stop: Arc<Stop>,
+}
+
+impl Read for Reader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.body.read(buffer)?;
+        if count == 0
+            && !buffer.is_empty()
+            && let Some(agent) = self.agent.take()
+        {
+            let is_well = self.stop.release();
+            let mut idle = lock(&self.idle);
+            if is_well && idle.len() < KEPT {
+                idle.push(agent);
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if let Some(agent) = self.agent.take() {
+            agent.shutdown();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn betas_that_open_doors_are_dropped() {
+        let check = |given: &str, expected: &str| assert_eq!(harmless(given), expected, "{given}");
+        check("", "");
+        check(
+            "claude-code-20250219, interleaved-thinking-2025-05-14",
+            "claude-code-20250219,interleaved-thinking-2025-05-14",
+        );
+        check("files-api-2025-04-14,x-1,skills-2025-10-02,mcp-client-2025-04-04", "x-1");
+    }
+}

@@ -1,0 +1,168 @@
+//! Trials that are played again without a provider.
+
+use std::path::Path;
+
+use assay_gateway::{Cassette, Gateway, GatewayOptions, Ledger, Listen, Provider, TrialPass, WatchedSkill};
+use serde_json::{Value, json};
+
+use crate::client::{Reply, post};
+use crate::upstream::{KEY, Upstream, begin, end, piece};
+use crate::{quick, requests, script};
+
+const BODY: &str = "Amounts are in minor units, and never in floating point numbers.";
+
+fn open(provider: Provider, cassette: Cassette) -> assay_gateway::Door {
+    let mut pass = TrialPass::new("trial-7", provider, Listen::Loopback(0));
+    pass.cassette = cassette;
+    pass.skills =
+        vec![WatchedSkill { name: "ledger".to_owned(), description: String::new(), body: BODY.to_owned() }];
+    Gateway::new(GatewayOptions { limits: quick(), ..GatewayOptions::default() }).open(pass).unwrap()
+}
+
+/// A provider that streams, with names of an account in its words.
+fn provider() -> Upstream {
+    Upstream::start(|_, _, number, out| {
+        begin(out);
+        piece(
+            out,
+            &format!(
+                "data: {{\"type\":\"message_start\",\"message\":{{\"usage\":{{\"input_tokens\":{number}5,\"output_tokens\":1}}}}}}\n\n"
+            ),
+        );
+        piece(
+            out,
+            "data: {\"type\":\"content_block_delta\",\"delta\":{\"text\":\"of org-AbCdEf123456\"}}\n\n",
+        );
+        piece(
+            out,
+            "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+        );
+        end(out);
+    })
+}
+
+fn conversation(session: &str, said: &str) -> [Value; 2] {
+    let first = json!({"role": "user", "content": format!("session {session}: ledger")});
+    let result = json!({"type": "tool_result", "tool_use_id": "1", "content": format!("{BODY}\n{said}")});
+    let request = |messages: Value| json!({"model": "m", "max_tokens": 9, "stream": true, "metadata": {"user_id": session}, "messages": messages});
+    [request(json!([first])), request(json!([first, {"role": "user", "content": [result]}]))]
+}
+
+fn play(provider: Provider, cassette: Cassette, requests: &[Value]) -> (Vec<Reply>, Ledger) {
+    let door = open(provider, cassette);
+    let replies = requests.iter().map(|body| post(&door, "/v1/messages", body)).collect();
+    (replies, door.close())
+}
+
+/// What a replay has to give again.
+fn outcome(ledger: &Ledger) -> Value {
+    let exchanges: Vec<Value> = ledger
+        .exchanges
+        .iter()
+        .map(|exchange| {
+            json!([exchange.status, exchange.tokens, exchange.usage, exchange.complete, exchange.estimated])
+        })
+        .collect();
+    json!([exchanges, ledger.exposure, ledger.totals.tokens, ledger.totals.estimated])
+}
+
+const SESSIONS: [&str; 2] = ["6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001", "11111111-2222-4333-8444-555555555555"];
+
+#[test]
+fn a_replay_gives_the_same_without_a_provider() {
+    let folder = tempfile::tempdir().unwrap();
+    let tape = folder.path().join("cassette.jsonl");
+    let upstream = provider();
+    let (recorded, live) =
+        play(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
+    assert_eq!((live.exposure[0].opened, live.mismatch.as_ref()), (Some(1), None));
+    let asked = upstream.requests().len();
+    // Another session, another day: the same trial.
+    let replay = Cassette::Replay(tape.clone());
+    let (replayed, again) = play(upstream.provider(), replay, &conversation(SESSIONS[1], "ok"));
+    assert_eq!(upstream.requests().len(), asked, "a replay asks nobody");
+    assert_eq!((outcome(&again), again.mismatch), (outcome(&live), None));
+    for (recorded, replayed) in recorded.iter().zip(&replayed) {
+        assert_eq!(recorded.text().replace("org-AbCdEf123456", "[dropped]"), replayed.text());
+        assert!(replayed.pieces.len() > 1, "piece by piece");
+    }
+    let text = std::fs::read_to_string(&tape).unwrap();
+    for secret in [KEY, "org-AbCdEf123456", SESSIONS[0]] {
+        assert!(!text.contains(secret), "{secret} in {text}");
+    }
+}
+
+#[test]
+fn the_first_difference_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let tape = folder.path().join("cassette.jsonl");
+    let upstream = provider();
+    play(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
+    let check = |requests: &[Value], expected: Option<(usize, &str)>, statuses: &[u16]| {
+        let (replies, ledger) = play(upstream.provider(), Cassette::Replay(tape.clone()), requests);
+        let found = ledger.mismatch.as_ref().map(|mismatch| (mismatch.ordinal, mismatch.part.as_str()));
+        assert_eq!(found, expected);
+        assert_eq!(replies.iter().map(|reply| reply.status).collect::<Vec<_>>(), statuses);
+    };
+    let [first, second] = conversation(SESSIONS[0], "ok");
+    check(&[first.clone(), second.clone()], None, &[200, 200]);
+    check(&conversation(SESSIONS[0], "another result"), Some((1, "messages[1]")), &[200, 200]);
+    check(&[second.clone(), first.clone()], Some((0, "messages[1]")), &[200, 200]);
+    check(&[first.clone(), second.clone(), first], Some((2, "request")), &[200, 200, 400]);
+}
+
+#[test]
+fn faults_are_played_again_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "{\"times\": 1, \"fault\": \"500\"}\n{\"times\": 1, \"fault\": \"break\"}\n{\"times\": 1, \"fault\": \"hang\"}\n{\"say\": \"ok\"}";
+    for (index, (path, body)) in requests(true, 0).into_iter().enumerate() {
+        let tape = folder.path().join(format!("cassette-{index}.jsonl"));
+        let run = |cassette: Cassette| {
+            let mut pass = TrialPass::new("t", script(folder.path(), lines), Listen::Loopback(0));
+            pass.cassette = cassette;
+            let mut limits = quick();
+            limits.provider_idle = std::time::Duration::from_millis(200);
+            let door =
+                Gateway::new(GatewayOptions { limits, ..GatewayOptions::default() }).open(pass).unwrap();
+            let replies: Vec<Reply> = (0..4).map(|_| post(&door, &path, &body)).collect();
+            (replies, door.close())
+        };
+        let (live, ledger) = run(Cassette::Record(tape.clone()));
+        let (again, replayed) = run(Cassette::Replay(tape));
+        for (live, again) in live.iter().zip(&again) {
+            assert_eq!(
+                (live.status, live.whole, live.text()),
+                (again.status, again.whole, again.text()),
+                "{path}"
+            );
+        }
+        assert_eq!(live.iter().map(|reply| reply.status).collect::<Vec<_>>(), [500, 200, 502, 200]);
+        assert_eq!(replayed.mismatch, None);
+        let statuses =
+            |ledger: &Ledger| ledger.exchanges.iter().map(|exchange| exchange.status).collect::<Vec<_>>();
+        assert_eq!(statuses(&ledger), statuses(&replayed));
+    }
+}
+
+#[test]
+fn a_cassette_belongs_to_one_trial() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |path: &Path, cassette: fn(std::path::PathBuf) -> Cassette, trial: &str, expected: &str| {
+        let mut pass = TrialPass::new(trial, script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
+        pass.cassette = cassette(path.to_path_buf());
+        let error = Gateway::new(GatewayOptions::default()).open(pass).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    };
+    let tape = folder.path().join("cassette.jsonl");
+    check(&tape, Cassette::Replay, "t", "record it first");
+    let mut pass = TrialPass::new("t", script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
+    pass.cassette = Cassette::Record(tape.clone());
+    drop(Gateway::new(GatewayOptions::default()).open(pass).unwrap());
+    check(&tape, Cassette::Replay, "another", "line 1: it belongs to another trial");
+    check(&tape, Cassette::Record, "t", "cannot be made");
+    let text = std::fs::read_to_string(&tape).unwrap();
+    std::fs::write(&tape, format!("{text}{{\"ordinal\":0}}\n")).unwrap();
+    check(&tape, Cassette::Replay, "t", "line 2: ");
+    std::fs::write(&tape, "{}").unwrap();
+    check(&tape, Cassette::Replay, "t", "line 1: it is no cassette");
+}

@@ -1,0 +1,394 @@
+//! Requests that are passed on to a server.
+
+use std::io::Write as _;
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_gateway::Protocol;
+use serde_json::{Value, json};
+
+use crate::client::{connect, parse, post, post_with, request};
+use crate::upstream::{KEY, Upstream, answer, begin, end, piece};
+use crate::{door, requests};
+
+/// A whole reply of each protocol, with a cache in its usage.
+fn replies() -> [Value; 4] {
+    [
+        json!({
+            "type": "message", "model": "real", "content": [{"type": "tool_use", "id": "1", "name": "Bash", "input": {}}],
+            "usage": {"input_tokens": 10, "output_tokens": 5, "cache_read_input_tokens": 100, "cache_creation_input_tokens": 7},
+        }),
+        json!({
+            "object": "response", "model": "real", "output": [{"type": "function_call", "name": "exec_command"}],
+            "usage": {"input_tokens": 110, "input_tokens_details": {"cached_tokens": 100}, "output_tokens": 5},
+        }),
+        json!({
+            "model": "real",
+            "choices": [{"message": {"tool_calls": [{"function": {"name": "bash"}}]}, "finish_reason": "tool_calls"}],
+            "usage": {"prompt_tokens": 110, "completion_tokens": 5, "prompt_tokens_details": {"cached_tokens": 100}},
+        }),
+        json!({
+            "modelVersion": "real",
+            "candidates": [{"content": {"parts": [{"functionCall": {"name": "run_shell_command"}}]}, "finishReason": "STOP"}],
+            "usageMetadata": {"promptTokenCount": 110, "cachedContentTokenCount": 100, "candidatesTokenCount": 3, "thoughtsTokenCount": 2},
+        }),
+    ]
+}
+
+#[test]
+fn replies_pass_unchanged_and_are_metered() {
+    let upstream = Upstream::start(|head, _, _, out| {
+        let order = ["/v1/messages", "/v1/responses", "/v1/chat", "/v1beta"];
+        let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
+        answer(out, "200 OK", "set-cookie: a=b\r\nopenai-organization: org-secret\r\n", &reply.to_string());
+    });
+    let door = door(upstream.provider(), |_, _| {});
+    for ((path, body), expected) in requests(false, 0).iter().zip(replies()) {
+        let headers = [("cookie", "session=1"), ("anthropic-beta", "x-1"), ("user-agent", "agent/1")];
+        let reply = post_with(&door, path, body, &headers);
+        assert_eq!((reply.status, reply.json()), (200, expected), "{path}");
+        let head = reply.head.to_ascii_lowercase();
+        assert!(!head.contains("cookie") && !head.contains("organization"), "{head}");
+    }
+    for (head, _) in upstream.requests() {
+        let head = head.to_ascii_lowercase();
+        assert!(head.contains(KEY) && !head.contains(door.token()), "{head}");
+        assert!(!head.contains("cookie") && !head.contains("agent/1"), "{head}");
+        let key_header = match &head {
+            head if head.contains("/v1/messages") => "x-api-key: ",
+            head if head.contains("/v1beta") => "x-goog-api-key: ",
+            _ => "authorization: bearer ",
+        };
+        assert!(head.contains(&format!("{key_header}{KEY}")), "{head}");
+    }
+    let ledger = door.close();
+    for (exchange, protocol) in ledger.exchanges.iter().zip(Protocol::ALL) {
+        let tokens = exchange.tokens.unwrap();
+        let written = if protocol == Protocol::AnthropicMessages { 7 } else { 0 };
+        let found = (tokens.input, tokens.output, tokens.cache_read, tokens.cache_write);
+        assert_eq!(found, (10, 5, 100, written), "{exchange:?}");
+        assert!(exchange.complete && !exchange.estimated && exchange.usage.is_object(), "{exchange:?}");
+        assert_eq!((exchange.calls.len(), exchange.replied_model.as_deref()), (1, Some("real")));
+    }
+    assert!(!serde_json::to_string(&ledger).unwrap().contains(KEY));
+}
+
+#[test]
+fn streams_are_passed_on_as_they_come() {
+    let (go, gate) = mpsc::channel::<()>();
+    let gate = Mutex::new(gate);
+    let upstream = Upstream::start(move |_, _, _, out| {
+        begin(out);
+        piece(
+            out,
+            "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+        );
+        // The rest only after the client has the beginning.
+        gate.lock().unwrap().recv().unwrap();
+        piece(
+            out,
+            "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\ndata: {\"type\":\"mess",
+        );
+        gate.lock().unwrap().recv().unwrap();
+        piece(out, "age_stop\"}\n\n");
+        end(out);
+    });
+    let door = door(upstream.provider(), |_, _| {});
+    let (path, body) = requests(true, 0).remove(0);
+    let token = format!("x-api-key: {}\r\n", door.token());
+    let mut stream = connect(&door);
+    stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
+    let mut bytes = Vec::new();
+    let mut until = |text: &str| {
+        while !String::from_utf8_lossy(&bytes).contains(text) {
+            let mut buffer = [0; 1024];
+            let count = std::io::Read::read(&mut stream, &mut buffer).unwrap();
+            assert!(count > 0, "ended before {text}");
+            bytes.extend_from_slice(&buffer[..count]);
+        }
+    };
+    until("message_start");
+    go.send(()).unwrap();
+    until("\"type\":\"mess");
+    go.send(()).unwrap();
+    until("\r\n0\r\n\r\n");
+    assert!(parse(&bytes).whole);
+    let exchange = &door.close().exchanges[0];
+    let tokens = exchange.tokens.unwrap();
+    assert_eq!((tokens.input, tokens.output, exchange.complete), (3, 9, true), "{exchange:?}");
+}
+
+#[test]
+fn usage_that_the_agent_did_not_ask_for_is_metered_and_hidden() {
+    let upstream = Upstream::start(|_, body, _, out| {
+        assert!(body.contains("\"include_usage\":true"), "{body}");
+        begin(out);
+        piece(out, "data: {\"choices\":[{\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\n");
+        piece(
+            out,
+            "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":4,\"completion_tokens\":2}}\n\ndata: [DONE]\n\n",
+        );
+        end(out);
+    });
+    let door = door(upstream.provider(), |_, _| {});
+    let (path, mut body) = requests(true, 0).remove(2);
+    let asked = post(&door, &path, &body).text();
+    body.as_object_mut().unwrap().remove("stream_options");
+    let hidden = post(&door, &path, &body).text();
+    assert!(asked.contains("prompt_tokens") && !hidden.contains("prompt_tokens"), "{asked}\n{hidden}");
+    assert!(hidden.contains("\"hi\"") && hidden.ends_with("data: [DONE]\n\n"), "{hidden}");
+    let ledger = door.close();
+    assert_eq!(ledger.exchanges[0].tokens, ledger.exchanges[1].tokens);
+}
+
+#[test]
+fn there_is_no_second_door() {
+    let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
+    let door = door(upstream.provider(), |pass, _| {
+        pass.model = Some("pinned-1".to_owned());
+        pass.max_output_tokens = Some(50);
+    });
+    let sent = |path: &str, body: Value| {
+        let reply = post(&door, path, &body);
+        assert_eq!(reply.status, 200, "{path} {body}: {reply:?}");
+        let (head, body) = upstream.requests().pop().unwrap();
+        (head, serde_json::from_str::<Value>(&body).unwrap())
+    };
+    let remote = json!({"type": "web_search_20250305", "name": "web_search"});
+    let own = json!({"name": "Bash", "input_schema": {}});
+    let (_, body) = sent(
+        "/v1/messages",
+        json!({
+            "model": "strongest", "max_tokens": 9000, "tools": [own, remote, {"type": "code_execution_20250825"}, {"type": "bash_20250124"}],
+            "mcp_servers": [{"url": "https://x"}], "container": "c", "metadata": {"user_id": "account_1"}, "service_tier": "auto",
+            "tool_choice": {"type": "auto"}, "messages": [], "unknown": {"kept": [1.5, null]},
+            "thinking": {"type": "enabled", "budget_tokens": 4000},
+        }),
+    );
+    assert_eq!(
+        body,
+        json!({
+            "model": "pinned-1", "max_tokens": 50, "tools": [own, {"type": "bash_20250124"}], "tool_choice": {"type": "auto"},
+            "messages": [], "unknown": {"kept": [1.5, null]},
+        })
+    );
+    let (_, body) = sent(
+        "/v1/responses",
+        json!({
+            "model": "strongest", "input": "hi", "store": true, "user": "u", "tool_choice": {"type": "web_search"},
+            "tools": [{"type": "web_search"}, {"type": "mcp", "server_url": "https://x"}, {"type": "function", "name": "f", "parameters": {}}],
+        }),
+    );
+    assert_eq!(
+        body,
+        json!({
+            "model": "pinned-1", "input": "hi", "store": false, "max_output_tokens": 50,
+            "tools": [{"type": "function", "name": "f", "parameters": {}}],
+        })
+    );
+    let (_, body) = sent(
+        "/v1/chat/completions",
+        json!({
+            "model": "strongest", "messages": [], "max_completion_tokens": 20, "web_search_options": {}, "store": true, "n": 4,
+        }),
+    );
+    assert_eq!(body, json!({"model": "pinned-1", "messages": [], "max_completion_tokens": 20}));
+    let (head, body) = sent(
+        "/v1beta/models/strongest:generateContent",
+        json!({
+            "contents": [], "tools": [{"googleSearch": {}}, {"functionDeclarations": [], "codeExecution": {}}],
+            "generationConfig": {"candidateCount": 3},
+        }),
+    );
+    assert!(head.starts_with("POST /v1beta/models/pinned-1:generateContent "), "{head}");
+    assert_eq!(
+        body,
+        json!({
+            "contents": [], "tools": [{"functionDeclarations": []}], "generationConfig": {"maxOutputTokens": 50},
+        })
+    );
+    // Keys that stand twice: what is checked is what is sent.
+    let twice = br#"{"model": "a", "tools": [], "tools": [{"type": "web_search_20250305"}], "messages": []}"#;
+    let token = format!("x-api-key: {}\r\n", door.token());
+    assert_eq!(crate::client::raw(&door, &request("POST", "/v1/messages", &token, twice)).status, 200);
+    let (_, body) = upstream.requests().pop().unwrap();
+    assert!(!body.contains("web_search"), "{body}");
+
+    let ledger = door.close();
+    assert!(ledger.exchanges[0].stripped.iter().any(|what| what == "tool web_search_20250305"), "{ledger:?}");
+    assert_eq!(
+        (ledger.exchanges[0].asked_model.as_str(), ledger.exchanges[0].model.as_str()),
+        ("strongest", "pinned-1")
+    );
+}
+
+#[test]
+fn what_would_lead_elsewhere_is_refused() {
+    let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
+    let door = door(upstream.provider(), |_, _| {});
+    let asked = upstream.requests().len();
+    let image = json!({"type": "image", "source": {"type": "url", "url": "https://x/secret"}});
+    let refused = [
+        ("/v1/responses", json!({"input": "x", "previous_response_id": "resp_1"})),
+        ("/v1/responses", json!({"input": "x", "conversation": "conv_1"})),
+        ("/v1/responses", json!({"input": "x", "background": true})),
+        (
+            "/v1/responses",
+            json!({"input": [{"content": [{"type": "input_image", "image_url": "https://x"}]}]}),
+        ),
+        ("/v1/responses", json!({"input": [{"content": [{"type": "input_file", "file_id": "f"}]}]})),
+        ("/v1/messages", json!({"messages": [{"role": "user", "content": [image]}]})),
+        (
+            "/v1/messages",
+            json!({"messages": [{"role": "user", "content": [{"type": "tool_result", "content": [image]}]}]}),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({"messages": [{"content": [{"type": "image_url", "image_url": {"url": "http://x"}}]}]}),
+        ),
+        (
+            "/v1beta/models/m:generateContent",
+            json!({"contents": [{"parts": [{"fileData": {"fileUri": "https://x"}}]}]}),
+        ),
+        ("/v1beta/models/m:generateContent", json!({"contents": [], "cachedContent": "c"})),
+    ];
+    for (path, mut body) in refused {
+        body.as_object_mut().unwrap().insert("model".to_owned(), json!("m"));
+        let reply = post(&door, path, &body);
+        assert!(reply.status == 400 && reply.text().contains("not passed on"), "{path} {body}: {reply:?}");
+    }
+    assert_eq!(upstream.requests().len(), asked, "what is refused is not sent");
+    // What a call's arguments say is the agent's own.
+    let call = json!({"type": "tool_use", "id": "1", "name": "x", "input": {"source": {"type": "url", "url": "https://x"}}});
+    let body = json!({"model": "m", "messages": [{"role": "assistant", "content": [call]}]});
+    assert_eq!(post(&door, "/v1/messages", &body).status, 200);
+}
+
+#[test]
+fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
+    let upstream = Upstream::start(|head, _, number, out| match number {
+        0 => answer(
+            out,
+            "429 Too Many Requests",
+            "retry-after-ms: 30\r\n",
+            "{\"error\":{\"message\":\"slow\"}}",
+        ),
+        1 => answer(out, "529 Overloaded", "", "{}"),
+        2 => answer(out, "200 OK", "", &replies()[0].to_string()),
+        3 => answer(
+            out,
+            "401 Unauthorized",
+            "",
+            &format!("{{\"error\":\"bad key {KEY} of org-AbCdEf123456\"}}"),
+        ),
+        4 => answer(out, "302 Found", "location: https://elsewhere\r\n", ""),
+        5 => answer(out, "429 Too Many Requests", "", "{\"error\":{\"code\":\"insufficient_quota\"}}"),
+        _ => panic!("asked once too often: {head}"),
+    });
+    let door = door(upstream.provider(), |_, options| options.limits.retries = 5);
+    let (path, body) = requests(false, 0).remove(0);
+    assert_eq!(post(&door, &path, &body).status, 200);
+    let refused = post(&door, &path, &body);
+    assert_eq!(refused.status, 401);
+    let text = refused.text();
+    assert!(!text.contains(KEY) && !text.contains("AbCdEf123456"), "{text}");
+    let elsewhere = post(&door, &path, &body);
+    assert!(elsewhere.status == 502 && !elsewhere.text().contains("https://elsewhere"), "{elsewhere:?}");
+    assert_eq!(post(&door, &path, &body).status, 429, "no wait pays a bill");
+    let ledger = door.close();
+    let statuses: Vec<Option<u16>> = ledger.exchanges[0].waits.iter().map(|wait| wait.status).collect();
+    assert_eq!(statuses, [Some(429), Some(529)]);
+    assert!(ledger.exchanges[1..].iter().all(|exchange| exchange.tokens.is_none()), "errors cost nothing");
+    assert!(!serde_json::to_string(&ledger).unwrap().contains(KEY));
+}
+
+#[test]
+fn servers_that_are_no_good_end_in_errors() {
+    let check = |expected: u16, handler: fn(&mut std::net::TcpStream)| {
+        let upstream = Upstream::start(move |_, _, _, out| handler(out));
+        let door = door(upstream.provider(), |_, options| {
+            options.limits.provider_idle = Duration::from_millis(400);
+            options.limits.reply_bytes = 100 << 10;
+        });
+        let (path, body) = requests(false, 0).remove(1);
+        let reply = post(&door, &path, &body);
+        assert_eq!(reply.status, expected, "{reply:?}");
+        let exchange = door.close().exchanges.remove(0);
+        assert!(exchange.error.is_some() && exchange.estimated, "{exchange:?}");
+    };
+    check(502, |out| {
+        let _ = out.shutdown(std::net::Shutdown::Both);
+    });
+    // Still: nothing, and then half a reply.
+    check(502, |_| {});
+    check(502, |out| {
+        let _ = out.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{");
+    });
+    check(502, |out| answer(out, "200 OK", "", &" ".repeat(200 << 10)));
+    check(502, |out| answer(out, "200 OK", "content-encoding: gzip\r\n", "x"));
+    check(200, |out| answer(out, "200 OK", "", "<html>"));
+}
+
+#[test]
+fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
+    let ended = Arc::new(Mutex::new(false));
+    let tell = Arc::clone(&ended);
+    let upstream = Upstream::start(move |_, _, _, out| {
+        begin(out);
+        piece(
+            out,
+            "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+        );
+        // Ends when the gateway closes the connection; it says nothing by itself.
+        let _ = std::io::Read::read(out, &mut [0; 1]);
+        *tell.lock().unwrap() = true;
+    });
+    let door = door(upstream.provider(), |_, _| {});
+    let (path, body) = requests(true, 0).remove(0);
+    let token = format!("x-api-key: {}\r\n", door.token());
+    let mut stream = connect(&door);
+    stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
+    // It has all there is, so that nothing but its going is to be seen.
+    let mut text = String::new();
+    while !text.contains("message_start") {
+        let mut buffer = [0; 1024];
+        let count = std::io::Read::read(&mut stream, &mut buffer).unwrap();
+        text.push_str(&String::from_utf8_lossy(&buffer[..count]));
+    }
+    drop(stream);
+    while !*ended.lock().unwrap() {
+        std::thread::yield_now();
+    }
+    let exchange = door.close().exchanges.remove(0);
+    let tokens = exchange.tokens.unwrap();
+    assert!(exchange.estimated && tokens.input == 3 && tokens.output == 100, "{exchange:?}");
+}
+
+#[test]
+fn requests_beyond_the_concurrency_wait() {
+    let (most, now) = (Arc::new(Mutex::new(0_usize)), Arc::new(Mutex::new(0_usize)));
+    let counted = (Arc::clone(&most), Arc::clone(&now));
+    let upstream = Upstream::start(move |_, _, _, out| {
+        let busy = {
+            let mut now = counted.1.lock().unwrap();
+            *now += 1;
+            *now
+        };
+        let mut most = counted.0.lock().unwrap();
+        *most = busy.max(*most);
+        drop(most);
+        std::thread::sleep(Duration::from_millis(30));
+        *counted.1.lock().unwrap() -= 1;
+        answer(out, "200 OK", "", "{}");
+    });
+    let door = door(upstream.provider(), |pass, _| pass.concurrency = 2);
+    let (path, body) = requests(false, 0).remove(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| assert_eq!(post(&door, &path, &body).status, 200));
+        }
+    });
+    assert!(*most.lock().unwrap() <= 2);
+    assert_eq!(door.close().exchanges.len(), 8);
+}

@@ -1,0 +1,265 @@
+//! Scripts on all four protocols.
+
+use std::time::Duration;
+
+use assay_gateway::{Listen, Protocol};
+use serde_json::{Value, json};
+
+use std::io::Write as _;
+
+use crate::client::post;
+use crate::{door, requests, script};
+
+const SCRIPT: &str = r#"
+{"tools": false, "say": "A title"}
+{"results": 0, "say": "I look around, and then I write.", "run": "echo hello > hello.txt"}
+{"results": 1, "say": "Done."}
+"#;
+
+/// The text and the calls of a reply, read as its protocol has them.
+fn said(protocol: Protocol, reply: &Value) -> (String, Vec<(String, Value)>) {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let parsed = |value: &Value| serde_json::from_str(value.as_str().unwrap()).unwrap();
+    let mut calls = Vec::new();
+    let mut said = String::new();
+    match protocol {
+        Protocol::AnthropicMessages => {
+            for block in list(&reply["content"]) {
+                if block["type"] == "tool_use" {
+                    calls.push((text(&block["name"]), block["input"].clone()));
+                }
+                said.push_str(&text(&block["text"]));
+            }
+        }
+        Protocol::OpenaiResponses => {
+            for item in list(&reply["output"]) {
+                if item["type"] == "function_call" {
+                    calls.push((text(&item["name"]), parsed(&item["arguments"])));
+                }
+                said.push_str(&text(&item["content"][0]["text"]));
+            }
+        }
+        Protocol::OpenaiCompletions => {
+            let message = &reply["choices"][0]["message"];
+            said = text(&message["content"]);
+            for call in list(&message["tool_calls"]) {
+                calls.push((text(&call["function"]["name"]), parsed(&call["function"]["arguments"])));
+            }
+        }
+        Protocol::Gemini => {
+            for part in list(&reply["candidates"][0]["content"]["parts"]) {
+                if !part["functionCall"].is_null() {
+                    calls.push((text(&part["functionCall"]["name"]), part["functionCall"]["args"].clone()));
+                }
+                said.push_str(&text(&part["text"]));
+            }
+        }
+    }
+    (said, calls)
+}
+
+/// The same from a stream.
+fn streamed(protocol: Protocol, events: &[Value]) -> (String, Vec<(String, Value)>) {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let (mut said, mut calls) = (String::new(), Vec::new());
+    let mut name = String::new();
+    for event in events {
+        match protocol {
+            Protocol::AnthropicMessages => {
+                said.push_str(&text(&event["delta"]["text"]));
+                if event["content_block"]["type"] == "tool_use" {
+                    name = text(&event["content_block"]["name"]);
+                }
+                if let Some(input) = event["delta"]["partial_json"].as_str() {
+                    calls.push((name.clone(), serde_json::from_str(input).unwrap()));
+                }
+            }
+            Protocol::OpenaiResponses => {
+                if event["type"] == "response.output_text.delta" {
+                    said.push_str(&text(&event["delta"]));
+                }
+                if event["type"] == "response.output_item.done" && event["item"]["type"] == "function_call" {
+                    let arguments = text(&event["item"]["arguments"]);
+                    calls.push((text(&event["item"]["name"]), serde_json::from_str(&arguments).unwrap()));
+                }
+            }
+            Protocol::OpenaiCompletions => {
+                let delta = &event["choices"][0]["delta"];
+                said.push_str(&text(&delta["content"]));
+                if let Some(call) = delta["tool_calls"].get(0) {
+                    let arguments = text(&call["function"]["arguments"]);
+                    calls.push((text(&call["function"]["name"]), serde_json::from_str(&arguments).unwrap()));
+                }
+            }
+            Protocol::Gemini => {
+                let (text, more) = super::scripted::said(protocol, event);
+                said.push_str(&text);
+                calls.extend(more);
+            }
+        }
+    }
+    (said, calls)
+}
+
+#[test]
+fn turns_are_played_in_every_protocol() {
+    let folder = tempfile::tempdir().unwrap();
+    let door = door(script(folder.path(), SCRIPT), |_, _| {});
+    let tools = ["Bash", "exec_command", "bash", "run_shell_command"];
+    let mut expected_requests = 0;
+    for stream in [false, true] {
+        for results in [0, 1] {
+            let asked = requests(stream, results).into_iter().zip(Protocol::ALL).zip(tools);
+            for (((path, body), protocol), tool) in asked {
+                let reply = post(&door, &path, &body);
+                assert_eq!((reply.status, reply.whole), (200, true), "{path}: {reply:?}");
+                let (text, calls) =
+                    if stream { streamed(protocol, &reply.events()) } else { said(protocol, &reply.json()) };
+                let command = json!({"command": "echo hello > hello.txt"});
+                let expected = match results {
+                    0 => ("I look around, and then I write.", vec![(tool.to_owned(), command)]),
+                    _ => ("Done.", vec![]),
+                };
+                assert_eq!((text.as_str(), calls), expected, "{path}, stream {stream}");
+                if stream {
+                    assert!(reply.pieces.len() >= 2, "not piece by piece: {reply:?}");
+                }
+                expected_requests += 1;
+            }
+        }
+    }
+    let ledger = door.close();
+    assert_eq!(ledger.exchanges.len(), expected_requests);
+    for exchange in &ledger.exchanges {
+        let tokens = exchange.tokens.unwrap();
+        assert!(
+            exchange.complete && !exchange.estimated && tokens.input > 0 && tokens.output > 0,
+            "{exchange:?}"
+        );
+        assert_eq!(exchange.tools, 1);
+    }
+    // A stream and a whole reply say the same of one turn.
+    let half = expected_requests / 2;
+    for (whole, stream) in ledger.exchanges[..half].iter().zip(&ledger.exchanges[half..]) {
+        assert_eq!((&whole.calls, whole.tokens), (&stream.calls, stream.tokens), "{whole:?}\n{stream:?}");
+    }
+    assert_eq!(ledger.totals.requests, expected_requests as u64);
+}
+
+#[test]
+fn side_calls_without_tools_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let door = door(script(folder.path(), SCRIPT), |_, _| {});
+    let body = json!({"model": "m", "messages": [{"role": "user", "content": "title?"}]});
+    let reply = post(&door, "/v1/chat/completions", &body).json();
+    assert_eq!(reply["choices"][0]["message"]["content"], "A title");
+    let count = post(&door, "/v1/messages/count_tokens", &body).json();
+    assert!(count["input_tokens"].as_u64().unwrap() > 0, "{count}");
+    let ledger = door.close();
+    assert_eq!(ledger.exchanges[1].tokens, None, "counting tokens costs none");
+}
+
+#[test]
+fn faults_reach_the_agent_where_nothing_is_retried() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |fault: &str, stream: bool, expected: &dyn Fn(&crate::client::Reply, Protocol)| {
+        let door = door(script(folder.path(), fault), |_, options| {
+            options.limits.provider_idle = Duration::from_millis(300);
+        });
+        for ((path, body), protocol) in requests(stream, 0).into_iter().zip(Protocol::ALL) {
+            expected(&post(&door, &path, &body), protocol);
+        }
+    };
+    check(r#"{"fault": "429", "retry_after": 7}"#, true, &|reply, protocol| {
+        assert_eq!(reply.status, 429);
+        assert!(reply.head.contains("retry-after: 7"), "{reply:?}");
+        let kind = match protocol {
+            Protocol::AnthropicMessages => reply.json()["error"]["type"].clone(),
+            Protocol::Gemini => reply.json()["error"]["status"].clone(),
+            _ => reply.json()["error"]["code"].clone(),
+        };
+        let named = ["rate_limit_error", "RESOURCE_EXHAUSTED", "rate_limit_exceeded"];
+        assert!(named.iter().any(|name| kind == *name), "{kind}");
+    });
+    check(r#"{"fault": "401"}"#, false, &|reply, _| assert_eq!(reply.status, 401));
+    check(r#"{"fault": "500"}"#, true, &|reply, _| assert_eq!(reply.status, 500));
+    check(r#"{"fault": "break"}"#, false, &|reply, _| assert_eq!(reply.status, 502));
+    check(r#"{"fault": "hang"}"#, true, &|reply, _| assert_eq!(reply.status, 502));
+    check(r#"{"fault": "not-json"}"#, false, &|reply, _| {
+        assert!(reply.status == 200 && reply.text().starts_with("<html>"), "{reply:?}");
+    });
+    // A script that has nothing for a request says so, and is no panic.
+    check(r#"{"turn": 9, "say": "x"}"#, true, &|reply, _| {
+        assert!(reply.status == 400 && reply.text().contains("no turn for"), "{reply:?}");
+    });
+}
+
+#[test]
+fn a_stream_that_breaks_is_broken_for_the_agent_too_and_counts_a_bound() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "{\"times\": 1, \"results\": 0, \"fault\": \"break\"}\n{\"say\": \"well again, as before\"}";
+    for ((path, body), protocol) in requests(true, 0).into_iter().zip(Protocol::ALL) {
+        let door = door(script(folder.path(), lines), |_, _| {});
+        let reply = post(&door, &path, &body);
+        assert!(!reply.whole && !reply.pieces.is_empty(), "{path}: {reply:?}");
+        let reply = post(&door, &path, &body);
+        assert!(reply.whole, "{path}: {reply:?}");
+        assert_eq!(streamed(protocol, &reply.events()).0, "well again, as before");
+        let ledger = door.close();
+        let [broken, well] = ledger.exchanges.as_slice() else { panic!("{ledger:?}") };
+        assert!(broken.estimated && !broken.complete && broken.error.is_some(), "{broken:?}");
+        let (bound, real) = (broken.tokens.unwrap(), well.tokens.unwrap());
+        assert!(bound.total() >= real.total(), "{path}: {bound:?} is no upper bound of {real:?}");
+        assert_eq!(ledger.totals.estimated, 1);
+    }
+}
+
+#[test]
+fn limits_are_waited_out_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let lines = "{\"times\": 1, \"fault\": \"429\", \"retry_after\": 1}\n{\"say\": \"at last\"}";
+    let door = door(script(folder.path(), lines), |_, options| options.limits.retries = 3);
+    let (path, body) = requests(true, 0).remove(0);
+    let reply = post(&door, &path, &body);
+    assert_eq!(streamed(Protocol::AnthropicMessages, &reply.events()).0, "at last");
+    assert!(door.waited() >= Duration::from_secs(1) && !door.is_waiting());
+    let ledger = door.close();
+    let exchange = &ledger.exchanges[0];
+    assert_eq!((ledger.exchanges.len(), exchange.waits[0].status), (1, Some(429)));
+    assert!(exchange.waited_seconds >= 1.0 && ledger.totals.waited_seconds >= 1.0, "{exchange:?}");
+    assert!(exchange.complete && !exchange.estimated, "{exchange:?}");
+}
+
+#[test]
+fn a_door_is_a_private_socket_that_goes_away() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s");
+    let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |pass, _| {
+        pass.listen = Listen::Socket(path.clone());
+    });
+    let metadata = std::fs::metadata(&path).unwrap();
+    assert!(metadata.file_type().is_socket());
+    assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
+    let (path_asked, body) = requests(false, 0).remove(2);
+    assert_eq!(post(&door, &path_asked, &body).status, 200);
+    assert_eq!(door.close().exchanges.len(), 1);
+    assert!(!path.exists());
+}
+
+#[test]
+fn closing_ends_what_is_under_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let door = door(script(folder.path(), "{\"fault\": \"hang\"}"), |_, _| {});
+    let (path, body) = requests(true, 0).remove(1);
+    let token = format!("authorization: Bearer {}\r\n", door.token());
+    let mut stream = crate::client::connect(&door);
+    stream.write_all(&crate::client::request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
+    while door.ledger().exchanges.is_empty() {
+        std::thread::yield_now();
+    }
+    let ledger = door.close();
+    let exchange = &ledger.exchanges[0];
+    assert!(exchange.estimated && exchange.status == 0 && exchange.error.is_some(), "{exchange:?}");
+}

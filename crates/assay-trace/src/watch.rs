@@ -1,0 +1,89 @@
+//! One skill in texts as they are sent, for those who see requests and no trajectory.
+
+use std::collections::BTreeMap;
+
+use crate::exposure::{contains_word, enough, strip_line_number, telling_lines};
+
+/// Follows one skill through texts. The facts are those of [`Exposure`](crate::Exposure).
+#[derive(Debug, Clone)]
+pub struct Watch {
+    name: String,
+    description: String,
+    /// The body's telling lines, and whether each was delivered.
+    lines: BTreeMap<String, bool>,
+    delivered: usize,
+}
+
+impl Watch {
+    /// Before the first text.
+    pub fn new(name: &str, description: &str, body: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            description: description.trim().to_owned(),
+            lines: telling_lines(body).into_iter().map(|line| (line.to_owned(), false)).collect(),
+            delivered: 0,
+        }
+    }
+
+    /// The skill's name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether a text names the skill, or holds its description.
+    pub fn is_advertised(&self, text: &str) -> bool {
+        contains_word(text, &self.name) || (!self.description.is_empty() && text.contains(&self.description))
+    }
+
+    /// Reads a text that was given to the model.
+    pub fn deliver(&mut self, text: &str) {
+        if self.delivered == self.lines.len() {
+            return;
+        }
+        for line in text.lines() {
+            if let Some(seen) = self.lines.get_mut(strip_line_number(line.trim()))
+                && !*seen
+            {
+                *seen = true;
+                self.delivered += 1;
+            }
+        }
+    }
+
+    /// Whether enough of the body was delivered for the skill to count as opened.
+    pub fn is_opened(&self) -> bool {
+        !self.lines.is_empty() && self.delivered >= enough(self.lines.len())
+    }
+
+    /// Distinct telling lines of the body, and how many of them were delivered.
+    pub fn lines(&self) -> (usize, usize) {
+        (self.lines.len(), self.delivered)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::carries;
+
+    #[test]
+    fn it_agrees_with_the_rule_for_texts() {
+        let line = |n: usize| format!("This line number {n} of the body is long enough to tell.");
+        let body: String = (0..8).map(|n| line(n) + "\n").collect();
+        let check = |texts: &[String], advertised: bool, delivered: usize| {
+            let mut watch = Watch::new("ledger-export", "Exports a ledger.", &body);
+            for text in texts {
+                watch.deliver(text);
+            }
+            assert_eq!(watch.lines(), (8, delivered), "{texts:?}");
+            assert_eq!(watch.is_opened(), carries(&texts.join("\n"), &body), "{texts:?}");
+            assert_eq!(texts.iter().any(|text| watch.is_advertised(text)), advertised, "{texts:?}");
+        };
+        check(&[], false, 0);
+        check(&["- ledger-export: …".to_owned()], true, 0);
+        check(&["my-ledger-exports".to_owned(), "Exports a ledger.".to_owned()], true, 0);
+        check(&[line(1), line(1), line(2), format!("  3\t{}", line(3))], false, 3);
+        check(&[(0..4).map(|n| line(n) + "\n").collect()], false, 4);
+        assert!(!Watch::new("x", "", "").is_opened());
+    }
+}
