@@ -334,6 +334,9 @@ impl Pool<'_> {
                 }
             }
         });
+        for trial in trials {
+            trial.place.settle();
+        }
         done.spent_usd = shared.purse().spent;
         failure.map_or(Ok(done), Err)
     }

@@ -214,6 +214,13 @@ impl Place {
         }
     }
 
+    /// Waits until nothing of trials is left there that only waits to be removed.
+    pub(crate) fn settle(&self) {
+        if let Ground::Container { docker, .. } = &self.ground {
+            docker.settle();
+        }
+    }
+
     /// Whether what is built for it has a network.
     pub(crate) fn builds_with_network(&self) -> bool {
         matches!(&self.ground, Ground::Container { material: Material::Build { network: true }, .. })

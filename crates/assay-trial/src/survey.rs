@@ -174,7 +174,7 @@ impl Question<'_> {
         self.compare(&container, &suspects, &sought, &mut survey)?;
         self.keep_work(&container, &mut survey)?;
         survey.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
-        container.remove().map_err(told)?;
+        container.leave();
         Ok(survey)
     }
 

@@ -362,6 +362,19 @@ impl Container {
         Ok(self.used)
     }
 
+    /// Has it killed and removed while this process goes on; gives what it used. [`Docker::settle`] waits for it, as does the end of the last [`Docker`].
+    /// What the daemon does not get to, [`Docker::sweep`] removes.
+    pub fn leave(mut self) -> Usage {
+        self.count();
+        let (api, id, held) = (self.inner.api.clone(), self.id.clone(), self.held.take());
+        self.removed = self.inner.remove_later(async move {
+            let options = RemoveContainerOptions { v: true, force: true, link: false };
+            let _ = api.remove_container(&id, Some(options)).await;
+            drop(held);
+        });
+        self.used
+    }
+
     fn discard(&mut self) -> Result<(), SandboxError> {
         if self.removed {
             return Ok(());

@@ -20,11 +20,12 @@
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use bollard::errors::Error;
 use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 use crate::{Enforcement, Mechanism, SandboxError};
 
@@ -57,6 +58,9 @@ const LABEL_OWNER: &str = "dev.assay.owner";
 const LABEL_NAME: &str = "dev.assay.name";
 /// How long the daemon may take to answer a request; a busy one takes seconds to start a container.
 const PATIENCE: Duration = Duration::from_mins(2);
+
+/// Most containers that are removed while nobody waits.
+const REMOVALS: usize = 32;
 
 /// How to reach a daemon, and what it may do.
 #[derive(Debug, Clone)]
@@ -127,6 +131,8 @@ pub(crate) struct Inner {
     probe: DockerProbe,
     /// One lock for each image that is being built.
     pub(crate) builds: Mutex<BTreeMap<String, Arc<Mutex<()>>>>,
+    /// Containers that are being removed while nobody waits.
+    removals: Mutex<Vec<JoinHandle<()>>>,
     // Dropped last: what the others hold lives on it.
     runtime: Runtime,
 }
@@ -164,7 +170,8 @@ impl Docker {
         let enforcement = probe.enforcement;
         let direct = options.direct && plain && probe.storage == "overlay2" && layers::may_look();
         let builds = Mutex::default();
-        let inner = Inner { api, options, socket, enforcement, direct, probe, builds, runtime };
+        let removals = Mutex::default();
+        let inner = Inner { api, options, socket, enforcement, direct, probe, builds, removals, runtime };
         Ok(Self { inner: Arc::new(inner) })
     }
 
@@ -177,9 +184,41 @@ impl Docker {
     pub fn answers(&self) -> bool {
         self.inner.block(self.inner.api.ping()).is_ok()
     }
+
+    /// Waits until containers that were [left](Container::leave) are removed. A daemon that does not answer is not waited for without end.
+    pub fn settle(&self) {
+        self.inner.settle();
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.settle();
+    }
 }
 
 impl Inner {
+    /// Removes a container beside what goes on; false where too many wait for that already.
+    pub(crate) fn remove_later(&self, removal: impl Future<Output = ()> + Send + 'static) -> bool {
+        let mut removals = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
+        removals.retain(|removal| !removal.is_finished());
+        if removals.len() >= REMOVALS {
+            return false;
+        }
+        removals.push(self.runtime.spawn(removal));
+        true
+    }
+
+    fn settle(&self) {
+        let removals = std::mem::take(&mut *self.removals.lock().unwrap_or_else(PoisonError::into_inner));
+        // Each ends when the daemon answers or has had its time.
+        self.block(async {
+            for removal in removals {
+                let _ = removal.await;
+            }
+        });
+    }
+
     /// Waits for what the daemon does.
     pub(crate) fn block<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)

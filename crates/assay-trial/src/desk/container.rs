@@ -520,7 +520,7 @@ impl Desk for Container<'_> {
         trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness(chain(&error)))?;
         let separate = config.verifier_mode == VerifierMode::Separate;
         let mut grader = if separate {
-            container.remove()?;
+            container.leave();
             self.own_environment()?
         } else {
             if self.verdict.loader_cache
@@ -563,7 +563,7 @@ impl Desk for Container<'_> {
         container.halt()?;
         let to = self.logs.join("verifier");
         container.fetch(Path::new("/logs/verifier"), &to, &LOG_CAPS)?;
-        container.remove()?;
+        container.leave();
         Ok(to)
     }
 }

@@ -72,6 +72,19 @@ fn a_dropped_container_is_removed() {
 }
 
 #[test]
+fn a_container_that_is_left_is_removed_by_and_by() {
+    needs_docker!();
+    let docker = docker("leave");
+    let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    sh(&mut container, "setsid sleep 302.5 &");
+    let usage = container.leave();
+    assert!(usage.cpu_seconds.is_none_or(|seconds| seconds > 0.0), "{usage:?}");
+    docker.settle();
+    let swept = docker.sweep(&options("leave").store_label, &|_| false).unwrap();
+    assert_eq!(swept.containers, Vec::<String>::new());
+}
+
+#[test]
 fn names_the_socket_that_nobody_listens_at() {
     let mut options = options("nobody");
     options.socket = Some("/nonexistent/docker.sock".into());
