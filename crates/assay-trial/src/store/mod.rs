@@ -9,6 +9,7 @@
 //!     record.json               written last, by rename after fsync: it exists or the trial is not finished
 //!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
 //!   made/                       what conditions make (placebos)
+//!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
 //!   scratch/<process>/          sandboxes at work; swept when their process is dead
 //!   history.jsonl               a line a run
 //! ```
@@ -29,6 +30,8 @@ use serde_json::Value;
 pub use lease::{Claim, Lease};
 pub use owner::Owner;
 pub use runs::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary};
+
+use assay_skill::{Package, tree};
 
 use crate::{Record, TrialId};
 
@@ -112,7 +115,7 @@ impl Store {
             let message = format!("it is {:?}, and this version reads {SCHEMA:?}", header.schema);
             return Err(StoreError::Format { path, message });
         }
-        for folder in ["trials", "runs", "made", "scratch"] {
+        for folder in ["trials", "runs", "made", "skills", "scratch"] {
             let folder = root.join(folder);
             fs::create_dir_all(&folder).map_err(io("create", &folder))?;
         }
@@ -127,6 +130,30 @@ impl Store {
     /// Where conditions keep what they make.
     pub fn made(&self) -> PathBuf {
         self.root.join("made")
+    }
+
+    /// Keeps a skill's SKILL.md: a run can be audited after its skills have changed.
+    fn keep_skill(&self, skill: &Package) -> Result<(), StoreError> {
+        let path = self.skill_path(&skill.digest.hex());
+        if path.exists() { Ok(()) } else { write_atomically(&path, skill.document.as_bytes()) }
+    }
+
+    /// The SKILL.md of a package that a run provided, by the package's digest as plans write it.
+    ///
+    /// # Errors
+    /// Where the store does not hold it, which is so for runs that were planned before skills were kept and not since.
+    pub fn skill(&self, digest: &str) -> Result<Vec<u8>, StoreError> {
+        let hex = digest.strip_prefix("blake3:").unwrap_or(digest);
+        let path = self.skill_path(hex);
+        if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(StoreError::NotFound(format!("{digest:?} is no digest")));
+        }
+        let read = tree::read_beneath(&self.root, &path, assay_skill::DOCUMENT_CAP);
+        Ok(read.map_err(|source| StoreError::Io { action: "read", path, source })?.bytes)
+    }
+
+    fn skill_path(&self, hex: &str) -> PathBuf {
+        self.root.join("skills").join(format!("{hex}.md"))
     }
 
     /// A short name that no other store has, for labels.

@@ -133,6 +133,9 @@ impl Store {
     /// Writes a plan down, under the experiment's name if that name is free or holds the same plan, else under the name with
     /// the first free number behind it.
     pub fn begin_run(&self, plan: &Plan) -> Result<RunFolder, StoreError> {
+        let provided = plan.trials.values().flat_map(|trial| &trial.provision.skills);
+        let provided: BTreeMap<String, _> = provided.map(|skill| (skill.digest.hex(), skill)).collect();
+        provided.values().try_for_each(|skill| self.keep_skill(skill))?;
         let source = ("experiment.toml", plan.experiment.source.as_bytes());
         self.begin_folder(RunFolder::of(plan), &plan.experiment.name, source)
     }

@@ -34,6 +34,26 @@ fn equal_plans_are_one_run_and_others_get_the_next_number() {
 }
 
 #[test]
+fn skills_are_kept_as_they_were() {
+    let house = House::new();
+    let plan = house.plan();
+    let folder = house.store.begin_run(&plan).unwrap();
+    let planned: Vec<_> = folder.provisions.iter().flat_map(|provision| &provision.skills).collect();
+    assert!(!planned.is_empty());
+    let before = fs::read(house.path("skills/one/SKILL.md")).unwrap();
+    house.edit("skills/one/SKILL.md", "minor", "major");
+    house.store.begin_run(&house.plan()).unwrap();
+    let one = planned.iter().find(|skill| skill.name == "one").unwrap();
+    assert_eq!(house.store.skill(&one.digest).unwrap(), before);
+    for skill in planned {
+        assert!(house.store.skill(&skill.digest).is_ok(), "{}", skill.name);
+    }
+    for other in ["", "blake3:", "../x", &"0".repeat(64), &"é".repeat(32)] {
+        assert!(house.store.skill(other).is_err(), "{other}");
+    }
+}
+
+#[test]
 fn a_run_that_holds_all_of_an_earlier_one_says_so() {
     let house = House::new();
     begin(&house);
