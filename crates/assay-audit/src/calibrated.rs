@@ -20,4 +20,4 @@ pub use findings::{
 };
 pub use null::{Excess, TaskExcess, Unit, test};
 pub use pattern::{Effect, Finding, Pattern};
-pub use task::{ArmPairs, Counts, Exposed, PairAudit, Run, RunAudit, TaskAudit, TaskRuns, audit};
+pub use task::{ArmPairs, Counts, PairAudit, Run, RunAudit, TaskAudit, TaskRuns, audit};

@@ -1,12 +1,15 @@
 //! Folders of traces, by arm, task and condition.
 //!
-//! `traces/<arm>/<task>/{with,without}/r<k>/*.jsonl`, `skills/<task>.md` or `skills/<task>/SKILL.md`, `tasks/<task>.md`. The folders
+//! `traces/<arm>/<task>/{with,without}/r<k>/*.jsonl` (also `.gz` and `.zst`), `skills/<task>.md` or `skills/<task>/SKILL.md`, `tasks/<task>.md`. The folders
 //! say what a trace is; where its name follows the release's grammar, it has to be of the same task.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+/// How the names of logs end.
+const ENDINGS: [&str; 3] = [".jsonl", ".jsonl.gz", ".jsonl.zst"];
 
 /// With the skill or without.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize)]
@@ -162,7 +165,8 @@ impl Corpus {
         }
         for run in folders(at)? {
             for (file, kind) in entries(&at.join(&run))? {
-                if !kind.is_file() || Path::new(&file).extension().is_none_or(|kind| kind != "jsonl") {
+                let is_log = ENDINGS.iter().any(|ending| file.ends_with(ending));
+                if !kind.is_file() || !is_log {
                     continue;
                 }
                 let path = at.join(&run).join(&file);

@@ -10,8 +10,10 @@ pub mod corpus;
 mod csv;
 pub mod cta;
 pub mod evidence;
+mod exposed;
 mod method;
 pub mod sheet;
 pub mod view;
 
+pub use exposed::Exposed;
 pub use method::Method;

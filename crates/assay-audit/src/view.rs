@@ -15,8 +15,9 @@ use serde::Serialize;
 
 use self::align::{Key, Row, align};
 pub use self::passage::Passage;
+use crate::Exposed;
 use crate::behaviour::{Action, DifferenceKind, Phase, actions, differences};
-use crate::calibrated::{Exposed, Finding, Run, TaskRuns, audit};
+use crate::calibrated::{Finding, Run, TaskRuns, audit};
 use crate::evidence::{Manner, SkillText};
 
 /// The schema of a view.
@@ -231,7 +232,14 @@ pub struct Evidence {
 pub fn view(task: &str, prompt: &str, skill: &SkillText, with: Run, without: Run) -> View {
     let runs =
         [(with, true), (without, false)].map(|(run, with)| Run { with, arm: String::new(), ..run }).into();
-    let task = TaskRuns { task: task.to_owned(), prompt: prompt.to_owned(), skill, runs, baseline: None };
+    let task = TaskRuns {
+        task: task.to_owned(),
+        skill_name: task.to_owned(),
+        prompt: prompt.to_owned(),
+        skill,
+        runs,
+        baseline: None,
+    };
     let found = audit(&task, std::slice::from_ref(skill), false);
     let sides: Vec<Side> = found
         .runs

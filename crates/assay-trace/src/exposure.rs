@@ -86,6 +86,7 @@ pub struct Follower<'a> {
     found: Exposure,
     delivered: BTreeSet<&'a str>,
     listed: bool,
+    touches: usize,
 }
 
 impl<'a> Follower<'a> {
@@ -102,7 +103,7 @@ impl<'a> Follower<'a> {
             body_lines: tracker.lines.len(),
             body_lines_delivered: 0,
         };
-        Self { tracker, found, delivered: BTreeSet::new(), listed: false }
+        Self { tracker, found, delivered: BTreeSet::new(), listed: false, touches: 0 }
     }
 
     /// The next step.
@@ -117,8 +118,9 @@ impl<'a> Follower<'a> {
         }
         for call in &step.tool_calls {
             let texts = strings(&call.arguments);
-            if found.touched.is_none() && texts.iter().any(|text| tracker.is_named(text)) {
-                found.touched = Some(step.step_id);
+            if texts.iter().any(|text| tracker.is_named(text)) {
+                self.touches += 1;
+                found.touched.get_or_insert(step.step_id);
             }
             if found.executed.is_none() {
                 found.executed = texts.iter().find_map(|text| tracker.executed(text, step.step_id));
@@ -128,6 +130,11 @@ impl<'a> Follower<'a> {
         if found.opened.is_none() && tracker.needed > 0 && self.delivered.len() >= tracker.needed {
             found.opened = Some(step.step_id);
         }
+    }
+
+    /// How many tool calls so far name the skill or a path in it.
+    pub fn touches(&self) -> usize {
+        self.touches
     }
 
     /// How much of the body was delivered so far, lines that stand twice in it counted twice.
@@ -185,9 +192,9 @@ pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
 
 /// How many tool calls of a trajectory name a skill or a path in it.
 pub fn touches(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
-    let tracker = Tracker::new(skill);
-    let calls = trajectory.steps.iter().flat_map(|step| &step.tool_calls);
-    calls.filter(|call| strings(&call.arguments).iter().any(|text| tracker.is_named(text))).count()
+    let mut follower = Follower::new(skill);
+    trajectory.steps.iter().for_each(|step| follower.see(step));
+    follower.touches()
 }
 
 struct Tracker<'a> {

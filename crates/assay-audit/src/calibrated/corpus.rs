@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use super::check::{Check, check};
 use super::findings::{ArmFindings, findings};
-use super::task::{Exposed, PairAudit, Run, TaskAudit, TaskRuns, audit, count};
+use super::task::{PairAudit, Run, TaskAudit, TaskRuns, audit, count};
 use super::{Finding, Pattern};
+use crate::Exposed;
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
 use crate::cta::SCHEMA;
 use crate::evidence::{ADOPTED, SkillText};
@@ -83,10 +84,17 @@ pub fn corpus(root: &Path, corpus: &Corpus, checked: bool, mut notice: impl FnMu
             task.get("baseline_pass_rate").or_else(|| task.get("without_skill_pass_rate"))?.as_f64()
         });
         let prompt = String::from_utf8_lossy(&prompt).into_owned();
-        let task = TaskRuns { task: (*task).to_owned(), prompt, skill, runs, baseline };
+        let task = TaskRuns {
+            task: (*task).to_owned(),
+            skill_name: (*task).to_owned(),
+            prompt,
+            skill,
+            runs,
+            baseline,
+        };
         found.push(audit(&task, &library, checked));
     }
-    CorpusAudit { arms: findings(&found), check: checked.then(|| check(&found)), tasks: found }
+    CorpusAudit::new(found, checked)
 }
 
 fn odd(path: PathBuf, line: Option<usize>, message: String) -> Notice {
@@ -161,6 +169,7 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
                 with,
                 tokens: transcript.tally.usage.total(),
                 trajectory: transcript.trajectory,
+                known: None,
             })
         }
         Err(error) => {
@@ -172,11 +181,15 @@ fn run(file: &TraceFile, with: bool, group: &Group, notice: &mut dyn FnMut(Notic
 
 /// Audits one task on its own: without repetitions the null is what other skills of `library` give in the right one's place.
 pub fn pairs(task: &TaskRuns<'_>, library: &[SkillText]) -> CorpusAudit {
-    let tasks = vec![audit(task, library, false)];
-    CorpusAudit { arms: findings(&tasks), check: None, tasks }
+    CorpusAudit::new(vec![audit(task, library, false)], false)
 }
 
 impl CorpusAudit {
+    /// What some tasks come to; with `checked`, also how well the score works on them.
+    pub fn new(tasks: Vec<TaskAudit>, checked: bool) -> Self {
+        Self { arms: findings(&tasks), check: checked.then(|| check(&tasks)), tasks }
+    }
+
     /// The lines of the audit: pairs and traces by arm and task, and the findings last.
     pub fn lines(&self, mut line: impl FnMut(Value)) {
         let arms: BTreeSet<&str> =

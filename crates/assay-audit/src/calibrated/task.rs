@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use assay_trace::{OfferedSkill, Source, Trajectory, carries, exposure, ingestion, touches};
-use serde::Serialize;
+use assay_trace::{Exposure, OfferedSkill, Source, Trajectory, carries};
 
 use super::pattern::{Facts, Finding, Pattern, patterns};
 use super::planted;
+use crate::Exposed;
 use crate::behaviour::{Action, Difference, Phase, actions, differences};
 use crate::cta::Mode;
 use crate::evidence::{Adoption, Background, SkillText, TraceText, adoptions, words};
@@ -24,13 +24,17 @@ pub struct Run {
     pub trajectory: Trajectory,
     /// All four kinds of tokens, once a message.
     pub tokens: u64,
+    /// What is known of the skill's way into the run, where somebody saw more than the trace shows.
+    pub known: Option<Exposure>,
 }
 
 /// A task with its skill and all its runs.
 #[derive(Debug, Clone)]
 pub struct TaskRuns<'a> {
-    /// Its name, which is that of the skill's folder.
+    /// Its name.
     pub task: String,
+    /// The name that agents know the skill by: its folder's.
+    pub skill_name: String,
     /// What the agent was asked; empty where it is not known.
     pub prompt: String,
     /// The task's skill.
@@ -39,21 +43,6 @@ pub struct TaskRuns<'a> {
     pub runs: Vec<Run>,
     /// Pass rate without the skill, where it is known.
     pub baseline: Option<f64>,
-}
-
-/// How far the skill reached a run.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Exposed {
-    /// The agent was told of it.
-    pub listed: bool,
-    /// The agent read it.
-    pub opened: bool,
-    /// Tool calls that name it or a path in it.
-    pub touches: usize,
-    /// Lines of its body, of 40 characters or more, that came back from tools.
-    pub body_lines_ingested: usize,
-    /// A file of it was run.
-    pub executed: bool,
 }
 
 /// What one run shows.
@@ -159,7 +148,7 @@ pub fn audit(task: &TaskRuns<'_>, library: &[SkillText], plant: bool) -> TaskAud
         .enumerate()
         .map(|(at, adoption)| {
             let run = &task.runs[at];
-            let (exposure, opened_at) = exposed(task, &run.trajectory);
+            let (exposure, opened_at) = exposed(task, run);
             RunAudit {
                 trace: run.trace.clone(),
                 arm: run.arm.clone(),
@@ -297,21 +286,13 @@ fn stretches(actions: &[Action]) -> Vec<(&'static str, usize, usize)> {
     stretches.into_iter().map(|(phase, first, last)| (phase.name(), first, last)).collect()
 }
 
-fn exposed(task: &TaskRuns<'_>, trajectory: &Trajectory) -> (Exposed, Option<usize>) {
+fn exposed(task: &TaskRuns<'_>, run: &Run) -> (Exposed, Option<usize>) {
     let skill = OfferedSkill {
-        name: &task.task,
+        name: &task.skill_name,
         description: &task.skill.description,
         body: &task.skill.body,
         mount: "",
         files: &[],
     };
-    let facts = exposure(trajectory, &[skill]).remove(0);
-    let exposed = Exposed {
-        listed: facts.advertised.is_some(),
-        opened: facts.opened.is_some(),
-        touches: touches(trajectory, &skill),
-        body_lines_ingested: ingestion(trajectory, &task.skill.body).ingested,
-        executed: facts.executed.is_some(),
-    };
-    (exposed, facts.opened)
+    Exposed::in_trajectory(&run.trajectory, &skill, run.known.as_ref())
 }

@@ -3,15 +3,18 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use assay_trace::OfferedSkill;
 use serde_json::json;
 
 use super::python::head;
-use super::report::{Mode, PairLine};
+use super::report::{Both, Mode, PairLine};
 use super::{Divergence, Log, Remark, Task, Trace, read};
+use crate::Exposed;
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
+use crate::evidence::SkillText;
 use crate::sheet::Finding;
 
 /// So much of a text is shown to raters, in code points.
@@ -35,12 +38,15 @@ pub fn audit<E>(
     notice: &mut dyn FnMut(Notice),
 ) -> Result<(), E> {
     corpus.groups.iter().try_for_each(|group| {
+        let exposed = exposed(group);
         visit_pairs(group, notice, &mut |pair, found| {
             let mut made = PairLine::of(pair.mode, &pair.plus.1, &pair.minus.1, found, records);
             made.arm.clone_from(&group.arm);
             made.task.clone_from(&group.task);
             made.with_trace.clone_from(&pair.plus.0);
             made.without_trace.clone_from(&pair.minus.0);
+            let of = |trace: &str| exposed.get(trace).copied().flatten();
+            made.exposure = Both { plus: of(&pair.plus.0), minus: of(&pair.minus.0) };
             line(made)
         })
     })
@@ -74,6 +80,21 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
         });
     }
     made
+}
+
+/// How far the skill reached each run of a group. The method's own reader drops what tells it, so this is read by another.
+fn exposed(group: &Group) -> BTreeMap<&str, Option<Exposed>> {
+    let text = group.skill.as_deref().and_then(|path| read_skill(path).ok()).unwrap_or_default();
+    let skill = SkillText::parse(text.as_bytes());
+    let skill = OfferedSkill {
+        name: &group.task,
+        description: &skill.description,
+        body: &skill.body,
+        mount: "",
+        files: &[],
+    };
+    let files = group.with.iter().chain(&group.without);
+    files.map(|file| (file.name.as_str(), Exposed::in_file(&file.path, &skill).ok())).collect()
 }
 
 /// A run by its name.
@@ -142,7 +163,7 @@ fn open(
     notice: &mut dyn FnMut(Notice),
 ) -> Option<Log> {
     let mut tell = |line, message| notice(Notice { path: file.path.clone(), line, message });
-    let opened = File::open(&file.path);
+    let opened = assay_trace::read::open(&file.path).map_err(io::Error::other);
     match opened.and_then(|opened| read(&mut BufReader::with_capacity(1 << 16, opened))) {
         Ok((log, remarks)) => {
             for Remark { line, message, .. } in remarks.into_iter().filter(|remark| !remark.minor) {

@@ -3,14 +3,13 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use serde_json::Value;
 
 use super::align::Divergence;
 use super::log::Tokens;
 use super::phases::Phase;
 use super::python::head;
 use super::trace::Trace;
-use crate::Method;
+use crate::{Exposed, Method};
 
 /// The schema of the lines of an audit.
 pub const SCHEMA: &str = "assay.audit/1";
@@ -149,8 +148,8 @@ pub struct PairLine {
     pub tokens: Both<Tokens>,
     /// How many events.
     pub events: Both<usize>,
-    /// Whether the skill reached each run; the released method does not ask.
-    pub exposure: Both<Value>,
+    /// How far the skill reached each run, where somebody has looked; the released method does not ask.
+    pub exposure: Both<Option<Exposed>>,
     /// The divergences, where they were asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<Vec<Record>>,
@@ -187,7 +186,7 @@ impl PairLine {
             phases: Both { plus: phases(plus), minus: phases(minus) },
             tokens: Both { plus: plus.tokens(), minus: minus.tokens() },
             events: Both { plus: plus.events_len(), minus: minus.events_len() },
-            exposure: Both { plus: Value::Null, minus: Value::Null },
+            exposure: Both { plus: None, minus: None },
             records: records.then(|| found.iter().map(Record::from).collect()),
         }
     }

@@ -15,7 +15,7 @@ fn run(steps: &[Value]) -> Run {
     });
     let document = json!({"schema_version": "ATIF-v1.7", "agent": {"name": "t", "version": "1"}, "steps": numbered.collect::<Vec<_>>()});
     let trajectory: Trajectory = serde_json::from_value(document).unwrap();
-    Run { trace: "t".to_owned(), arm: "a".to_owned(), with: false, trajectory, tokens: 7 }
+    Run { trace: "t".to_owned(), arm: "a".to_owned(), with: false, trajectory, tokens: 7, known: None }
 }
 
 fn told(text: &str) -> Value {

@@ -99,6 +99,7 @@ fn runs(root: &Path, task: &str) -> Vec<Run> {
                     with,
                     trajectory: transcript.trajectory,
                     tokens,
+                    known: None,
                 }
             })
         })
@@ -114,7 +115,14 @@ fn labels_names_and_results_do_not_move_the_score() {
     for (task, skill) in skills.iter().zip(&library) {
         let straight = runs(&root, task);
         let scores = |name: &str, runs: Vec<Run>| -> Vec<u64> {
-            let task = TaskRuns { task: name.to_owned(), prompt: String::new(), skill, runs, baseline: None };
+            let task = TaskRuns {
+                task: name.to_owned(),
+                skill_name: name.to_owned(),
+                prompt: String::new(),
+                skill,
+                runs,
+                baseline: None,
+            };
             audit(&task, &library, false).runs.iter().map(|run| run.adoption.score.to_bits()).collect()
         };
         let expected = scores(task, straight.clone());

@@ -1,5 +1,6 @@
 //! The released auditor's own results: every pair and every record.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::fs;
 use std::io::Read;
@@ -68,4 +69,25 @@ fn every_pair_and_every_record_equals_the_release() {
         }
     }
     assert_eq!(compared, 4492);
+    exposure_is_as_labelled(&root, &made);
+}
+
+/// Touched or not and lines ingested, of every trace that a pair has.
+fn exposure_is_as_labelled(root: &Path, made: &[PairLine]) {
+    let labels = lines(&fs::read_to_string(root.join("exposure_labels.jsonl")).expect("labels"));
+    let part = |label: &Value, key: &str| label[key].as_str().unwrap_or_default().to_owned();
+    let label = |label: &Value| {
+        let place = ["arm", "task", "condition", "rep"].map(|key| part(label, key)).join("/");
+        (place, (label["skill_tool_touches"].clone(), label["skill_body_lines_ingested"].clone()))
+    };
+    let labels: BTreeMap<String, (Value, Value)> = labels.iter().map(label).collect();
+    for line in made {
+        let sides = [(&line.with_trace, line.exposure.plus), (&line.without_trace, line.exposure.minus)];
+        for (trace, exposed) in sides {
+            let exposed = exposed.expect("every trace is read");
+            let place = trace.rsplit_once('/').expect("a folder").0;
+            let found = (Value::from(exposed.touches), Value::from(exposed.body_lines_ingested));
+            assert_eq!(found, labels[place], "{trace}");
+        }
+    }
 }

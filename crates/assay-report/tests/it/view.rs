@@ -20,7 +20,7 @@ fn run(trace: &str, tokens: u64, steps: Vec<Value>) -> Run {
     });
     let document = json!({"schema_version": "ATIF-v1.7", "agent": {"name": "t", "version": "1"}, "steps": numbered.collect::<Vec<_>>()});
     let trajectory = serde_json::from_value(document).unwrap();
-    Run { trace: trace.to_owned(), arm: String::new(), with: false, trajectory, tokens }
+    Run { trace: trace.to_owned(), arm: String::new(), with: false, trajectory, tokens, known: None }
 }
 
 fn does(said: &str, tool: &str, arguments: &Value, result: &str) -> Value {

@@ -6,10 +6,12 @@ mod calibrated;
 mod corpus;
 mod input;
 mod pairs;
+mod runs;
 mod sheet;
 mod show;
 mod tables;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use assay_audit::corpus::Notice;
@@ -23,26 +25,33 @@ pub(crate) fn run(args: &AuditArgs, settings: &Settings, ui: &Ui) -> Result<Stat
     match &args.what {
         AuditWhat::Pairs(args) => pairs::run(args, ui),
         AuditWhat::Show(args) => show::run(args, settings, ui),
-        AuditWhat::Corpus(args) => corpus::run(args, ui),
+        AuditWhat::Corpus(args) => corpus::run(args, settings, ui),
         AuditWhat::Sheet(args) => sheet::run(args, ui),
         AuditWhat::Agreement(args) => agreement::run(args, ui),
     }
 }
 
-/// What was odd about the input: told as it is met, and counted.
+/// Beyond so many, notices are not told apart any more.
+const REMEMBERED: usize = 10_000;
+
+/// What was odd about the input: told as it is met, once, and counted.
 struct Notices<'a> {
     ui: &'a Ui,
     faults: usize,
+    told: BTreeSet<String>,
 }
 
 impl<'a> Notices<'a> {
     fn new(ui: &'a Ui) -> Self {
-        Self { ui, faults: 0 }
+        Self { ui, faults: 0, told: BTreeSet::new() }
     }
 
     fn tell(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
         let text = format!("{}{line}: {}", notice.path.display(), notice.message);
+        if self.told.len() < REMEMBERED && !self.told.insert(text.clone()) {
+            return;
+        }
         self.faults += 1;
         self.ui.note(&format!("warning: {text}"));
     }

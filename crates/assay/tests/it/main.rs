@@ -4,6 +4,7 @@
 
 mod audit;
 mod audit_calibrated;
+mod audit_runs;
 mod audit_show;
 mod cheating;
 mod checks;

@@ -15,7 +15,7 @@ pub(crate) enum AuditWhat {
     Pairs(PairsArgs),
     /// Show two runs side by side, step against step, and where the skill's text went; also --format html
     Show(ShowArgs),
-    /// Audit all runs of a folder; with --format json a line of JSON each pair
+    /// Audit all runs of a folder, or of `assay run`; with --format json a line of JSON each pair
     Corpus(CorpusArgs),
     /// Draw findings for people to label: comma-separated values, or JSON Lines with --format json
     Sheet(SheetArgs),
@@ -93,7 +93,8 @@ pub(crate) struct CommonArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CorpusArgs {
-    /// The folder: traces/<arm>/<task>/{with,without}/r<k>/*.jsonl, skills/<task>/SKILL.md, tasks/<task>.md
+    /// A folder with traces/<arm>/<task>/{with,without}/r<k>/*.jsonl, skills/<task>/SKILL.md and tasks/<task>.md; or the name of a run in
+    /// the store
     pub(crate) dir: PathBuf,
     #[command(flatten)]
     pub(crate) common: CommonArgs,

@@ -39,13 +39,13 @@ pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
             runs.push(input::run(path, false, &mut notices)?);
         }
     }
-    let task =
-        TaskRuns { task: input::task_name(&args.skill, &skill), prompt, skill: &skill, runs, baseline: None };
+    let name = input::task_name(&args.skill, &skill);
+    let task = TaskRuns { task: name.clone(), skill_name: name, prompt, skill: &skill, runs, baseline: None };
     print(&pairs(&task, &library), ui)?;
     Ok(notices.status(args.common.strict))
 }
 
-fn print(audit: &CorpusAudit, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn print(audit: &CorpusAudit, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         let mut failed = Ok(());
         audit.lines(|line| {

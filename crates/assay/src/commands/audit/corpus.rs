@@ -2,15 +2,26 @@ use std::path::Path;
 
 use assay_audit::corpus::{Corpus, CorpusError};
 use assay_audit::cta::{self, PairLine, PassRates, Tables};
+use assay_trial::{RunFolder, Store};
 
 use super::args::{CorpusArgs, MethodArg};
-use super::{Notices, calibrated, tables};
+use super::{Notices, calibrated, runs, tables};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
-    let corpus = find(&args.dir)?;
+pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let mut notices = Notices::new(ui);
+    if let Some((store, run)) = run_of(&args.dir, settings)? {
+        if args.common.method == MethodArg::Cta2026 {
+            let message = "cta-2026 reads session logs of Claude Code, and a run's trajectories are none";
+            return Err(Failure::bad_input(message).hint("leave --method out"));
+        }
+        let audit = runs::of_run(&store, &run, args.check, &mut notices)?;
+        calibrated::print(&audit, ui)?;
+        return Ok(notices.status(args.common.strict));
+    }
+    let corpus = find(&args.dir)?;
     corpus.notices.iter().for_each(|notice| notices.tell(notice));
     if args.common.method == MethodArg::Calibrated {
         return calibrated::of_corpus(args, &corpus, notices, ui);
@@ -33,12 +44,22 @@ pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(notices.status(args.common.strict))
 }
 
+/// The run that an argument names, unless there is a folder of that name.
+fn run_of(named: &Path, settings: &Settings) -> Result<Option<(Store, RunFolder)>, Failure> {
+    let Some(name) = named.to_str().filter(|_| !named.exists() && settings.store.is_dir()) else {
+        return Ok(None);
+    };
+    let store = Store::open(&settings.store)?;
+    let run = store.run(name)?;
+    Ok(Some((store, run)))
+}
+
 pub(super) fn find(dir: &Path) -> Result<Corpus, Failure> {
     Corpus::find(dir).map_err(|error| {
         let message = error.to_string();
         match error {
             CorpusError::None { .. } => Failure::bad_input(message).hint(
-                "a corpus is traces/<arm>/<task>/{with,without}/r<k>/*.jsonl beside skills/<task>/SKILL.md",
+                "a corpus is traces/<arm>/<task>/{with,without}/r<k>/*.jsonl beside skills/<task>/SKILL.md; a run is named as `assay runs` lists it",
             ),
             CorpusError::List { source, .. } => {
                 Failure::BadInput { message, hint: None, source: Some(source.into()), details: Vec::new() }

@@ -56,7 +56,14 @@ pub(super) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<
         notices.odd(path, diagnostic.line, &diagnostic.message);
     }
     let tokens = transcript.tally.usage.total();
-    Ok(Run { trace: name, arm: "pair".to_owned(), with, trajectory: transcript.trajectory, tokens })
+    Ok(Run {
+        trace: name,
+        arm: "pair".to_owned(),
+        with,
+        trajectory: transcript.trajectory,
+        tokens,
+        known: None,
+    })
 }
 
 pub(super) fn unread(path: &Path, error: io::Error) -> Failure {

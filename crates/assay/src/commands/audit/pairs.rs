@@ -1,8 +1,11 @@
 use std::path::Path;
 
+use assay_audit::Exposed;
 use assay_audit::corpus::Notice;
-use assay_audit::cta::{Mode, PairLine, Record, Sip, Task, Trace, read};
+use assay_audit::cta::{Both, Mode, PairLine, Record, Sip, Task, Trace, read};
+use assay_audit::evidence::SkillText;
 use assay_report::clean;
+use assay_trace::OfferedSkill;
 
 use super::args::{MethodArg, PairsArgs};
 use super::{Notices, calibrated, corpus, input, tables};
@@ -17,7 +20,21 @@ pub(crate) fn run(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
         return calibrated::of_pairs(args, ui);
     }
     let mut notices = Notices::new(ui);
-    let mut task = Task::new(&input::text(&args.skill, LONGEST_SKILL)?);
+    let text = input::text(&args.skill, LONGEST_SKILL)?;
+    let mut task = Task::new(&text);
+    let document = SkillText::parse(text.as_bytes());
+    let name = input::task_name(&args.skill, &document);
+    let skill = OfferedSkill {
+        name: &name,
+        description: &document.description,
+        body: &document.body,
+        mount: "",
+        files: &[],
+    };
+    // Standard input can be read once.
+    let exposed = |trace: &str| {
+        if trace == "-" { None } else { Exposed::in_file(Path::new(trace), &skill).ok() }
+    };
     let mut prepare = |path: &Path| -> Result<(String, Trace), Failure> {
         let mut reader = input::open(path)?;
         let (log, remarks) = read(&mut *reader).map_err(|error| input::unread(path, error))?;
@@ -37,6 +54,7 @@ pub(crate) fn run(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
         let mut line = PairLine::of(mode, &plus.1, &minus.1, &found, args.records);
         line.with_trace.clone_from(&plus.0);
         line.without_trace.clone_from(&minus.0);
+        line.exposure = Both { plus: exposed(&plus.0), minus: exposed(&minus.0) };
         lines.push(line);
     };
     pair(Mode::Treatment, &with, &without[0]);
