@@ -417,3 +417,6 @@ pub(super) fn attributes(file: impl AsFd) -> Result<BTreeSet<Vec<u8>>, Unsure> {
     };
     Ok(names[..read].split(|byte| *byte == 0).filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect())
 }
+
+#[cfg(test)]
+mod tests;
