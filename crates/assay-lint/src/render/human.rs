@@ -7,6 +7,7 @@ use assay_skill::printable;
 use crate::client::{Client, Fate};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::engine::{LintedSkill, Outcome};
+use crate::rule::clipped;
 
 /// Longest line of an excerpt, in characters.
 const WIDTH: usize = 160;
@@ -87,8 +88,11 @@ fn one(
     renderer.render(&[group]) + "\n\n"
 }
 
-/// Who refuses or drops it.
+/// Who refuses or drops the skill for it: nobody does for danger.
 fn names(found: &Diagnostic, severity: Severity, clients: &[Client]) -> String {
+    if crate::safety::lint::owns(found.code) {
+        return String::new();
+    }
     let all: Vec<Client> =
         found.clients.at_least(severity).filter(|client| clients.contains(client)).collect();
     let list = |keep: fn(&Client) -> bool| {
@@ -144,14 +148,19 @@ fn fates(skill: &LintedSkill, clients: &[Client]) -> String {
 
 /// What becomes of a skill, in half a sentence.
 fn becomes(client: Client, fate: &Fate) -> String {
-    let reason = fate.reason.as_deref().map(|reason| format!(": {}", printable(reason))).unwrap_or_default();
+    let reason = fate
+        .reason
+        .as_deref()
+        .map(|reason| format!(": {}", printable(&clipped(reason.to_owned()))))
+        .unwrap_or_default();
     if client.validates() {
         return if fate.valid { "valid".to_owned() } else { format!("refused{reason}") };
     }
     if !fate.loads {
         return format!("dropped{reason}");
     }
-    let name = printable(fate.name.as_deref().unwrap_or(""));
+    let name: String = fate.name.as_deref().unwrap_or("").chars().take(WIDTH).collect();
+    let name = printable(&name);
     let length = fate.description.as_deref().map_or(0, |text| text.chars().count());
     let listed = if fate.listed { "listed" } else { "loaded and not listed" };
     let cut = if fate.truncated { ", cut" } else { "" };
