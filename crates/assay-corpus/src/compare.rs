@@ -2,13 +2,15 @@
 //!
 //! The only place that reads `filter_stage` and `dup_of`. It compares what a funnel has already decided, and no funnel calls it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::funnel::survival;
 use crate::input::{Input, InputError};
+use crate::normal::hash_pair;
 
 /// How a ledger compares.
 #[derive(Debug, Default, Serialize)]
@@ -42,8 +44,59 @@ pub struct Difference {
     pub theirs: String,
     /// The survivor they name.
     pub their_survivor: Option<String>,
-    /// What kind of difference it is, and who is right.
-    pub judgement: &'static str,
+    /// Why they differ.
+    pub reason: Reason,
+    /// Who is right.
+    pub right: Right,
+}
+
+/// Why two funnels put a record into different stages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// A query names the twin that they keep.
+    Gold,
+    /// Name and description equal the survivor's only in the letters a to z and the digits.
+    Letters,
+    /// Twins: by the order of survivors ours comes first; a query that names theirs would turn it round.
+    Twins,
+    /// None of these: somebody has to look.
+    Unknown,
+}
+
+impl Reason {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Gold => "twins; a query names theirs",
+            Self::Letters => "their descriptions differ in letters beyond a to z",
+            Self::Twins => "twins; ours is first by its path, unless a query that is not known names theirs",
+            Self::Unknown => "the rules differ: look at the record",
+        }
+    }
+}
+
+/// Which side a difference speaks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Right {
+    /// Our decision follows the rules, theirs does not.
+    Ours,
+    /// Their decision follows the rules, and so does ours once it knows the queries (`--gold`).
+    Theirs,
+    /// It cannot be told from what is there.
+    Open,
+}
+
+impl Right {
+    /// In a word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Theirs => "theirs",
+            Self::Open => "open",
+        }
+    }
 }
 
 /// Why there is no comparison.
@@ -93,6 +146,13 @@ struct Decided {
     dup_of: Option<String>,
 }
 
+/// What a judgement asks of a record.
+struct Facts {
+    label: [u8; 16],
+    /// Lower survives: the corpus's rules without queries, then the place in the input.
+    rank: (u64, u64, usize),
+}
+
 #[derive(Deserialize)]
 struct Line {
     id: String,
@@ -101,7 +161,8 @@ struct Line {
 }
 
 /// Compares a ledger with the decisions in a corpus: `filter_stage`, `kept` or a digit from 1 to 5 and whatever follows it, and `dup_of`.
-pub fn compare(corpus: &Path, ledger: &Path) -> Result<Comparison, CompareError> {
+/// `gold` are the records that queries name: they tell who is right about twins.
+pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<Comparison, CompareError> {
     let removed = read(ledger)?;
     let mut comparison = Comparison::default();
     let mut input = Input::open(corpus)?;
@@ -124,7 +185,8 @@ pub fn compare(corpus: &Path, ledger: &Path) -> Result<Comparison, CompareError>
                 continue;
             }
             comparison.differences.push(Difference {
-                judgement: judgement(ours, theirs),
+                reason: Reason::Unknown,
+                right: Right::Open,
                 id: decided.id,
                 repo: decided.repo,
                 path: decided.path,
@@ -138,22 +200,62 @@ pub fn compare(corpus: &Path, ledger: &Path) -> Result<Comparison, CompareError>
     if comparison.records == 0 {
         return Err(CompareError::Undecided { path: corpus.to_path_buf() });
     }
+    let facts = facts(corpus, &comparison.differences)?;
+    for found in &mut comparison.differences {
+        (found.reason, found.right) = judge(found, &facts, gold);
+    }
     Ok(comparison)
 }
 
-/// What can be said of a difference by the two stages alone.
-fn judgement(ours: &str, theirs: &str) -> &'static str {
-    match (ours, theirs) {
-        ("content" | "name-description", "kept") => {
-            "twins: theirs keeps this one, ours its copy; neither is wrong"
+/// What there is to know of the records that differ, and of their survivors: a second reading, so that the first keeps nothing.
+fn facts(corpus: &Path, differences: &[Difference]) -> Result<BTreeMap<String, Facts>, InputError> {
+    let wanted: BTreeSet<&str> = differences
+        .iter()
+        .flat_map(|found| {
+            [Some(&found.id), found.our_survivor.as_ref(), found.their_survivor.as_ref()]
+                .into_iter()
+                .flatten()
+        })
+        .map(String::as_str)
+        .collect();
+    let mut facts = BTreeMap::new();
+    let mut input = Input::open(corpus)?;
+    let mut place = 0;
+    while let Some(batch) = input.batch(|record| {
+        wanted
+            .contains(record.id.as_str())
+            .then(|| (record.id.clone(), hash_pair(&record.name, &record.description), survival(&record)))
+    })? {
+        for line in batch {
+            place += 1;
+            if let Ok(Some((id, label, (source, length)))) = line {
+                facts.insert(id, Facts { label, rank: (source, length, place) });
+            }
         }
-        ("kept", "content" | "name-description") => {
-            "twins: ours keeps this one, theirs its copy; neither is wrong"
-        }
-        ("content" | "name-description", "content" | "name-description") => {
-            "twins: out in both; the stage follows from which copy of its content was kept"
-        }
-        _ => "the rules differ: look at the record",
+    }
+    Ok(facts)
+}
+
+/// Why a record differs, and who is right.
+fn judge(found: &Difference, facts: &BTreeMap<String, Facts>, gold: &BTreeSet<String>) -> (Reason, Right) {
+    let copy = |stage: &str| matches!(stage, "content" | "name-description");
+    let kept = |stage: &str, survivor: &Option<String>| match survivor {
+        _ if stage == "kept" => Some(found.id.clone()),
+        Some(survivor) if copy(stage) => Some(survivor.clone()),
+        _ => None,
+    };
+    let (ours, theirs) = (kept(&found.ours, &found.our_survivor), kept(&found.theirs, &found.their_survivor));
+    let (Some(ours), Some(theirs)) = (ours, theirs) else { return (Reason::Unknown, Right::Open) };
+    let (Some(our), Some(their)) = (facts.get(&ours), facts.get(&theirs)) else {
+        return (Reason::Unknown, Right::Open);
+    };
+    if found.theirs == "name-description" && our.label != their.label {
+        return (Reason::Letters, Right::Ours);
+    }
+    match (gold.contains(&ours), gold.contains(&theirs)) {
+        (false, true) => (Reason::Gold, Right::Theirs),
+        (false, false) if our.rank < their.rank => (Reason::Twins, Right::Open),
+        _ => (Reason::Unknown, Right::Open),
     }
 }
 

@@ -16,5 +16,6 @@ pub mod quality;
 mod record;
 pub mod stats;
 pub mod synthetic;
+pub mod unpack;
 
 pub use record::{File, Record};

@@ -17,6 +17,7 @@ pub use rules::{AGGREGATORS, Licence, Rules};
 
 use crate::input::{BadLine, Input, InputError};
 use rules::Features;
+pub(crate) use rules::survival;
 
 /// A stage of the funnel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]

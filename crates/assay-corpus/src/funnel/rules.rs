@@ -115,7 +115,8 @@ impl Rules {
         });
         let (rank, licence, foreign, copies_count) = match self {
             Self::Corpus { gold, foreign_allowed } => {
-                let from = source(record) + 4 * u64::from(!gold.contains(&record.id));
+                let (source, length) = survival(record);
+                let from = source + 4 * u64::from(!gold.contains(&record.id));
                 let licence = match record.license.as_deref().map(str::trim) {
                     None | Some("") => Licence::Undeclared,
                     Some("MIT" | "Apache-2.0") => Licence::Accepted,
@@ -124,7 +125,7 @@ impl Rules {
                 let allowed =
                     foreign_allowed.iter().any(|(repo, name)| (repo, name) == (&record.repo, &record.name));
                 let foreign = !allowed && foreign_letters(body);
-                ((from, record.path.chars().count() as u64), licence, foreign, true)
+                ((from, length), licence, foreign, true)
             }
             Self::SkillRet => {
                 let licence = match &declared {
@@ -147,6 +148,11 @@ impl Rules {
             foreign,
         }
     }
+}
+
+/// The order of survivors by the corpus's rules, gold apart, lowest first: where a record was taken from, then the length of its path.
+pub(crate) fn survival(record: &Record) -> (u64, u64) {
+    (source(record), record.path.chars().count() as u64)
 }
 
 /// 0 for one from its own repository, 1 for one by way of a collection, 2 for one of an aggregator.

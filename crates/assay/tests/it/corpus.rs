@@ -86,7 +86,12 @@ fn a_ledger_is_compared_with_decisions() {
     let lab = Lab::new().file("in.jsonl", decided);
     lab.assay(&["corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
     let text = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
-    assert!(text.starts_with("a  o/r/a/SKILL.md: ours kept, theirs content (for b). twins: "), "{text}");
+    let row = "| `a` | o/r: a | kept | content, for `b` | twins; ours is first by its path, unless a query that is not known names theirs | open |\n";
+    assert!(text.contains(row), "{text}");
+    lab.write("q.jsonl", "{\"gold_ids\":[\"b\"]}\n");
+    let text = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl", "--gold", "q.jsonl"]).ok().stdout;
+    assert!(text.contains("| content, for `a` | kept | twins; a query names theirs | theirs |"), "{text}");
+    assert!(text.contains("     2  right: theirs  twins; a query names theirs\n"), "{text}");
     assert!(
         text.ends_with(
             "1 of 3 records in the same stage (33.33 %); of 0 copies in both, 0 with the same survivor\n"
@@ -175,4 +180,18 @@ fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
     );
     let bench = lab.assay(&["bench", "corpus", "--records", "500", "--format", "json"]).ok().json();
     assert_eq!((&bench["schema"], &bench["records"]), (&json!("assay.bench-corpus/1"), &json!(500)));
+}
+
+#[test]
+fn a_corpus_becomes_folders_and_a_corpus_again() {
+    let lab = Lab::new().file("in.jsonl", corpus());
+    let ran = lab.assay(&["corpus", "unpack", "in.jsonl", "--out", "out"]).ok();
+    assert_eq!(ran.stdout, "3 records, 0 repeated\n");
+    let text = std::fs::read_to_string(lab.path("out/o/r/b/b/SKILL.md")).unwrap();
+    assert_eq!(text, "---\nname: b\n---\nONE\n");
+    assert!(
+        lab.assay(&["corpus", "build", "out", "--out", "again.jsonl"]).ok().stdout.starts_with("3 records")
+    );
+    let again = lab.assay(&["corpus", "unpack", "in.jsonl", "--out", "out"]).ended(2);
+    assert!(again.stderr.contains("out is not empty"), "{}", again.stderr);
 }

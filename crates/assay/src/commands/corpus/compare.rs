@@ -1,11 +1,13 @@
 //! `assay corpus compare`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_corpus::compare::{CompareError, Comparison, compare};
 use assay_report::clean;
 use serde::Serialize;
 
+use super::funnel::gold;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -16,6 +18,9 @@ pub(crate) struct CompareArgs {
     input: PathBuf,
     /// The ledger that `assay corpus funnel` wrote of it
     ledger: PathBuf,
+    /// Queries whose `gold_ids` tell which of two twins had to stay: JSON Lines
+    #[arg(long, value_name = "FILE")]
+    gold: Option<PathBuf>,
 }
 
 /// What `--format json` prints.
@@ -27,28 +32,44 @@ struct Document<'a> {
 }
 
 pub(super) fn run(args: &CompareArgs, ui: &Ui) -> Result<Status, Failure> {
-    let comparison = compare(&args.input, &args.ledger)?;
+    let gold = args.gold.as_deref().map(gold).transpose()?.unwrap_or_default();
+    let comparison = compare(&args.input, &args.ledger, &gold)?;
     if ui.json() {
         ui.document(&Document { schema: "assay.corpus-compare/1", comparison: &comparison })?;
         return Ok(Status::Done);
     }
+    // A table as Markdown has it, so that it can stand in a document.
     let mut text = String::new();
-    for found in &comparison.differences {
-        let name = |stage: &str, survivor: &Option<String>| match survivor {
-            Some(survivor) => format!("{stage} (for {survivor})"),
+    for (nth, found) in comparison.differences.iter().enumerate() {
+        if nth == 0 {
+            text.push_str("| record | from | ours | theirs | why | right |\n|---|---|---|---|---|---|\n");
+        }
+        let stage = |stage: &str, survivor: &Option<String>| match survivor {
+            Some(survivor) => format!("{stage}, for `{}`", short(survivor)),
             None => stage.to_owned(),
         };
         let line = format!(
-            "{}  {}/{}: ours {}, theirs {}. {}",
-            found.id,
-            found.repo,
-            found.path,
-            name(&found.ours, &found.our_survivor),
-            name(&found.theirs, &found.their_survivor),
-            found.judgement
+            "| `{}` | {}: {} | {} | {} | {} | {} |",
+            short(&found.id),
+            cell(&found.repo),
+            cell(found.path.rsplit('/').nth(1).unwrap_or(&found.path)),
+            cell(&stage(&found.ours, &found.our_survivor)),
+            cell(&stage(&found.theirs, &found.their_survivor)),
+            found.reason.words(),
+            found.right.word()
         );
         text.push_str(&clean(&line));
         text.push('\n');
+    }
+    if !text.is_empty() {
+        text.push('\n');
+        let mut counts: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+        for found in &comparison.differences {
+            *counts.entry((found.right.word(), found.reason.words())).or_default() += 1;
+        }
+        for ((right, why), count) in counts {
+            text.push_str(&format!("{count:>6}  right: {right:<6}  {why}\n"));
+        }
     }
     let share = 100.0 * comparison.same_stage as f64 / comparison.records.max(1) as f64;
     text.push_str(&format!(
@@ -57,6 +78,16 @@ pub(super) fn run(args: &CompareArgs, ui: &Ui) -> Result<Status, Failure> {
     ));
     ui.out(&text)?;
     Ok(Status::Done)
+}
+
+/// The beginning of an id, by which it can be found.
+fn short(id: &str) -> String {
+    id.chars().take(8).collect()
+}
+
+/// A text in a cell of a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace(['\n', '\r'], " ")
 }
 
 impl From<CompareError> for Failure {

@@ -107,18 +107,25 @@ pub(super) fn run(args: &FunnelArgs, ui: &Ui) -> Result<Status, Failure> {
 /// The corpus's rules with the ids that a file of queries names as gold.
 fn with_gold(path: Option<&Path>) -> Result<Rules, Failure> {
     let mut rules = Rules::default();
-    if let (Some(path), Rules::Corpus { gold, .. }) = (path, &mut rules) {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Failure::bad_input(format!("cannot read the queries {}: {error}", path.display()))
-        })?;
-        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let query: Query = serde_json::from_str(line).map_err(|error| {
-                Failure::bad_input(format!("{}:{}: not a query: {error}", path.display(), number + 1))
-            })?;
-            gold.extend(query.gold_ids);
-        }
+    if let (Some(path), Rules::Corpus { gold: ids, .. }) = (path, &mut rules) {
+        *ids = gold(path)?;
     }
     Ok(rules)
+}
+
+/// The ids that a file of queries names as gold.
+pub(super) fn gold(path: &Path) -> Result<BTreeSet<String>, Failure> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        Failure::bad_input(format!("cannot read the queries {}: {error}", path.display()))
+    })?;
+    let mut ids = BTreeSet::new();
+    for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+        let query: Query = serde_json::from_str(line).map_err(|error| {
+            Failure::bad_input(format!("{}:{}: not a query: {error}", path.display(), number + 1))
+        })?;
+        ids.extend(query.gold_ids);
+    }
+    Ok(ids)
 }
 
 #[derive(serde::Deserialize)]

@@ -7,6 +7,7 @@ mod funnel;
 mod near;
 mod page;
 mod stats;
+mod unpack;
 
 use std::path::Path;
 
@@ -33,6 +34,8 @@ enum What {
     Near(near::NearArgs),
     /// Count what a corpus is made of: sizes, structure, files, quality, metrics
     Stats(stats::StatsArgs),
+    /// Write each record's document into a folder of its own, for programs that read packages
+    Unpack(unpack::UnpackArgs),
 }
 
 pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -42,6 +45,7 @@ pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
         What::Compare(args) => compare::run(args, ui),
         What::Near(args) => near::run(args, ui),
         What::Stats(args) => stats::run(args, ui),
+        What::Unpack(args) => unpack::run(args, ui),
     }
 }
 

@@ -1,0 +1,144 @@
+//! The reverse of [`gather`](crate::gather): records as folders again, for programs that read packages.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::Record;
+use crate::input::{BadLine, Input, InputError};
+
+/// Most bytes of a part of a path: file systems take 255.
+const PART: usize = 120;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Unpacked {
+    /// Folders with a document.
+    pub records: usize,
+    /// Records whose place was taken by one with the same id.
+    pub repeated: usize,
+}
+
+/// Why unpacking ended.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// The corpus cannot be read.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The folder has something in it, which is not to be mixed with what is written.
+    #[error("{} is not empty", path.display())]
+    NotEmpty {
+        /// Which one.
+        path: PathBuf,
+    },
+    /// Something cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Where a record's folder lies: `OWNER/REPOSITORY/ID/FOLDER`, the folder called as in its repository.
+///
+/// Each part comes from the record and is made a plain name, so that nothing leads out of the folder that it is put into.
+pub fn place(record: &Record) -> PathBuf {
+    let (owner, repository) = record.repo.split_once('/').unwrap_or(("", &record.repo));
+    let folder = record.path.rsplit('/').nth(1).filter(|folder| !folder.is_empty());
+    let id = record.key();
+    [owner, repository, &id, folder.unwrap_or(repository)].into_iter().map(part).collect()
+}
+
+/// A text as the name of a folder: no separator, no control character, not hidden, neither empty nor long.
+fn part(text: &str) -> String {
+    let mut name = String::new();
+    for c in text.chars() {
+        if name.len() + c.len_utf8() > PART {
+            break;
+        }
+        name.push(if c.is_control() || matches!(c, '/' | '\\') { '_' } else { c });
+    }
+    if name.is_empty() || name.starts_with('.') {
+        name.insert(0, '_');
+    }
+    name
+}
+
+/// Writes the document of each record into a folder of its own beneath `folder`, which is made, or empty. `bad` hears of lines that
+/// hold no record.
+pub fn unpack(
+    input: &mut Input,
+    folder: &Path,
+    bad: &mut dyn FnMut(&BadLine),
+) -> Result<Unpacked, UnpackError> {
+    let failed = |path: &Path, source| UnpackError::Write { path: path.to_path_buf(), source };
+    fs::create_dir_all(folder).map_err(|source| failed(folder, source))?;
+    if fs::read_dir(folder).map_err(|source| failed(folder, source))?.next().is_some() {
+        return Err(UnpackError::NotEmpty { path: folder.to_path_buf() });
+    }
+    let write = |record: Record| -> Result<bool, UnpackError> {
+        let own = folder.join(place(&record));
+        fs::create_dir_all(&own).map_err(|source| failed(&own, source))?;
+        let file = own.join("SKILL.md");
+        let mut created = match fs::File::create_new(&file) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+            created => created.map_err(|source| failed(&file, source))?,
+        };
+        created.write_all(record.skill_md.as_bytes()).map_err(|source| failed(&file, source))?;
+        Ok(true)
+    };
+    let mut unpacked = Unpacked::default();
+    while let Some(batch) = input.batch(write)? {
+        for line in batch {
+            match line {
+                Ok(written) => {
+                    let counter = if written? { &mut unpacked.records } else { &mut unpacked.repeated };
+                    *counter += 1;
+                }
+                Err(found) => bad(&found),
+            }
+        }
+    }
+    Ok(unpacked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_record_leads_out_of_the_folder() {
+        let check = |repo: &str, path: &str, expected: &str| {
+            let record = Record { id: "7".into(), repo: repo.into(), path: path.into(), ..Record::default() };
+            assert_eq!(place(&record), Path::new(expected), "{repo} {path}");
+        };
+        check("o/r", "skills/pdf/SKILL.md", "o/r/7/pdf");
+        check("o/r", "SKILL.md", "o/r/7/r");
+        check("", "SKILL.md", "_/_/7/_");
+        check("../..", "../../SKILL.md", "_../_../7/_..");
+        check("/etc", "/SKILL.md", "_/etc/7/etc");
+        check("o/r/s", "a/.hidden\u{1b}/SKILL.md", "o/r_s/7/_.hidden_");
+        check("o/r", &format!("{}/SKILL.md", "é".repeat(200)), &format!("o/r/7/{}", "é".repeat(60)));
+    }
+
+    #[test]
+    fn each_record_has_its_document_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = "{\"id\":\"a\",\"repo\":\"o/r\",\"path\":\"x/SKILL.md\",\"skill_md\":\"# T\"}\n"
+            .repeat(2)
+            + "[]\n";
+        let unpacked = |folder: &Path, told: &mut Vec<u64>| {
+            let mut input =
+                Input::of(Path::new("x"), Box::new(io::Cursor::new(lines.clone().into_bytes()))).unwrap();
+            unpack(&mut input, folder, &mut |bad| told.push(bad.line))
+        };
+        let mut told = Vec::new();
+        let found = unpacked(folder.path(), &mut told).unwrap();
+        assert_eq!((found, told.as_slice()), (Unpacked { records: 1, repeated: 1 }, &[3][..]));
+        assert_eq!(fs::read_to_string(folder.path().join("o/r/a/x/SKILL.md")).unwrap(), "# T");
+        assert!(matches!(unpacked(folder.path(), &mut told), Err(UnpackError::NotEmpty { .. })));
+    }
+}
