@@ -23,6 +23,7 @@ mod rule;
 pub mod rules;
 pub mod safety;
 mod skill;
+mod stats;
 mod suppress;
 mod yaml;
 
@@ -33,5 +34,6 @@ pub use engine::{LintedSkill, Options, Outcome, Summary, lint};
 pub use markdown::{CodeBlock, Heading, Link, Markdown};
 pub use rule::{Family, Findings, Rule};
 pub use skill::{RESOURCE_CAP, Resource, Skill};
+pub use stats::{Hits, Stats};
 pub use suppress::{Allow, Suppressions};
 pub use yaml::{Breach, Kind, Node, Style, Yaml};

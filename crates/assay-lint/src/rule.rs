@@ -118,7 +118,7 @@ impl Findings {
         let diagnostic = Diagnostic {
             code: rule.code,
             severity,
-            message,
+            message: clipped(message),
             file,
             span: Place(span),
             hint: None,
@@ -127,6 +127,18 @@ impl Findings {
         };
         Last(self.list.push_mut(diagnostic))
     }
+}
+
+/// The longest message, in characters. What is measured stands in front of what is quoted, or the quotation is short.
+const MESSAGE: usize = 500;
+
+/// A text as long as a message may be.
+pub(crate) fn clipped(mut message: String) -> String {
+    if let Some((end, _)) = message.char_indices().nth(MESSAGE) {
+        message.truncate(end);
+        message.push('…');
+    }
+    message
 }
 
 impl Default for Findings {

@@ -21,5 +21,5 @@ pub use corpus::{Document, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use metrics::{Judged, Metric, Scores, score};
 pub use retriever::{Hit, Lexical, Retriever, Weighting, best};
-pub use similarity::shingle_similarity;
+pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

@@ -26,5 +26,5 @@ pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, find};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;
 pub use text::{Decoded, Encoding, decode, printable};
-pub use tokens::tokens;
+pub use tokens::{tokens, tokens_from};
 pub use tree::FileKind;

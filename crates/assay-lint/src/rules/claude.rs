@@ -52,13 +52,6 @@ const RULES: &[Rule] = &[
         "Claude Code; agnix",
         "commands that run while the skill is loaded, before the model has seen it"
     ),
-    rule!(
-        "claude-automatic",
-        OWN,
-        [143],
-        "agnix",
-        "a command that cannot be undone runs while the skill is loaded, and the model may load it unasked"
-    ),
 ];
 
 /// The events that hooks know.
@@ -88,18 +81,6 @@ const EVENTS: [&str; 22] = [
 ];
 /// Inline commands above which a load becomes a program.
 const INLINE: usize = 5;
-/// What undoes work or publishes it.
-const GRAVE: [&str; 9] = [
-    "rm -",
-    "git push",
-    "git reset --hard",
-    "git clean",
-    "kubectl delete",
-    "terraform apply",
-    "terraform destroy",
-    "npm publish",
-    "docker system prune",
-];
 
 impl Family for Claude {
     fn rules(&self) -> &'static [Rule] {
@@ -287,20 +268,6 @@ fn inline(skill: &Skill, findings: &mut Findings) {
         }
     }
     let Some(first) = commands.first().cloned() else { return };
-    let automatic = !is(skill, "disable-model-invocation", "true");
-    for at in &commands {
-        let command = &text[at.clone()];
-        if automatic && let Some(word) = GRAVE.iter().find(|word| command.contains(*word)) {
-            findings
-                .add(
-                    "claude-automatic",
-                    skill,
-                    at,
-                    format!("`{}` runs when the model loads the skill unasked", word.trim_end_matches(" -")),
-                )
-                .hint("add `disable-model-invocation: true`");
-        }
-    }
     let count = commands.len();
     let many =
         if count > INLINE { format!("; more than {INLINE} are hard to review") } else { String::new() };

@@ -44,6 +44,7 @@ const RULES: &[Rule] = &[
         "the document is not UTF-8"
     ),
     rule!("nul-character", MILD, [10], "assay", "the document holds a NUL character"),
+    rule!("line-ends", Severities::all(Info), [11], "assay", "lines of the document end with CR LF"),
     rule!(
         "byte-order-mark",
         ALL.with(Warning, &[ClaudeCode, OpenCode, Lenient]),
@@ -159,6 +160,7 @@ impl Family for Document {
             }
         }
         strict(skill, findings);
+        line_ends(skill, findings);
         let closed = skill.document.as_ref().is_some_and(|document| !document.yaml.is_empty());
         if closed && skill.body().trim().is_empty() {
             findings
@@ -172,6 +174,16 @@ impl Family for Document {
 fn whole(skill: &Skill, line: usize, column: usize) -> Span {
     let length = skill.text().lines().nth(line - 1).map_or(0, |text| text.trim_end().chars().count());
     Span { line, column, end_line: line, end_column: (length + 1).max(column) }
+}
+
+/// Every client takes them. Their digest is another than that of the same text without.
+fn line_ends(skill: &Skill, findings: &mut Findings) {
+    let text = skill.text();
+    let Some(at) = text.find("\r\n") else { return };
+    let (returns, lines) = (text.matches("\r\n").count(), text.matches('\n').count());
+    findings
+        .add("line-ends", skill, &(at..at + 1), format!("{returns} of {lines} lines end with CR LF"))
+        .hint("let them end with LF: copies with other line ends are other files, and a script with CR LF does not start");
 }
 
 fn strict(skill: &Skill, findings: &mut Findings) {

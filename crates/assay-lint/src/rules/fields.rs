@@ -48,13 +48,6 @@ const RULES: &[Rule] = &[
         "`compatibility` is given and empty"
     ),
     rule!(
-        "compatibility-idle",
-        Severities::all(Info),
-        [42],
-        "specification",
-        "`compatibility` says that there is nothing to say"
-    ),
-    rule!(
         "license-type",
         Severities::none().with(Warning, &[Spec]),
         [38],
@@ -249,17 +242,10 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
             )
             .hint("say what the skill needs, and how to get it in the body");
     }
-    let lower = text.trim().to_lowercase();
-    if lower.is_empty() {
+    if text.trim().is_empty() {
         findings
             .add("compatibility-empty", skill, &at, "`compatibility` is empty")
             .hint("fill it in, or leave it out");
-    } else if ["none", "any", "all", "n/a", "no special requirements", "no dependencies"]
-        .contains(&lower.trim_end_matches('.'))
-    {
-        findings
-            .add("compatibility-idle", skill, &at, format!("`{}` is no requirement", text.trim()))
-            .hint("leave it out: it stands for real needs of the environment");
     }
 }
 

@@ -1,8 +1,9 @@
 //! The sections of a body.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
-use assay_retrieval::shingle_similarity;
+use assay_retrieval::Shingles;
 
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
@@ -90,14 +91,16 @@ impl Family for Sections {
 fn same(skill: &Skill, contents: &[&str], findings: &mut Findings) {
     let headings = &skill.markdown().headings;
     let long: Vec<usize> = (0..contents.len()).filter(|&at| contents[at].len() >= SHORT).collect();
+    let grams: Vec<OnceCell<Shingles>> = long.iter().map(|_| OnceCell::new()).collect();
+    let shingles = |place: usize| grams[place].get_or_init(|| Shingles::of(contents[long[place]]));
     for (place, &at) in long.iter().enumerate() {
-        for &earlier in &long[..place] {
+        for (before, &earlier) in long[..place].iter().enumerate() {
             // Texts of very different length cannot be that alike: a cheap bound before the costly measure.
             let (a, b) = (contents[at].len(), contents[earlier].len());
             if a.min(b) * 10 < a.max(b) * 7 || !share_line(contents[at], contents[earlier]) {
                 continue;
             }
-            let alike = shingle_similarity(contents[at], contents[earlier]);
+            let alike = shingles(place).similarity(shingles(before));
             if alike >= SAME {
                 let message = format!(
                     "says nearly what `{}` says: {:.0} % of their three-word sequences are the same",

@@ -1,6 +1,6 @@
 //! How much there is to read.
 
-use assay_skill::{FileKind, tokens};
+use assay_skill::{FileKind, tokens, tokens_from};
 
 use crate::client::Client::{Spec, Upload};
 use crate::diagnostic::Severities;
@@ -61,8 +61,6 @@ const RULES: &[Rule] = &[
 const LINES: usize = 500;
 /// The instructions should have fewer tokens.
 const BODY: usize = 5_000;
-/// No text of the corpus has fewer bytes a token: what is shorter is not counted.
-const BYTES_A_TOKEN: usize = 2;
 /// Name and description should have about half of it.
 const CATALOGUE: usize = 200;
 /// A reference that is read whole costs more than the instructions should.
@@ -87,21 +85,14 @@ impl Family for Size {
                 .add("body-lines", skill, &(at..at), format!("{lines} lines, fewer than {LINES} are advised"))
                 .hint("move detail into references/, and say when to read it");
         }
-        if skill.body().len() >= BODY * BYTES_A_TOKEN {
-            let count = tokens(skill.body());
-            if count >= BODY {
-                let at = skill.body_start();
-                findings
-                    .add(
-                        "body-tokens",
-                        skill,
-                        &(at..at),
-                        format!("instructions of {count} tokens, fewer than {BODY} are advised"),
-                    )
-                    .hint("move detail into references/, and say when to read it");
-            }
+        if let Some(count) = tokens_from(skill.body(), BODY) {
+            let at = skill.body_start();
+            let message = format!("instructions of {count} tokens, fewer than {BODY} are advised");
+            findings
+                .add("body-tokens", skill, &(at..at), message)
+                .hint("move detail into references/, and say when to read it");
         }
-        if package.description.len() >= CATALOGUE * BYTES_A_TOKEN {
+        if package.description.len() >= CATALOGUE {
             let count = tokens(&package.name) + tokens(&package.description);
             if count > CATALOGUE {
                 findings
@@ -135,19 +126,16 @@ fn references(skill: &Skill, findings: &mut Findings) {
         return;
     }
     for file in skill.resources().iter().filter(|file| file.path.to_lowercase().ends_with(".md")) {
-        if file.text.len() >= REFERENCE * BYTES_A_TOKEN {
-            let count = tokens(&file.text);
-            if count > REFERENCE {
-                findings
-                    .add_in(
-                        "reference-tokens",
-                        skill,
-                        file,
-                        &(0..0),
-                        format!("{count} tokens, more than {REFERENCE}"),
-                    )
-                    .hint("split it by what is needed together");
-            }
+        if let Some(count) = tokens_from(&file.text, REFERENCE + 1) {
+            findings
+                .add_in(
+                    "reference-tokens",
+                    skill,
+                    file,
+                    &(0..0),
+                    format!("{count} tokens, more than {REFERENCE}"),
+                )
+                .hint("split it by what is needed together");
         }
         let lines = file.text.lines().count();
         let headings = file.text.lines().filter(|line| line.starts_with("## ")).count();

@@ -81,6 +81,8 @@ pub(crate) fn imitates(c: char) -> Option<char> {
         0x2018 | 0x2019 | 0x2bc => return Some('\''),
         0x201c | 0x201d => return Some('"'),
         0x2010..=0x2015 => return Some('-'),
+        // No letter below lies here: most signs that texts are decorated with do.
+        0x80..=0x130 | 0x2114..=0xa730 | 0xa732.. => return None,
         _ => {}
     }
     PAIRS.iter().find_map(|(from, to)| {

@@ -40,6 +40,8 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
     put(root, "latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9 forms\n---\n");
     put(root, "wide/SKILL.md", GOOD.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
     put(root, "mark/SKILL.md", format!("\u{feff}{GOOD}"));
+    put(root, "returns/SKILL.md", GOOD.replace('\n', "\r\n"));
+    put(root, "huge/SKILL.md", GOOD.replace("---\n# T", &format!("a: {}\n---\n# T", "x".repeat(300_000))));
     put(root, "nul/SKILL.md", GOOD.replace("forms", "for\0ms"));
     put(root, "dashes/SKILL.md", GOOD.replace("forms", "forms --- all"));
     put(root, "colon/SKILL.md", GOOD.replace("forms.", "forms: all"));
@@ -78,12 +80,14 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
     check("latin", "encoding");
     check("wide", "encoding");
     check("mark", "byte-order-mark");
+    check("returns", "line-ends");
+    check("huge", "yaml-invalid");
     check("nul", "nul-character");
     check("dashes", "front-matter-dashes");
     check("colon", "yaml-unquoted");
     check("twice", "yaml-duplicate-key");
     check("bomb", "yaml-unquoted");
-    check("deep", "name-directory");
+    check("deep", "yaml-unquoted");
     check("deeper", "yaml-invalid");
     check("folder", "document-unreadable");
     check("dangling", "document-unreadable");
@@ -98,7 +102,12 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
         skill(&outcome, "good").clients.iter().all(|(_, fate)| fate.valid && fate.listed && !fate.truncated)
     );
     // The names clash, so that no agent can load more than one: but nothing else is lost.
-    assert_eq!(outcome.summary.skills, 21);
+    assert_eq!(outcome.summary.skills, 23);
+
+    // Nobody's text makes a message long.
+    let all = || outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
+    let longest = all().map(|found| found.message.chars().count()).max();
+    assert!(longest.is_some_and(|longest| longest <= 501), "{longest:?}");
 
     // Nothing that a terminal, a parser of XML or a workflow would act on.
     let human = render::human(&outcome, &CLIENTS, true, false);

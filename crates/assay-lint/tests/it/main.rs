@@ -6,4 +6,5 @@ mod formats;
 mod fuzz;
 mod hostile;
 mod pages;
+mod sarif;
 mod shared;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use assay_lint::safety::self_test;
-use assay_lint::{Allow, Baseline, Client, Options, Outcome, Severity, fix, render};
+use assay_lint::{Allow, Baseline, Client, Options, Outcome, Severity, Stats, fix, render};
 use clap::builder::PossibleValuesParser;
 
 use crate::args::Format;
@@ -33,6 +33,9 @@ pub(crate) struct LintArgs {
     /// Tell only these rules: a code, its beginning, or `safety`; may be given several times
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
+    /// Count in how many packages each rule finds something, instead of telling what
+    #[arg(long, conflicts_with = "self_test")]
+    pub(crate) stats: bool,
     /// Measure the safety rules: attacks hidden in clean skills, those at PATH or assay's own, and look-alikes that are none
     #[arg(long, conflicts_with_all = ["fix", "baseline", "select", "clients"])]
     pub(crate) self_test: bool,
@@ -73,8 +76,22 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         Baseline::of(all, &options.base).write(file)?;
         ui.note(&format!("{} holds what there is now", file.display()));
     }
+    if args.stats {
+        return count(&outcome, settings, ui);
+    }
     lay_out(&outcome, &options, settings, ui)?;
     Ok(status(&outcome, writes.is_some()))
+}
+
+/// Prints how many packages each rule hits. What is wrong with packages is no failure of a count.
+fn count(outcome: &Outcome, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let stats = Stats::of(outcome);
+    match settings.format {
+        Format::Json => ui.document(&stats)?,
+        _ => ui.out(&stats.table())?,
+    }
+    let missing = outcome.diagnostics.iter().any(|found| found.code == "library-missing");
+    Ok(if missing { Status::BadInput } else { Status::Done })
 }
 
 /// Plants attacks and look-alikes, and prints what was missed and what was a false alarm.

@@ -69,3 +69,20 @@ fn other_formats_are_of_this_command() {
     assert!(read("github").starts_with("::error file=skills/colon/SKILL.md,line=3"), "{}", read("github"));
     assert_eq!(lab.assay(&["runs", "--format", "sarif"]).code, 2);
 }
+
+#[test]
+fn packages_are_counted_by_rule() {
+    let lab = lab();
+    let text = lab.assay(&["lint", "skills", "--stats"]).ok().stdout;
+    assert!(text.starts_with("2 packages\n"), "{text}");
+    let row = |code: &str| -> Vec<String> {
+        let line = text.lines().find(|line| line.contains(&format!("`{code}`"))).unwrap();
+        line.split('|').skip(2).take(5).map(|cell| cell.trim().to_owned()).collect()
+    };
+    assert_eq!(row("yaml-unquoted"), ["1", "50.00 %", "1", "0", "0"]);
+    assert_eq!(row("body-tokens"), ["0", "0.00 %", "0", "0", "0"]);
+    let json =
+        lab.assay(&["lint", "skills", "--stats", "--select", "safety", "--format", "json"]).ok().json();
+    assert_eq!((&json["schema"], &json["form"]["errors"]), (&"assay.lint-stats/1".into(), &0.into()));
+    assert_eq!(lab.assay(&["lint", "nowhere", "--stats"]).code, 2);
+}

@@ -1,0 +1,88 @@
+//! SARIF against the schema of its standard.
+//!
+//! The schema is that of OASIS for SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/>, as the crate serde-sarif 0.8.0 carries it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use assay_lint::{Options, lint, render};
+use boon::{Compiler, Draft, SchemaIndex, Schemas};
+use serde_json::{Value, json};
+
+struct Schema(Schemas, SchemaIndex);
+
+impl Schema {
+    fn load() -> Self {
+        let text = include_str!("../sarif-schema-2.1.0.json");
+        let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+        compiler.set_default_draft(Draft::V7);
+        compiler.enable_format_assertions();
+        let place = "https://example.org/sarif.json";
+        compiler.add_resource(place, serde_json::from_str(text).expect("JSON")).expect("a schema");
+        let index = compiler.compile(place, &mut schemas).expect("a schema");
+        Self(schemas, index)
+    }
+
+    fn faults(&self, log: &Value) -> Option<String> {
+        self.0.validate(log, self.1).err().map(|error| format!("{error:#}"))
+    }
+}
+
+fn log(root: &Path) -> Value {
+    let outcome = lint(&[root.to_path_buf()], &Options::default());
+    render::sarif(&outcome, root)
+}
+
+#[test]
+fn logs_are_valid() {
+    let schema = Schema::load();
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = temp.path();
+    let check = |what: &str| {
+        let log = log(root);
+        assert_eq!(schema.faults(&log), None, "{what}");
+        log
+    };
+    check("nothing there");
+    let put = |path: &str, text: &str| {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        fs::write(path, text).expect("written");
+    };
+    put(
+        "colon/SKILL.md",
+        "---\nname: colon\ndescription: Use when: a table is wide.\n---\n# T\n\n[a](b.md)\n",
+    );
+    put(
+        "other/SKILL.md",
+        "---\nname: name\ndescription: Reads charts. Use when one is asked for.\n---\n# T\n",
+    );
+    let long = format!("---\nname: long\ndescription: Use when {}.\n---\n# T\n", "x".repeat(1100));
+    put("long/SKILL.md", &long);
+    let hidden = "---\nname: hidden\ndescription: Sorts lists. Use when asked.\n---\n# T\n\nSort\u{e0041}\u{e0042}\u{202e} it.\n";
+    put("hidden/SKILL.md", hidden);
+    put("a b%[é\u{1b}/SKILL.md", "no front matter");
+    put("bytes/SKILL.md", hidden);
+    fs::write(root.join("bytes").join(OsStr::from_bytes(b"\xff.md")), "x").expect("written");
+    fs::create_dir_all(root.join("folder/SKILL.md")).expect("created");
+    let log = check("a hostile library");
+    let results = log["runs"][0]["results"].as_array().expect("results");
+    for code in ["yaml-unquoted", "name-directory", "description-length", "hidden-tags", "path-encoding"] {
+        assert!(results.iter().any(|result| result["ruleId"] == code), "{code}");
+    }
+    // The schema can tell: what is spoilt is refused.
+    for (place, value) in [
+        ("/version", json!("2.0.0")),
+        ("/runs/0/results/0/level", json!("info")),
+        ("/runs/0/results/0/message", json!({})),
+        ("/runs/0/results/0/locations/0/physicalLocation/artifactLocation/uri", json!("a b")),
+        ("/runs/0/tool/driver/rules/1", json!({"name": "without an id"})),
+        ("/runs/0/columnKind", json!("bytes")),
+    ] {
+        let mut spoilt = log.clone();
+        *spoilt.pointer_mut(place).expect("it is there") = value;
+        assert!(schema.faults(&spoilt).is_some(), "{place}");
+    }
+}
