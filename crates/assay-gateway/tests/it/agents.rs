@@ -1,0 +1,248 @@
+//! The real command lines, where they are installed: below `ASSAY_AGENTS` as npm lays packages out, or in the `PATH`.
+//!
+//!     npm install --prefix FOLDER @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0
+//!     ASSAY_AGENTS=FOLDER cargo nextest run -p assay-gateway -E 'test(agents)'
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assay_gateway::{Door, Ledger, Protocol, WatchedSkill};
+use assay_trace::{Usage, read};
+
+use crate::{door, script};
+
+const SKILL: &str =
+    "---\nname: ledger-export\ndescription: Exports ledgers with amounts in minor units.\n---\n";
+const BODY: &str = "# Ledgers\n\nAmounts are written in minor units, never in floating point.\nThe header line is \
+                    date,account,amount and nothing else at all.\n";
+const SCRIPT: &str = r#"
+{"tools": false, "say": "A title"}
+{"results": 0, "say": "I read the skill.", "skill": "ledger-export"}
+{"results": 1, "say": "I write the file.", "run": "printf hello > hello.txt"}
+{"say": "Written."}
+"#;
+
+/// The binary of an agent, or `None`, told.
+fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
+    let folder = std::env::var_os("ASSAY_AGENTS").map(PathBuf::from);
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let named = std::env::split_paths(&paths).map(|folder| folder.join(name));
+    let in_folder = folder.into_iter().flat_map(|folder| {
+        let packaged = below.iter().map(|path| folder.join("node_modules").join(path)).collect::<Vec<_>>();
+        packaged.into_iter().chain([folder.join(name), folder.join("bin").join(name)])
+    });
+    let found = in_folder.chain(named).find(|path| path.is_file());
+    if found.is_none() {
+        println!("skipped: {name} is neither below ASSAY_AGENTS nor in the PATH");
+    }
+    found
+}
+
+fn claude() -> Option<PathBuf> {
+    installed(
+        "claude",
+        &["@anthropic-ai/claude-code-linux-x64/claude", "@anthropic-ai/claude-code-linux-arm64/claude"],
+    )
+}
+
+fn codex() -> Option<PathBuf> {
+    let below = ["x64/vendor/x86_64", "arm64/vendor/aarch64"]
+        .map(|part| format!("@openai/codex-linux-{part}-unknown-linux-musl/bin/codex"));
+    installed("codex", &[&below[0], &below[1]])
+}
+
+/// A task's folder and a home, with the skill where agents look for it.
+struct Place {
+    folder: tempfile::TempDir,
+}
+
+impl Place {
+    fn new(skills: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let skill = folder.path().join("task").join(skills).join("ledger-export");
+        fs::create_dir_all(&skill).unwrap();
+        fs::create_dir_all(folder.path().join("home")).unwrap();
+        fs::write(skill.join("SKILL.md"), format!("{SKILL}\n{BODY}")).unwrap();
+        Self { folder }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn door(&self, lines: &str, retries: u32) -> Door {
+        door(script(self.folder.path(), lines), |pass, options| {
+            pass.model = Some("pinned-model".to_owned());
+            pass.skills = vec![WatchedSkill {
+                name: "ledger-export".to_owned(),
+                description: "Exports ledgers with amounts in minor units.".to_owned(),
+                body: BODY.to_owned(),
+            }];
+            options.limits.retries = retries;
+        })
+    }
+
+    /// Runs an agent in the task's folder. Its status, and what it wrote to standard output.
+    fn run(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+        let log = fs::File::create(self.path("stdout")).unwrap();
+        let errors = fs::File::create(self.path("stderr")).unwrap();
+        let mut child = Command::new(program)
+            .args(arguments)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.path("home"))
+            .envs(variables.iter().copied())
+            .current_dir(self.path("task"))
+            .stdin(Stdio::null())
+            .stdout(log)
+            .stderr(errors)
+            .spawn()
+            .unwrap();
+        let until = Instant::now() + Duration::from_mins(5);
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status.code();
+            }
+            if Instant::now() > until {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        };
+        (status, fs::read_to_string(self.path("stdout")).unwrap())
+    }
+
+    fn claude(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+        let url = door.base_url(Protocol::AnthropicMessages, 0);
+        let arguments = [
+            "-p",
+            "Write hello into hello.txt.",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            "--dangerously-skip-permissions",
+            "--model",
+            "claude-sonnet-4-5",
+        ];
+        let variables = [
+            ("ANTHROPIC_BASE_URL", url.as_str()),
+            ("ANTHROPIC_API_KEY", door.token()),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            ("IS_SANDBOX", "1"),
+            ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1"),
+        ];
+        self.run(program, &arguments, &variables)
+    }
+
+    fn codex(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+        let home = self.path("home/.codex");
+        fs::create_dir_all(&home).unwrap();
+        let url = door.base_url(Protocol::OpenaiResponses, 0);
+        let settings = format!(
+            "model=\"mock-model\"\nmodel_provider=\"gate\"\ncheck_for_update_on_startup=false\n[analytics]\nenabled=false\n\
+             [model_providers.gate]\nname=\"gate\"\nbase_url=\"{url}\"\nenv_key=\"GATE_TOKEN\"\nwire_api=\"responses\"\n\
+             [skills.bundled]\nenabled=false\n"
+        );
+        fs::write(home.join("config.toml"), settings).unwrap();
+        let arguments = [
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            "--dangerously-bypass-approvals-and-sandbox",
+            "--disable",
+            "plugins",
+            "--disable",
+            "apps",
+            "Write hello into hello.txt.",
+        ];
+        let variables = [("CODEX_HOME", home.to_str().unwrap()), ("GATE_TOKEN", door.token())];
+        self.run(program, &arguments, &variables)
+    }
+
+    /// The agent's own log, below a folder.
+    fn log(&self, below: &str) -> PathBuf {
+        let mut folders = vec![self.path(below)];
+        let mut found = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|extension| extension == "jsonl") {
+                    found.push(path);
+                }
+            }
+        }
+        assert_eq!(found.len(), 1, "{found:?}");
+        found.remove(0)
+    }
+
+    /// What has to hold of every agent: it did the task, it was given the skill, and its own log counts what the gateway counted.
+    fn check(&self, ran: &(Option<i32>, String), log: &Path, ledger: &Ledger) {
+        let stderr = fs::read_to_string(self.path("stderr")).unwrap();
+        let shown = format!("{}\n{stderr}\n{}", ran.1, serde_json::to_string_pretty(ledger).unwrap());
+        assert_eq!(ran.0, Some(0), "{shown}");
+        assert_eq!(fs::read_to_string(self.path("task/hello.txt")).ok().as_deref(), Some("hello"), "{shown}");
+        let found = &ledger.exposure[0];
+        assert!(found.advertised.is_some() && found.opened.is_some(), "{shown}");
+        assert!(found.opened > found.advertised, "{shown}");
+        assert!(
+            ledger.exchanges.iter().all(|exchange| exchange.complete && exchange.model == "pinned-model"),
+            "{shown}"
+        );
+        assert_eq!(ledger.totals.requests, 3, "{shown}");
+
+        let trajectory = read::read(log, None).unwrap().trajectory;
+        let mut counted = Usage::default();
+        trajectory.steps.iter().filter_map(assay_trace::Step::usage).for_each(|usage| counted.add(&usage));
+        assert_eq!(counted, ledger.totals.tokens, "{}: {trajectory:#?}\n{shown}", log.display());
+        let called =
+            trajectory.steps.iter().flat_map(|step| &step.tool_calls).map(|call| call.function_name.as_str());
+        let passed = ledger.exchanges.iter().flat_map(|exchange| &exchange.calls).map(String::as_str);
+        assert_eq!(called.collect::<Vec<_>>(), passed.collect::<Vec<_>>(), "{shown}");
+    }
+}
+
+#[test]
+fn claude_code_works_through_the_gateway() {
+    let Some(program) = claude() else { return };
+    let place = Place::new(".claude/skills");
+    let door = place.door(SCRIPT, 0);
+    let ran = place.claude(&program, &door);
+    place.check(&ran, &place.log("home/.claude/projects"), &door.close());
+}
+
+#[test]
+fn codex_works_through_the_gateway() {
+    let Some(program) = codex() else { return };
+    let place = Place::new(".agents/skills");
+    let door = place.door(SCRIPT, 0);
+    let ran = place.codex(&program, &door);
+    let ledger = door.close();
+    assert!(ledger.exchanges[0].stripped.iter().any(|what| what == "tool web_search"), "{ledger:?}");
+    place.check(&ran, &place.log("home/.codex/sessions"), &ledger);
+}
+
+#[test]
+fn agents_see_nothing_of_a_limit_that_was_waited_out() {
+    let lines = format!("{{\"times\": 1, \"results\": 1, \"fault\": \"429\", \"retry_after\": 1}}{SCRIPT}");
+    if let Some(program) = claude() {
+        let place = Place::new(".claude/skills");
+        let door = place.door(&lines, 3);
+        let ran = place.claude(&program, &door);
+        assert!(door.waited() >= Duration::from_secs(1));
+        assert!(!ran.1.contains("api_retry"), "{}", ran.1);
+        place.check(&ran, &place.log("home/.claude/projects"), &door.close());
+    }
+    if let Some(program) = codex() {
+        let place = Place::new(".agents/skills");
+        let door = place.door(&lines, 3);
+        let ran = place.codex(&program, &door);
+        assert!(door.waited() >= Duration::from_secs(1));
+        place.check(&ran, &place.log("home/.codex/sessions"), &door.close());
+    }
+}
