@@ -327,7 +327,8 @@ impl Inside {
     fn admit(self: &Arc<Self>, number: u64, stream: Stream) {
         let limits = &self.run.options.limits;
         let Ok(client) = stream.try_clone() else { return };
-        if stream.set_write_timeout(limits.client_idle).is_err() {
+        // A sandbox can be frozen while another of its requests waits.
+        if stream.set_write_timeout(limits.client_idle + limits.patience).is_err() {
             return;
         }
         {

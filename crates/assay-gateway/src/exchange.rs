@@ -316,6 +316,7 @@ impl Call<'_> {
                 route: self.route,
                 model: &exchange.model,
                 stream: exchange.stream,
+                beta: self.head.asks("beta=true"),
                 body: bytes,
                 headers: &self.head.passed,
                 idle: limits.provider_idle,

@@ -15,7 +15,7 @@ pub struct Limits {
     pub reply_bytes: u64,
     /// Most connections of an agent at once.
     pub connections: usize,
-    /// Most time for a request to arrive, from its first byte to its last.
+    /// Most time for a request's head to arrive, from its first byte, and then for its body.
     pub arrival: Duration,
     /// Most time in which a connection between two requests, or an agent that is being answered, may be still.
     pub client_idle: Duration,

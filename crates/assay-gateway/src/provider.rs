@@ -114,6 +114,8 @@ pub(crate) struct Ask<'a> {
     pub(crate) route: &'a Route,
     pub(crate) model: &'a str,
     pub(crate) stream: bool,
+    /// Whether Anthropic is asked for what is in beta.
+    pub(crate) beta: bool,
     pub(crate) body: &'a [u8],
     /// Headers that are passed on.
     pub(crate) headers: &'a [(&'static str, String)],

@@ -82,10 +82,10 @@ impl Server {
             if self.speaks == Speaks::Openai { base } else { base.strip_suffix("/v1").unwrap_or(base) };
         let version = if self.speaks == Speaks::Openai { "" } else { "/v1" };
         let path = match (protocol, ask.route.operation) {
-            (Protocol::AnthropicMessages, Operation::CountTokens) => {
-                "/v1/messages/count_tokens?beta=true".to_owned()
+            (Protocol::AnthropicMessages, operation) => {
+                let verb = if operation == Operation::CountTokens { "/count_tokens" } else { "" };
+                format!("/v1/messages{verb}{}", if ask.beta { "?beta=true" } else { "" })
             }
-            (Protocol::AnthropicMessages, _) => "/v1/messages?beta=true".to_owned(),
             (Protocol::OpenaiResponses, _) => format!("{version}/responses"),
             (Protocol::OpenaiCompletions, _) => format!("{version}/chat/completions"),
             (Protocol::Gemini, operation) => {

@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use crate::commands::audit::{AuditArgs, AuditWhat};
 use crate::commands::corpus::CorpusArgs;
 use crate::commands::corpus::bench::CorpusBenchArgs;
+use crate::commands::gateway::GatewayArgs;
 use crate::commands::health::HealthArgs;
 use crate::commands::lint::LintArgs;
 use crate::commands::simulate::SimulateArgs;
@@ -119,6 +120,8 @@ pub(crate) enum Command {
     Route(RouteArgs),
     /// Work with transcripts of agents
     Trace(TraceArgs),
+    /// Stand between an agent and a model: meter, cap, record, and see which skills reach it
+    Gateway(GatewayArgs),
     /// Take away what dead processes left, and what no run needs
     Gc(GcArgs),
     /// Tell what works on this machine, and what to do about the rest
@@ -464,6 +467,18 @@ pub(crate) enum BenchWhat {
     },
     /// The funnel over a synthetic corpus: time, and memory
     Corpus(CorpusBenchArgs),
+    /// What the gateway adds to a model's first byte, and the memory of many streams at once
+    Gateway {
+        /// Requests, direct and through the gateway each
+        #[arg(long, value_name = "N", default_value_t = 1000)]
+        requests: usize,
+        /// Streams at once
+        #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(1..=900))]
+        streams: u16,
+        /// Size of a request's system text, in kB
+        #[arg(long, value_name = "N", default_value_t = 32)]
+        kilobytes: usize,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

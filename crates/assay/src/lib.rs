@@ -68,6 +68,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Search(args) => commands::search::run(&args, &ui),
         Command::Route(args) => commands::route::run(&args, &settings, &ui),
         Command::Trace(args) => commands::trace::run(&args, &ui),
+        Command::Gateway(args) => commands::gateway::run(&args, &ui),
         Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Doctor => commands::doctor::run(&settings, &ui),
         Command::Corpus(args) => commands::corpus::run(&args, &ui),

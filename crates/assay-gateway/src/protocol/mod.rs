@@ -406,6 +406,8 @@ fn four(usage: assay_model::Usage) -> Usage {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -441,5 +443,92 @@ mod tests {
         check(json!("{\"output\":\"one\\ntwo\",\"exit\":0}"), "one\ntwo");
         check(json!({"output": "a", "error": null}), "a");
         check(Value::Null, "");
+    }
+
+    /// Values made of the words that the protocols use, where they belong and where they do not.
+    fn words() -> impl Strategy<Value = Value> {
+        const WORDS: [&str; 40] = [
+            "type",
+            "role",
+            "content",
+            "text",
+            "messages",
+            "input",
+            "contents",
+            "parts",
+            "tools",
+            "function",
+            "name",
+            "arguments",
+            "tool_use",
+            "tool_result",
+            "assistant",
+            "user",
+            "model",
+            "system",
+            "message",
+            "choices",
+            "delta",
+            "usage",
+            "input_tokens",
+            "function_call",
+            "function_call_output",
+            "output",
+            "functionCall",
+            "functionResponse",
+            "response",
+            "generationConfig",
+            "maxOutputTokens",
+            "max_tokens",
+            "thinking",
+            "budget_tokens",
+            "stream",
+            "stream_options",
+            "tool_choice",
+            "image_url",
+            "source",
+            "url",
+        ];
+        let word = || proptest::sample::select(&WORDS[..]);
+        let leaf = prop_oneof![
+            word().prop_map(|word| json!(word)),
+            any::<u64>().prop_map(|number| json!(number)),
+            Just(json!(true)),
+            Just(Value::Null),
+            Just(json!("{\"a\": [1, {\"text\": \"x\"}]}")),
+        ];
+        leaf.prop_recursive(6, 64, 6, move |inner| {
+            prop_oneof![
+                proptest::collection::vec(inner.clone(), 0..6).prop_map(Value::Array),
+                proptest::collection::vec((word(), inner), 0..6)
+                    .prop_map(|pairs| pairs.into_iter().map(|(k, v)| (k.to_owned(), v)).collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn no_value_is_too_odd(values in proptest::collection::vec(words(), 12)) {
+            let names = ["messages", "input", "contents", "tools", "system", "generationConfig", "tool_choice"];
+            let body: Value = names.iter().zip(&values).map(|(k, v)| ((*k).to_owned(), v.clone())).collect();
+            let allowed = ["web_search".to_owned()];
+            let pins = Pins { model: "pinned", max_output_tokens: Some(7), provider_tools: &allowed, is_home: false };
+            for protocol in Protocol::ALL {
+                let dialect = protocol.dialect();
+                let (mut held, mut seen) = (body.clone(), Seen::default());
+                let _ = dialect.conversation(&held);
+                if dialect.hold(&mut held, &pins, &mut Changes::default()).is_ok() {
+                    // What is held stays so: nothing is left to change.
+                    let mut again = Changes::default();
+                    let once = held.clone();
+                    prop_assert!(dialect.hold(&mut held, &pins, &mut again).is_ok());
+                    prop_assert_eq!(&held, &once, "{}: {:?}", protocol, again.noted);
+                }
+                for value in &values {
+                    dialect.observe(value, &mut seen);
+                }
+                let _ = dialect.usage(&seen.usage);
+            }
+        }
     }
 }

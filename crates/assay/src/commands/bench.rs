@@ -20,6 +20,7 @@ use crate::machine;
 use crate::ui::Ui;
 
 mod docker;
+mod gateway;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
@@ -61,6 +62,9 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let (trials, concurrency, sandbox, image) = match &args.what {
         BenchWhat::Harness { trials, concurrency, sandbox, image } => (trials, concurrency, sandbox, image),
         BenchWhat::Corpus(args) => return super::corpus::bench::run(args, ui),
+        BenchWhat::Gateway { requests, streams, kilobytes } => {
+            return gateway::run(*requests, usize::from(*streams), *kilobytes, ui);
+        }
     };
     if *sandbox == BenchSandbox::Docker {
         return docker::run(*trials, concurrency, image, ui);

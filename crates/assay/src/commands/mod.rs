@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod corpus;
 pub(crate) mod doctor;
+pub(crate) mod gateway;
 pub(crate) mod gc;
 pub(crate) mod health;
 pub(crate) mod history;

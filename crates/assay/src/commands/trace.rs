@@ -4,6 +4,8 @@ mod convert;
 mod show;
 mod stats;
 
+pub(super) use stats::{package, prices};
+
 use std::path::{Path, PathBuf};
 
 use assay_trace::Diagnostic;

@@ -15,6 +15,7 @@ mod docker;
 mod errors;
 mod exposure;
 mod fixture;
+mod gateway;
 mod help;
 mod hosted;
 mod interrupted;

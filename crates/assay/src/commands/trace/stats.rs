@@ -69,7 +69,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(troubles.status(args.inputs.strict))
 }
 
-fn package(path: &Path) -> Result<Package, Failure> {
+pub(in crate::commands) fn package(path: &Path) -> Result<Package, Failure> {
     let folder = if path.file_name().is_some_and(|name| name == "SKILL.md") {
         path.parent().unwrap_or(path)
     } else {
@@ -98,7 +98,7 @@ fn offered<'a>(package: &'a Package, files: &'a [String]) -> OfferedSkill<'a> {
     }
 }
 
-fn prices(path: &Path) -> Result<Prices, Failure> {
+pub(in crate::commands) fn prices(path: &Path) -> Result<Prices, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
     toml::from_str(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))

@@ -1,0 +1,291 @@
+//! `assay gateway`: the door between an agent and a model, by hand.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_gateway::{
+    Caps, Cassette, Door, Gateway, GatewayError, GatewayOptions, Ledger, Limits, Listen, Pace, Protocol,
+    Provider, ProviderOptions, TrialPass, WatchedSkill,
+};
+use assay_report::clean;
+
+use super::trace::{package, prices};
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct GatewayArgs {
+    /// Who answers: anthropic, openai, gemini, scripted:FILE, or the address of a server that speaks as the agent does
+    #[arg(long, value_name = "NAME")]
+    provider: String,
+    /// Where the provider is reached, in place of its own address
+    #[arg(long, value_name = "URL")]
+    base_url: Option<String>,
+    /// The variable that holds the key, in place of the provider's own
+    #[arg(long, value_name = "NAME")]
+    api_key_env: Option<String>,
+    /// The port on 127.0.0.1; 0 takes a free one
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "socket")]
+    port: u16,
+    /// Listen at a Unix socket instead
+    #[arg(long, value_name = "FILE")]
+    socket: Option<PathBuf>,
+    /// The model that is asked whatever the agent asks for [default: the agent's choice]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Most tokens of one reply
+    #[arg(long, value_name = "N")]
+    max_output_tokens: Option<u64>,
+    /// Stop after so many tokens
+    #[arg(long, value_name = "N")]
+    max_tokens: Option<u64>,
+    /// Stop after so many US dollars; needs --prices
+    #[arg(long, value_name = "USD", requires = "prices")]
+    max_usd: Option<f64>,
+    /// Stop after so many requests
+    #[arg(long, value_name = "N")]
+    max_requests: Option<u64>,
+    /// Requests at the provider at once; others wait
+    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    concurrency: u16,
+    /// Requests a minute
+    #[arg(long, value_name = "N")]
+    requests_per_minute: Option<u32>,
+    /// Tokens a minute
+    #[arg(long, value_name = "N")]
+    tokens_per_minute: Option<u64>,
+    /// What tokens cost: a TOML file with [[price]] tables of model, from (a day), input, output, cache_read and cache_write, in USD
+    /// per million
+    #[arg(long, value_name = "FILE")]
+    prices: Option<PathBuf>,
+    /// A skill whose way to the model is to be told: its folder or its SKILL.md; may be given several times
+    #[arg(long = "skill", value_name = "SKILL")]
+    skills: Vec<PathBuf>,
+    /// Let one of the provider's own tools through, by type; may be given several times
+    #[arg(long = "provider-tool", value_name = "TYPE")]
+    provider_tools: Vec<String>,
+    /// Pass errors on at once, and try nothing again
+    #[arg(long)]
+    no_retries: bool,
+    /// Keep replies in a new cassette
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    record: Option<PathBuf>,
+    /// Answer from a cassette, and ask nobody
+    #[arg(long, value_name = "FILE")]
+    replay: Option<PathBuf>,
+    /// An agent to run until it ends, with addresses and token in its environment; what it prints goes to standard error
+    #[arg(last = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
+    let door = open(args)?;
+    let interrupted = machine::interrupted()?;
+    let ended = if args.command.is_empty() {
+        announce(&door, ui);
+        while !interrupted.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        true
+    } else {
+        run_agent(args, &door, &interrupted)?
+    };
+    let ledger = door.close();
+    if ui.json() {
+        ui.document(&ledger)?;
+    } else {
+        ui.out(&lay_out(&ledger))?;
+    }
+    let held =
+        ended && ledger.capped.is_none() && ledger.mismatch.is_none() && ledger.cassette_error.is_none();
+    Ok(if held { Status::Done } else { Status::DidNotHold })
+}
+
+fn open(args: &GatewayArgs) -> Result<Door, Failure> {
+    let options = ProviderOptions {
+        base_url: args.base_url.clone(),
+        api_key_env: args.api_key_env.clone(),
+        directory: PathBuf::new(),
+        pace: Pace {
+            requests_per_minute: args.requests_per_minute,
+            tokens_per_minute: args.tokens_per_minute,
+        },
+    };
+    let provider =
+        Provider::open(&args.provider, &options, &|name| std::env::var(name).ok()).map_err(failed)?;
+    let listen = args.socket.clone().map_or(Listen::Loopback(args.port), Listen::Socket);
+    let mut pass = TrialPass::new("by hand", provider, listen);
+    pass.model.clone_from(&args.model);
+    pass.max_output_tokens = args.max_output_tokens;
+    pass.caps = Caps { tokens: args.max_tokens, usd: args.max_usd, requests: args.max_requests };
+    pass.concurrency = usize::from(args.concurrency);
+    pass.provider_tools.clone_from(&args.provider_tools);
+    pass.skills = args.skills.iter().map(|path| watched(path)).collect::<Result<_, _>>()?;
+    pass.cassette = match (&args.record, &args.replay) {
+        (Some(path), _) => Cassette::Record(path.clone()),
+        (None, Some(path)) => Cassette::Replay(path.clone()),
+        (None, None) => Cassette::Off,
+    };
+    let mut limits = Limits::default();
+    limits.connections = limits.connections.max(2 * pass.concurrency);
+    if args.no_retries {
+        limits.retries = 0;
+    }
+    let prices = args.prices.as_deref().map(prices).transpose()?.unwrap_or_default();
+    Gateway::new(GatewayOptions { limits, caps: Caps::default(), prices }).open(pass).map_err(failed)
+}
+
+fn watched(path: &Path) -> Result<WatchedSkill, Failure> {
+    let package = package(path)?;
+    Ok(WatchedSkill { name: package.name, description: package.description, body: package.body })
+}
+
+fn failed(error: GatewayError) -> Failure {
+    match error {
+        GatewayError::Listen { source, address } => {
+            Failure::infrastructure(format!("cannot listen at {address}: {source}"))
+                .hint("choose another --port or --socket")
+        }
+        GatewayError::Machine(_) => Failure::infrastructure(error.to_string()),
+        GatewayError::Unpriced(_) => {
+            Failure::bad_input(error.to_string()).hint("add it to the file of --prices")
+        }
+        error => Failure::bad_input(error.to_string()),
+    }
+}
+
+/// What an agent needs to be told, as the variables that agents read.
+fn variables(door: &Door) -> [(&'static str, String); 6] {
+    let url = |protocol| door.base_url(protocol, 0);
+    let token = door.token().to_owned();
+    [
+        ("ANTHROPIC_BASE_URL", url(Protocol::AnthropicMessages)),
+        ("ANTHROPIC_API_KEY", token.clone()),
+        ("OPENAI_BASE_URL", url(Protocol::OpenaiResponses)),
+        ("OPENAI_API_KEY", token.clone()),
+        ("GOOGLE_GEMINI_BASE_URL", url(Protocol::Gemini)),
+        ("GEMINI_API_KEY", token),
+    ]
+}
+
+fn announce(door: &Door, ui: &Ui) {
+    match door.socket() {
+        Some(socket) => {
+            ui.note(&format!("listening at {}; the token is {}", socket.display(), door.token()));
+        }
+        None => {
+            for (name, value) in variables(door) {
+                ui.note(&format!("export {name}={value}"));
+            }
+        }
+    }
+    ui.note("interrupt to end, and to see the ledger");
+}
+
+/// Runs the agent. Whether it ended well. Keys that stand in this environment are not handed on.
+fn run_agent(args: &GatewayArgs, door: &Door, interrupted: &AtomicBool) -> Result<bool, Failure> {
+    let Some((program, arguments)) = args.command.split_first() else { return Ok(true) };
+    if door.socket().is_some() {
+        return Err(Failure::bad_input("an agent needs a port: leave --socket out"));
+    }
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(std::io::stderr());
+    for name in ["ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY"].into_iter().chain(args.api_key_env.as_deref()) {
+        command.env_remove(name);
+    }
+    let mut child = command.envs(variables(door)).spawn().map_err(|error| {
+        Failure::bad_input(format!("cannot start {}: {error}", clean(program))).hint("is it in the PATH?")
+    })?;
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status.success()),
+            Ok(None) if interrupted.load(Ordering::Relaxed) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Ok(false);
+            }
+            Ok(None) => std::thread::sleep(Duration::from_millis(50)),
+            Err(error) => return Err(Failure::infrastructure(format!("cannot wait for the agent: {error}"))),
+        }
+    }
+}
+
+fn lay_out(ledger: &Ledger) -> String {
+    let mut text = String::new();
+    for exchange in &ledger.exchanges {
+        let tokens = exchange.tokens.unwrap_or_default();
+        text.push_str(&format!(
+            "{:>4}  {:<18}  {:<24}  {}  in {} (cached {})  out {}{}",
+            exchange.ordinal,
+            exchange.protocol,
+            clean(&exchange.model),
+            exchange.status,
+            tokens.prompt(),
+            tokens.cache_read,
+            tokens.output,
+            if exchange.estimated { " at most" } else { "" },
+        ));
+        if !exchange.calls.is_empty() {
+            text.push_str(&format!("  calls {}", clean(&exchange.calls.join(" "))));
+        }
+        if exchange.waited_seconds > 0.0 {
+            text.push_str(&format!("  waited {:.1} s", exchange.waited_seconds));
+        }
+        if !exchange.stripped.is_empty() {
+            text.push_str(&format!("  without {}", clean(&exchange.stripped.join(", "))));
+        }
+        if let Some(error) = &exchange.error {
+            text.push_str(&format!("  {}", clean(error)));
+        }
+        text.push('\n');
+    }
+    let totals = &ledger.totals;
+    let usd = |usd: Option<f64>| usd.map_or_else(|| "not known".to_owned(), |usd| format!("{usd:.4} USD"));
+    text.push_str(&format!(
+        "{} requests, {} tokens read ({} from a cache), {} written; cost {}, without a cache {}\n",
+        totals.requests,
+        totals.tokens.prompt(),
+        totals.tokens.cache_read,
+        totals.tokens.output,
+        usd(totals.usd),
+        usd(totals.usd_without_cache),
+    ));
+    for found in &ledger.exposure {
+        let at = |request: Option<usize>| {
+            request.map_or_else(|| "never".to_owned(), |at| format!("in request {at}"))
+        };
+        text.push_str(&format!(
+            "skill {}: advertised {}, opened {}, {} of {} lines\n",
+            clean(&found.skill),
+            at(found.advertised),
+            at(found.opened),
+            found.body_lines_delivered,
+            found.body_lines,
+        ));
+    }
+    for refused in &ledger.refused {
+        text.push_str(&format!(
+            "refused {} ({}): {}\n",
+            clean(&refused.request),
+            refused.status,
+            clean(&refused.reason)
+        ));
+    }
+    if let Some(capped) = &ledger.capped {
+        text.push_str(&format!("stopped: {capped}\n"));
+    }
+    if let Some(mismatch) = &ledger.mismatch {
+        text.push_str(&format!(
+            "the replay differs first in request {}: {}\n",
+            mismatch.ordinal,
+            clean(&mismatch.part)
+        ));
+    }
+    if let Some(error) = &ledger.cassette_error {
+        text.push_str(&format!("the cassette is not whole: {}\n", clean(error)));
+    }
+    text
+}
