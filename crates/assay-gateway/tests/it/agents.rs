@@ -1,6 +1,7 @@
 //! The real command lines, where they are installed: below `ASSAY_AGENTS` as npm lays packages out, or in the `PATH`.
 //!
-//!     npm install --prefix FOLDER @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0
+//!     npm install --prefix FOLDER @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 \
+//!         @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 //!     ASSAY_AGENTS=FOLDER cargo nextest run -p assay-gateway -E 'test(agents)'
 
 use std::fs;
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Door, Ledger, Protocol, WatchedSkill};
+use assay_gateway::{Door, Exchange, Ledger, Protocol, WatchedSkill};
 use assay_trace::{Usage, read};
 
 use crate::{door, script};
@@ -24,7 +25,7 @@ const SCRIPT: &str = r#"
 {"say": "Written."}
 "#;
 
-/// The binary of an agent, or `None`, told.
+/// A program of an agent: below `ASSAY_AGENTS`, or in the `PATH`.
 fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
     let folder = std::env::var_os("ASSAY_AGENTS").map(PathBuf::from);
     let paths = std::env::var_os("PATH").unwrap_or_default();
@@ -33,11 +34,7 @@ fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
         let packaged = below.iter().map(|path| folder.join("node_modules").join(path)).collect::<Vec<_>>();
         packaged.into_iter().chain([folder.join(name), folder.join("bin").join(name)])
     });
-    let found = in_folder.chain(named).find(|path| path.is_file());
-    if found.is_none() {
-        println!("skipped: {name} is neither below ASSAY_AGENTS nor in the PATH");
-    }
-    found
+    in_folder.chain(named).find(|path| path.is_file())
 }
 
 fn claude() -> Option<PathBuf> {
@@ -48,9 +45,27 @@ fn claude() -> Option<PathBuf> {
 }
 
 fn codex() -> Option<PathBuf> {
-    let below = ["x64/vendor/x86_64", "arm64/vendor/aarch64"]
-        .map(|part| format!("@openai/codex-linux-{part}-unknown-linux-musl/bin/codex"));
-    installed("codex", &[&below[0], &below[1]])
+    installed("codex", &CODEX.map(|vendor| format!("{vendor}/bin/codex")).each_ref().map(String::as_str))
+}
+
+const CODEX: [&str; 2] = [
+    "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl",
+    "@openai/codex-linux-arm64/vendor/aarch64-unknown-linux-musl",
+];
+
+fn gemini() -> Option<PathBuf> {
+    installed("gemini", &[".bin/gemini"])
+}
+
+/// OpenCode, and the folder of the `rg` that it needs.
+fn opencode() -> Option<(PathBuf, PathBuf)> {
+    let rg = installed(
+        "rg",
+        &CODEX.map(|vendor| format!("{vendor}/codex-path/rg")).each_ref().map(String::as_str),
+    )?;
+    let program =
+        installed("opencode", &["opencode-linux-x64/bin/opencode", "opencode-linux-arm64/bin/opencode"])?;
+    Some((program, rg.parent()?.to_path_buf()))
 }
 
 /// A task's folder and a home, with the skill where agents look for it.
@@ -163,6 +178,53 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
+    fn gemini(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+        fs::create_dir_all(self.path("home/.gemini")).unwrap();
+        let settings = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},
+            "general":{"enableAutoUpdate":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
+        fs::write(self.path("home/.gemini/settings.json"), settings).unwrap();
+        let url = door.base_url(Protocol::Gemini, 0);
+        let arguments = [
+            "--yolo",
+            "--output-format",
+            "stream-json",
+            "-m",
+            "gemini-2.5-pro",
+            "-p",
+            "Write hello into hello.txt.",
+        ];
+        let variables = [
+            ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
+            ("GEMINI_API_KEY", door.token()),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ];
+        self.run(program, &arguments, &variables)
+    }
+
+    fn opencode(&self, program: &Path, rg: &Path, door: &Door) -> (Option<i32>, String) {
+        let home = self.path("home/.config/opencode");
+        fs::create_dir_all(&home).unwrap();
+        let settings = serde_json::json!({
+            "autoupdate": false, "share": "disabled", "permission": "allow",
+            "model": "gate/mock-model", "small_model": "gate/mock-model",
+            "provider": {"gate": {
+                "npm": "@ai-sdk/openai-compatible",
+                "options": {"baseURL": door.base_url(Protocol::OpenaiCompletions, 0), "apiKey": door.token()},
+                "models": {"mock-model": {"limit": {"context": 100_000, "output": 8_000}}},
+            }},
+        });
+        fs::write(home.join("opencode.json"), settings.to_string()).unwrap();
+        let path = format!("{}:{}", rg.display(), std::env::var("PATH").unwrap());
+        let variables = [
+            ("PATH", path.as_str()),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+        ];
+        let arguments =
+            ["run", "--format", "json", "--auto", "-m", "gate/mock-model", "Write hello into hello.txt."];
+        self.run(program, &arguments, &variables)
+    }
+
     /// The agent's own log, below a folder.
     fn log(&self, below: &str) -> PathBuf {
         let mut folders = vec![self.path(below)];
@@ -194,12 +256,16 @@ impl Place {
             ledger.exchanges.iter().all(|exchange| exchange.complete && exchange.model == "pinned-model"),
             "{shown}"
         );
-        assert_eq!(ledger.totals.requests, 3, "{shown}");
+        // Requests without tools are made on the side (OpenCode asks for a title), and stand in no log.
+        let own: Vec<&Exchange> = ledger.exchanges.iter().filter(|exchange| exchange.tools > 0).collect();
+        assert_eq!(own.len(), 3, "{shown}");
+        let mut metered = Usage::default();
+        own.iter().filter_map(|exchange| exchange.tokens).for_each(|tokens| metered.add(&tokens));
 
         let trajectory = read::read(log, None).unwrap().trajectory;
         let mut counted = Usage::default();
         trajectory.steps.iter().filter_map(assay_trace::Step::usage).for_each(|usage| counted.add(&usage));
-        assert_eq!(counted, ledger.totals.tokens, "{}: {trajectory:#?}\n{shown}", log.display());
+        assert_eq!(counted, metered, "{}: {trajectory:#?}\n{shown}", log.display());
         let called =
             trajectory.steps.iter().flat_map(|step| &step.tool_calls).map(|call| call.function_name.as_str());
         let passed = ledger.exchanges.iter().flat_map(|exchange| &exchange.calls).map(String::as_str);
@@ -209,7 +275,10 @@ impl Place {
 
 #[test]
 fn claude_code_works_through_the_gateway() {
-    let Some(program) = claude() else { return };
+    let Some(program) = claude() else {
+        println!("skipped: claude is neither below ASSAY_AGENTS nor in the PATH");
+        return;
+    };
     let place = Place::new(".claude/skills");
     let door = place.door(SCRIPT, 0);
     let ran = place.claude(&program, &door);
@@ -218,7 +287,10 @@ fn claude_code_works_through_the_gateway() {
 
 #[test]
 fn codex_works_through_the_gateway() {
-    let Some(program) = codex() else { return };
+    let Some(program) = codex() else {
+        println!("skipped: codex is neither below ASSAY_AGENTS nor in the PATH");
+        return;
+    };
     let place = Place::new(".agents/skills");
     let door = place.door(SCRIPT, 0);
     let ran = place.codex(&program, &door);
@@ -228,9 +300,39 @@ fn codex_works_through_the_gateway() {
 }
 
 #[test]
+fn gemini_cli_works_through_the_gateway() {
+    let Some(program) = gemini() else {
+        println!("skipped: gemini is neither below ASSAY_AGENTS nor in the PATH");
+        return;
+    };
+    let place = Place::new(".agents/skills");
+    let door = place.door(SCRIPT, 0);
+    let ran = place.gemini(&program, &door);
+    place.check(&ran, &place.log("home/.gemini/tmp"), &door.close());
+}
+
+#[test]
+fn opencode_works_through_the_gateway() {
+    let Some((program, rg)) = opencode() else {
+        println!("skipped: opencode and rg are neither below ASSAY_AGENTS nor in the PATH");
+        return;
+    };
+    let place = Place::new(".agents/skills");
+    let door = place.door(SCRIPT, 0);
+    let ran = place.opencode(&program, &rg, &door);
+    let ledger = door.close();
+    assert_eq!(ledger.totals.requests, 4, "{ledger:?}");
+    place.check(&ran, &place.path("stdout"), &ledger);
+}
+
+#[test]
 fn agents_see_nothing_of_a_limit_that_was_waited_out() {
     let lines = format!("{{\"times\": 1, \"results\": 1, \"fault\": \"429\", \"retry_after\": 1}}{SCRIPT}");
-    if let Some(program) = claude() {
+    let (claude, codex) = (claude(), codex());
+    if claude.is_none() || codex.is_none() {
+        println!("skipped: claude, or codex, is neither below ASSAY_AGENTS nor in the PATH");
+    }
+    if let Some(program) = claude {
         let place = Place::new(".claude/skills");
         let door = place.door(&lines, 3);
         let ran = place.claude(&program, &door);
@@ -238,7 +340,7 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
         assert!(!ran.1.contains("api_retry"), "{}", ran.1);
         place.check(&ran, &place.log("home/.claude/projects"), &door.close());
     }
-    if let Some(program) = codex() {
+    if let Some(program) = codex {
         let place = Place::new(".agents/skills");
         let door = place.door(&lines, 3);
         let ran = place.codex(&program, &door);
