@@ -4,7 +4,7 @@
 //! container made, started, given as many commands, killed, started again for the grader and removed, straight through the daemon's API, in the same run.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
@@ -232,7 +232,7 @@ impl Daemon {
 }
 
 /// Seconds of a control group: microseconds in version 2, nanoseconds in version 1.
-fn counted(file: &PathBuf) -> Option<f64> {
+fn counted(file: &Path) -> Option<f64> {
     let text = fs::read_to_string(file).ok()?;
     match text.lines().find_map(|line| line.strip_prefix("usage_usec ")) {
         Some(micros) => Some(micros.trim().parse::<f64>().ok()? / 1e6),
