@@ -15,6 +15,9 @@ use crate::{Source, Step, Trajectory};
 /// Lines shorter than this are too common to prove that a body was read.
 const TELLING_LINE: usize = 40;
 
+/// Arguments that are run. A path that is read is none, though it looks like a command of one word.
+const COMMANDS: [&str; 5] = ["command", "cmd", "script", "code", "input"];
+
 /// With fewer telling lines than this, all of them must have been seen.
 const FEW_LINES: usize = 6;
 
@@ -123,7 +126,9 @@ impl<'a> Follower<'a> {
                 found.touched.get_or_insert(step.step_id);
             }
             if found.executed.is_none() {
-                found.executed = texts.iter().find_map(|text| tracker.executed(text, step.step_id));
+                let mut commands =
+                    COMMANDS.iter().filter_map(|name| call.arguments.get(*name)).flat_map(strings);
+                found.executed = commands.find_map(|text| tracker.executed(text, step.step_id));
             }
         }
         tracker.receive(step, &mut self.delivered);
@@ -475,6 +480,23 @@ mod tests {
             }
         }
         trajectory
+    }
+
+    #[test]
+    fn what_is_read_is_touched_and_not_run() {
+        let check = |arguments: Value, expected: Option<&str>| {
+            let mut made = trajectory(&[(Source::Agent, "", Some(("ls", "")))]);
+            made.steps[0].tool_calls[0].arguments = arguments.clone();
+            let found = exposure(&made, &[skill()]).remove(0);
+            let executed = found.executed.as_ref().map(|run| run.file.as_str());
+            assert_eq!((found.touched, executed), (Some(1), expected), "{arguments}");
+        };
+        let path = "/skills/ledger-export/scripts/total.py";
+        check(json!({"file_path": path}), None);
+        check(json!({"path": path, "content": path}), None);
+        check(json!({"command": path}), Some("scripts/total.py"));
+        check(json!({"command": ["bash", "-lc", format!("python3 {path}")]}), Some("scripts/total.py"));
+        check(json!({"cmd": format!("python3 {path}")}), Some("scripts/total.py"));
     }
 
     fn check(steps: &[Said<'_>], expected: Facts<'_>) {

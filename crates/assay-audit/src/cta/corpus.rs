@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use assay_skill::Document;
 use assay_trace::OfferedSkill;
 use serde_json::json;
 
@@ -14,7 +15,6 @@ use super::report::{Both, Mode, PairLine};
 use super::{Divergence, Log, Remark, Task, Trace, read};
 use crate::Exposed;
 use crate::corpus::{Corpus, Group, Notice, TraceFile};
-use crate::evidence::SkillText;
 use crate::sheet::Finding;
 
 /// So much of a text is shown to raters, in code points.
@@ -85,11 +85,11 @@ pub fn findings(corpus: &Corpus, notice: &mut dyn FnMut(Notice)) -> Vec<Finding>
 /// How far the skill reached each run of a group. The method's own reader drops what tells it, so this is read by another.
 fn exposed(group: &Group) -> BTreeMap<&str, Option<Exposed>> {
     let text = group.skill.as_deref().and_then(|path| read_skill(path).ok()).unwrap_or_default();
-    let skill = SkillText::parse(text.as_bytes());
+    let (document, _) = Document::parse(text.as_bytes(), Path::new("SKILL.md"));
     let skill = OfferedSkill {
         name: &group.task,
-        description: &skill.description,
-        body: &skill.body,
+        description: document.description.as_deref().unwrap_or_default(),
+        body: document.body(),
         mount: "",
         files: &[],
     };

@@ -111,6 +111,59 @@ fn a_single_pair_takes_other_skills_for_its_null() {
 }
 
 #[test]
+fn what_the_task_says_is_no_evidence_in_a_pair() {
+    let at = "data/traces/arm/ledger";
+    let (with, without) = (format!("{at}/with/r1/a.jsonl"), format!("{at}/without/r0/b.jsonl"));
+    let lab = lab().file("task.md", SKILL);
+    let score = |more: &[&str]| {
+        let args = [
+            "audit",
+            "pairs",
+            "--with",
+            &with,
+            "--without",
+            &without,
+            "--skill",
+            "data/skills/ledger/SKILL.md",
+        ];
+        let found = lines(&lab.assay(&[&args[..], more, &["--format", "json"]].concat()).ok().stdout);
+        let trace = found.iter().find(|line| line["kind"] == "trace" && line["condition"] == "with").unwrap();
+        trace["adoption"].as_f64().unwrap()
+    };
+    assert!(score(&[]) > 0.5);
+    assert!(score(&["--task", "task.md"]).abs() < 1e-9);
+}
+
+#[test]
+fn traces_of_a_corpus_may_be_compressed() {
+    let plain = lab();
+    let packed = lab();
+    let of = |lab: &Lab, method: &str| {
+        lab.assay(&["audit", "corpus", "data", "--method", method, "--format", "json", "--strict"])
+            .ok()
+            .stdout
+    };
+    for (run, ending) in [("with/r1/a", "zst"), ("without/r0/b", "gz")] {
+        let path = packed.path(&format!("data/traces/arm/ledger/{run}.jsonl"));
+        let text = std::fs::read(&path).unwrap();
+        let bytes = if ending == "zst" {
+            zstd::encode_all(&text[..], 1).unwrap()
+        } else {
+            let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            std::io::Write::write_all(&mut gzip, &text).unwrap();
+            gzip.finish().unwrap()
+        };
+        std::fs::remove_file(&path).unwrap();
+        packed.write(&format!("data/traces/arm/ledger/{run}.jsonl.{ending}"), bytes);
+    }
+    for method in ["calibrated", "cta-2026"] {
+        let found = of(&packed, method);
+        assert!(found.contains("a.jsonl.zst"), "{found}");
+        assert_eq!(found.replace(".jsonl.zst", ".jsonl").replace(".jsonl.gz", ".jsonl"), of(&plain, method));
+    }
+}
+
+#[test]
 fn what_cannot_be_audited_is_told_and_the_rest_is() {
     let lab = lab().file("data/traces/arm/lost/with/r1/x.jsonl", log("x", "a", "b", "c"));
     let ran = lab.assay(&["audit", "corpus", "data"]).ok();
