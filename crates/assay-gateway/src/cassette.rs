@@ -170,8 +170,8 @@ fn normal(value: &Value) -> Value {
 
 /// Names, dates, times and durations in a text, each in one form.
 fn settled(text: &str) -> String {
-    const PATTERNS: [(&str, &str); 7] = [
-        (r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
+    const PATTERNS: [(&str, &str); 8] = [
+        (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
         (r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<date>"),
         (
             r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thur?s?|Fri|Sat(?:ur)?|Sun)(?:day)?,? )?\b(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?) {1,2}\d{1,2}(?:,? 20\d\d)?\b",
@@ -179,6 +179,8 @@ fn settled(text: &str) -> String {
         ),
         (r"\b\d\d:\d\d(?::\d\d(?:\.\d+)?)?\b", "<time>"),
         (r"\b\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b", "<duration>"),
+        // What Codex puts before a command's output.
+        (r"\bChunk ID: [0-9a-f]+\b", "Chunk ID: <id>"),
         (r"\b1[0-9]{9}(?:[0-9]{3})?\b", "<epoch>"),
         (r"/tmp/[^\s/'\x22]+", "/tmp/<name>"),
     ];
@@ -242,8 +244,10 @@ mod tests {
         let check = |text: &str, expected: &str| assert_eq!(settled(text), expected, "{text}");
         check("a 6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001 b", "a <uuid> b");
         check("Today's date is Sunday, November 22, 2026.", "Today's date is <date>.");
+        check("msg_6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001", "msg_<uuid>");
         check("at 12:34:56", "at <time>");
         check("took 1.25 seconds, 30ms", "took <duration>, <duration>");
+        check("Chunk ID: 3fa9c1\nWall time: 0.1 seconds", "Chunk ID: <id>\nWall time: <duration>");
         check("1763775600123", "<epoch>");
         check("/tmp/claude-1f/x", "/tmp/<name>/x");
         check("plain 42 text", "plain 42 text");

@@ -125,10 +125,6 @@ impl Door {
             Cassette::Replay(path) => Some(cassette::read(path, &pass)?),
             _ => None,
         };
-        let recorder = match &pass.cassette {
-            Cassette::Record(path) => Some(Recorder::create(path, &pass)?),
-            _ => None,
-        };
         let mut random = [0; 24];
         SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::Machine("randomness"))?;
         let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
@@ -142,8 +138,8 @@ impl Door {
         let inside = Arc::new(Inside {
             token: blake3::hash(token.as_bytes()),
             takes,
-            records: recorder.is_some(),
-            state: Mutex::new(State { watches, recorder, ..State::default() }),
+            records: matches!(pass.cassette, Cassette::Record(_)),
+            state: Mutex::new(State { watches, ..State::default() }),
             waiting: Mutex::default(),
             slots: Mutex::new(pass.concurrency),
             freed: Condvar::new(),
@@ -155,6 +151,9 @@ impl Door {
         });
         // From here on, dropping the door cleans up.
         let mut door = Self { inside, socket, address, token, acceptor: None };
+        if let Cassette::Record(path) = &door.inside.pass.cassette {
+            lock(&door.inside.state).recorder = Some(Recorder::create(path, &door.inside.pass)?);
+        }
         let (woken, wake) = std::io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
         let shared = Arc::clone(&door.inside);
         let acceptor = thread::Builder::new()

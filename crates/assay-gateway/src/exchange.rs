@@ -30,6 +30,10 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
         let body = likely(&head.path).dialect().error(status, reason).to_string();
         conn.reply(status, &JSON, body.as_bytes(), keep).is_ok() && keep
     };
+    // Claude Code looks so whether anybody is there.
+    if (head.method.as_str(), head.path.as_str()) == ("HEAD", "/") {
+        return conn.reply(200, &[], b"", head.keep).is_ok() && head.keep;
+    }
     if !inside.admits(head.token.as_deref()) {
         return refuse(
             conn,
@@ -537,13 +541,7 @@ impl Call<'_> {
             }
             if changes.hides_usage {
                 let mut kept = Vec::new();
-                events.feed(piece, |data| {
-                    if !learn(self.dialect, seen, data) {
-                        kept.extend_from_slice(b"data: ");
-                        kept.extend_from_slice(data);
-                        kept.extend_from_slice(b"\n\n");
-                    }
-                });
+                events.feed(piece, |data| keep_event(self.dialect, seen, data, &mut kept));
                 exchange.reply_bytes += kept.len() as u64;
                 conn.piece(&kept).map_err(gone)?;
             } else {
@@ -555,9 +553,12 @@ impl Call<'_> {
                 sent?;
             }
         }
-        events.end(|data| {
-            learn(self.dialect, seen, data);
-        });
+        let mut kept = Vec::new();
+        events.end(|data| keep_event(self.dialect, seen, data, &mut kept));
+        if changes.hides_usage {
+            exchange.reply_bytes += kept.len() as u64;
+            conn.piece(&kept).map_err(gone)?;
+        }
         conn.end().map_err(gone)
     }
 
@@ -658,6 +659,19 @@ fn learn(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
     dialect.observe(&event, seen);
     let is_empty = event.get("choices").and_then(Value::as_array).is_some_and(Vec::is_empty);
     is_empty && event.get("usage").is_some_and(Value::is_object)
+}
+
+/// Learns from an event, and keeps it unless it holds nothing but the usage.
+fn keep_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
+    if learn(dialect, seen, data) {
+        return;
+    }
+    for line in data.split(|byte| *byte == b'\n') {
+        kept.extend_from_slice(b"data: ");
+        kept.extend_from_slice(line);
+        kept.push(b'\n');
+    }
+    kept.push(b'\n');
 }
 
 /// The most tokens of a reply that a request asks for.

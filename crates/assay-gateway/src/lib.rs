@@ -16,8 +16,8 @@
 //!   broke off without usage counts an upper bound and is marked `estimated`.
 //! - When a provider limits the rate, the gateway waits, for as long as the provider says or else with growing pauses,
 //!   and tells how long: [`Door::waited`]. Nobody in the process who uses the same address and key asks meanwhile.
-//! - Caps stop a trial before its next request. Requests under way are finished, so that a cap on tokens is exceeded by
-//!   at most what they read.
+//! - Caps stop a trial before its next request. Requests under way are finished: a cap on tokens is exceeded by at most
+//!   what they read, and by what those under way at once write beyond the first.
 //! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an endless wait.
 //! - [`Door::close`] ends every connection, and removes the socket.
 //!

@@ -80,7 +80,7 @@ impl Dialect for Responses {
             return Err("background is not passed on: nothing goes on when a trial ends".to_owned());
         }
         pin_model(body, pins);
-        changes.strip(body, &["service_tier", "metadata", "user", "safety_identifier"]);
+        changes.strip(body, &["service_tier", "metadata", "client_metadata", "user", "safety_identifier"]);
         if body.get("store") != Some(&json!(false))
             && let Some(object) = body.as_object_mut()
         {

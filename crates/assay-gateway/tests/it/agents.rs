@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Door, Exchange, Ledger, Protocol, WatchedSkill};
+use assay_gateway::{Cassette, Door, Exchange, Ledger, Protocol, WatchedSkill};
 use assay_trace::{Usage, read};
 
 use crate::{door, script};
@@ -75,12 +75,20 @@ struct Place {
 
 impl Place {
     fn new(skills: &str) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let skill = folder.path().join("task").join(skills).join("ledger-export");
+        let place = Self { folder: tempfile::tempdir().unwrap() };
+        place.clear(skills);
+        place
+    }
+
+    /// As it is before an agent comes.
+    fn clear(&self, skills: &str) {
+        for name in ["home", "task"] {
+            let _ = fs::remove_dir_all(self.path(name));
+            fs::create_dir(self.path(name)).unwrap();
+        }
+        let skill = self.path("task").join(skills).join("ledger-export");
         fs::create_dir_all(&skill).unwrap();
-        fs::create_dir_all(folder.path().join("home")).unwrap();
         fs::write(skill.join("SKILL.md"), format!("{SKILL}\n{BODY}")).unwrap();
-        Self { folder }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -88,8 +96,13 @@ impl Place {
     }
 
     fn door(&self, lines: &str, retries: u32) -> Door {
+        self.taped(lines, retries, Cassette::Off)
+    }
+
+    fn taped(&self, lines: &str, retries: u32, cassette: Cassette) -> Door {
         door(script(self.folder.path(), lines), |pass, options| {
             pass.model = Some("pinned-model".to_owned());
+            pass.cassette = cassette;
             pass.skills = vec![WatchedSkill {
                 name: "ledger-export".to_owned(),
                 description: "Exports ledgers with amounts in minor units.".to_owned(),
@@ -346,5 +359,36 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
         let ran = place.codex(&program, &door);
         assert!(door.waited() >= Duration::from_secs(1));
         place.check(&ran, &place.log("home/.codex/sessions"), &door.close());
+    }
+}
+
+#[test]
+fn what_agents_did_is_played_again_without_a_provider() {
+    let (claude, codex) = (claude(), codex());
+    if claude.is_none() || codex.is_none() {
+        println!("skipped: claude, or codex, is neither below ASSAY_AGENTS nor in the PATH");
+    }
+    // A provider that has nothing to say: whatever is said comes from the cassette.
+    let mute = "{\"fault\": \"500\"}";
+    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Door) -> (Option<i32>, String)| {
+        let place = Place::new(skills);
+        let tape = place.path("cassette.jsonl");
+        let door = place.taped(SCRIPT, 0, Cassette::Record(tape.clone()));
+        let live = run(&place, &door);
+        let ledger = door.close();
+        place.check(&live, &place.log(log), &ledger);
+        place.clear(skills);
+        let door = place.taped(mute, 0, Cassette::Replay(tape));
+        let again = run(&place, &door);
+        let replayed = door.close();
+        place.check(&again, &place.log(log), &replayed);
+        assert_eq!(replayed.mismatch, None, "{replayed:?}");
+        assert_eq!((replayed.totals.tokens, &replayed.exposure), (ledger.totals.tokens, &ledger.exposure));
+    };
+    if let Some(program) = claude {
+        check(".claude/skills", "home/.claude/projects", &|place, door| place.claude(&program, door));
+    }
+    if let Some(program) = codex {
+        check(".agents/skills", "home/.codex/sessions", &|place, door| place.codex(&program, door));
     }
 }
