@@ -170,7 +170,7 @@ fn normal(value: &Value) -> Value {
 
 /// Names, dates, times and durations in a text, each in one form.
 fn settled(text: &str) -> String {
-    const PATTERNS: [(&str, &str); 8] = [
+    const PATTERNS: [(&str, &str); 9] = [
         (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
         (r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<date>"),
         (
@@ -181,6 +181,8 @@ fn settled(text: &str) -> String {
         (r"\b\d+(?:\.\d+)? ?(?:ms|s|secs?|seconds?|milliseconds?)\b", "<duration>"),
         // What Codex puts before a command's output.
         (r"\bChunk ID: [0-9a-f]+\b", "Chunk ID: <id>"),
+        // What Gemini CLI and Qwen Code put after it.
+        (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>"),
         (r"\b1[0-9]{9}(?:[0-9]{3})?\b", "<epoch>"),
         (r"/tmp/[^\s/'\x22]+", "/tmp/<name>"),
     ];
@@ -248,6 +250,7 @@ mod tests {
         check("at 12:34:56", "at <time>");
         check("took 1.25 seconds, 30ms", "took <duration>, <duration>");
         check("Chunk ID: 3fa9c1\nWall time: 0.1 seconds", "Chunk ID: <id>\nWall time: <duration>");
+        check("Process Group PGID: 4711", "Process Group PGID: <pid>");
         check("1763775600123", "<epoch>");
         check("/tmp/claude-1f/x", "/tmp/<name>/x");
         check("plain 42 text", "plain 42 text");

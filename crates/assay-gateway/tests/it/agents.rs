@@ -25,6 +25,9 @@ const SCRIPT: &str = r#"
 {"say": "Written."}
 "#;
 
+/// The status of an agent, and what it wrote to standard output.
+type Ran = (Option<i32>, String);
+
 /// A program of an agent: below `ASSAY_AGENTS`, or in the `PATH`.
 fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
     let folder = std::env::var_os("ASSAY_AGENTS").map(PathBuf::from);
@@ -112,8 +115,8 @@ impl Place {
         })
     }
 
-    /// Runs an agent in the task's folder. Its status, and what it wrote to standard output.
-    fn run(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> (Option<i32>, String) {
+    /// Runs an agent in the task's folder.
+    fn run(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
         let log = fs::File::create(self.path("stdout")).unwrap();
         let errors = fs::File::create(self.path("stderr")).unwrap();
         let mut child = Command::new(program)
@@ -143,7 +146,7 @@ impl Place {
         (status, fs::read_to_string(self.path("stdout")).unwrap())
     }
 
-    fn claude(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+    fn claude(&self, program: &Path, door: &Door) -> Ran {
         let url = door.base_url(Protocol::AnthropicMessages, 0);
         let arguments = [
             "-p",
@@ -166,7 +169,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn codex(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+    fn codex(&self, program: &Path, door: &Door) -> Ran {
         let home = self.path("home/.codex");
         fs::create_dir_all(&home).unwrap();
         let url = door.base_url(Protocol::OpenaiResponses, 0);
@@ -191,7 +194,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn gemini(&self, program: &Path, door: &Door) -> (Option<i32>, String) {
+    fn gemini(&self, program: &Path, door: &Door) -> Ran {
         fs::create_dir_all(self.path("home/.gemini")).unwrap();
         let settings = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},
             "general":{"enableAutoUpdate":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
@@ -214,7 +217,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn opencode(&self, program: &Path, rg: &Path, door: &Door) -> (Option<i32>, String) {
+    fn opencode(&self, program: &Path, rg: &Path, door: &Door) -> Ran {
         let home = self.path("home/.config/opencode");
         fs::create_dir_all(&home).unwrap();
         let settings = serde_json::json!({
@@ -257,7 +260,7 @@ impl Place {
     }
 
     /// What has to hold of every agent: it did the task, it was given the skill, and its own log counts what the gateway counted.
-    fn check(&self, ran: &(Option<i32>, String), log: &Path, ledger: &Ledger) {
+    fn check(&self, ran: &Ran, log: &Path, ledger: &Ledger) {
         let stderr = fs::read_to_string(self.path("stderr")).unwrap();
         let shown = format!("{}\n{stderr}\n{}", ran.1, serde_json::to_string_pretty(ledger).unwrap());
         assert_eq!(ran.0, Some(0), "{shown}");
@@ -364,13 +367,13 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
 
 #[test]
 fn what_agents_did_is_played_again_without_a_provider() {
-    let (claude, codex) = (claude(), codex());
-    if claude.is_none() || codex.is_none() {
-        println!("skipped: claude, or codex, is neither below ASSAY_AGENTS nor in the PATH");
+    let (claude, codex, gemini) = (claude(), codex(), gemini());
+    if claude.is_none() || codex.is_none() || gemini.is_none() {
+        println!("skipped: claude, codex or gemini is neither below ASSAY_AGENTS nor in the PATH");
     }
     // A provider that has nothing to say: whatever is said comes from the cassette.
     let mute = "{\"fault\": \"500\"}";
-    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Door) -> (Option<i32>, String)| {
+    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Door) -> Ran| {
         let place = Place::new(skills);
         let tape = place.path("cassette.jsonl");
         let door = place.taped(SCRIPT, 0, Cassette::Record(tape.clone()));
@@ -390,5 +393,8 @@ fn what_agents_did_is_played_again_without_a_provider() {
     }
     if let Some(program) = codex {
         check(".agents/skills", "home/.codex/sessions", &|place, door| place.codex(&program, door));
+    }
+    if let Some(program) = gemini {
+        check(".agents/skills", "home/.gemini/tmp", &|place, door| place.gemini(&program, door));
     }
 }
