@@ -1,0 +1,136 @@
+//! A way out of a sandbox without network: a port of its loopback that leads to one Unix socket, and nowhere else.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::thread;
+
+/// Most connections at once; more wait until one ends.
+const CONNECTIONS: usize = 128;
+
+/// The status when nothing could be started, as a shell has it for a program that cannot be run.
+const NOT_STARTED: i32 = 126;
+
+/// Runs inside a sandbox: `PORT SOCKET PROGRAM ARGUMENT…`. Listens at the port of 127.0.0.1, runs the program, leads every
+/// connection to the socket, and returns the program's status, or 128 and the signal that ended it.
+///
+/// A program calls it when its arguments say so, and exits with what it returns; what still goes through the port ends then.
+pub fn forward_main(args: &[OsString]) -> i32 {
+    match forward(args) {
+        Ok(status) => status,
+        Err(message) => {
+            let _ = writeln!(io::stderr(), "assay: {message}");
+            NOT_STARTED
+        }
+    }
+}
+
+fn forward(args: &[OsString]) -> Result<i32, String> {
+    let [port, socket, program, rest @ ..] = args else {
+        return Err("the forwarder needs a port, a socket and a program".to_owned());
+    };
+    let port: u16 = port
+        .to_str()
+        .and_then(|port| port.parse().ok())
+        .ok_or_else(|| format!("{} is no port", port.display()))?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
+        .map_err(|error| format!("cannot listen at port {port}: {error}"))?;
+    let socket = PathBuf::from(socket);
+    thread::spawn(move || serve(&listener, &socket));
+    let status = Command::new(program)
+        .args(rest)
+        .status()
+        .map_err(|error| format!("cannot start {}: {error}", Path::new(program).display()))?;
+    Ok(status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(NOT_STARTED))
+}
+
+/// Takes connections until the process ends.
+fn serve(listener: &TcpListener, socket: &Path) {
+    let open = Arc::new(());
+    for near in listener.incoming().flatten() {
+        // Each connection holds a clone.
+        while Arc::strong_count(&open) > CONNECTIONS {
+            thread::sleep(std::time::Duration::from_millis(5));
+        }
+        // Whoever finds nobody behind the door is hung up on.
+        if let Ok(far) = UnixStream::connect(socket) {
+            let open = Arc::clone(&open);
+            thread::spawn(move || {
+                join(near, far);
+                drop(open);
+            });
+        }
+    }
+}
+
+/// Copies both ways until both sides are done.
+fn join(near: TcpStream, far: UnixStream) {
+    let _ = near.set_nodelay(true);
+    let (Ok(mut near_in), Ok(mut far_out)) = (near.try_clone(), far.try_clone()) else { return };
+    let there = thread::spawn(move || {
+        let _ = io::copy(&mut near_in, &mut far_out);
+        let _ = far_out.shutdown(Shutdown::Write);
+    });
+    let (mut near_out, mut far_in) = (near, far);
+    let _ = io::copy(&mut far_in, &mut near_out);
+    let _ = near_out.shutdown(Shutdown::Write);
+    let _ = there.join();
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    fn args(list: &[&str]) -> Vec<OsString> {
+        list.iter().map(OsString::from).collect()
+    }
+
+    #[test]
+    fn what_goes_in_at_the_port_comes_out_of_the_socket() {
+        let folder = tempfile::tempdir().unwrap();
+        let socket = folder.path().join("door.sock");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let server = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            let mut heard = String::new();
+            connection.read_to_string(&mut heard).unwrap();
+            connection.write_all(heard.to_uppercase().as_bytes()).unwrap();
+        });
+        let port = free_port().to_string();
+        let talk = format!(
+            "import socket,sys; s=socket.create_connection(('127.0.0.1',{port})); s.sendall(b'hello'); \
+             s.shutdown(1); assert s.recv(9)==b'HELLO'; sys.exit(7)"
+        );
+        let status = forward_main(&args(&[&port, socket.to_str().unwrap(), "python3", "-c", &talk]));
+        assert_eq!(status, 7);
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn the_status_is_the_programs() {
+        let check = |rest: &[&str], expected: i32| {
+            let port = free_port().to_string();
+            let mut line = vec![port.as_str(), "/nowhere"];
+            line.extend(rest);
+            assert_eq!(forward_main(&args(&line)), expected, "{rest:?}");
+        };
+        check(&["true"], 0);
+        check(&["sh", "-c", "exit 3"], 3);
+        check(&["sh", "-c", "kill -9 $$"], 137);
+        check(&["/no/such/program"], NOT_STARTED);
+        assert_eq!(forward_main(&args(&["x", "/nowhere", "true"])), NOT_STARTED);
+        assert_eq!(forward_main(&args(&["1"])), NOT_STARTED);
+    }
+
+    fn free_port() -> u16 {
+        TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
+    }
+}
