@@ -1,12 +1,13 @@
 //! Agents under test.
 //!
 //! An [`Agent`] is one file here and one line in [`open`]. It is driven either by a command line that the trial starts
-//! inside the sandbox ([`Oracle`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
+//! inside the sandbox ([`Oracle`], [`Shipped`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
 //! knows nothing of plans, conditions or verdicts.
 
 mod conversation;
 mod nop;
 mod oracle;
+pub mod shipped;
 mod window;
 
 use std::path::PathBuf;
@@ -15,7 +16,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_model::{ChatModel, Scene, Usage};
-use assay_sandbox::Session;
+use assay_sandbox::{Mount, Session};
 use assay_trace::Trajectory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -23,6 +24,7 @@ use serde_json::Value;
 pub use conversation::{Loop, LoopOptions};
 pub use nop::Nop;
 pub use oracle::Oracle;
+pub use shipped::Shipped;
 
 /// Something that works on a task inside a sandbox.
 pub trait Agent: Send + Sync {
@@ -60,6 +62,11 @@ pub trait Agent: Send + Sync {
         false
     }
 
+    /// What of this machine is seen in its sandbox.
+    fn mounts(&self) -> Vec<Mount> {
+        Vec::new()
+    }
+
     /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: what went wrong is in [`AgentRun::ended`], so
     /// that the steps up to there are kept.
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun;
@@ -88,6 +95,19 @@ pub struct Job<'a> {
     pub logs: PathBuf,
     /// Added to the environment of its commands.
     pub env: &'a [(String, String)],
+    /// The way to its model, for one that needs the gateway.
+    pub door: Option<InnerDoor>,
+}
+
+/// The inside of the gateway's door.
+#[derive(Debug, Clone)]
+pub struct InnerDoor {
+    /// The port of loopback at which the model is reached.
+    pub port: u16,
+    /// What stands for a key there.
+    pub token: String,
+    /// Stands before the agent's command line, so that the port leads somewhere.
+    pub launcher: Vec<String>,
 }
 
 /// A skill as an agent's catalogue shows it.
@@ -176,6 +196,11 @@ pub fn open(
 
 /// The names [`open`] knows.
 pub const NAMES: [&str; 3] = ["loop", "oracle", "nop"];
+
+/// The names of all agents: those that [`open`] knows, and those that are opened by [`Shipped::new`].
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NAMES.into_iter().chain(shipped::MAKES.iter().map(|make| make.name()))
+}
 
 fn now() -> String {
     jiff::Timestamp::now().to_string()

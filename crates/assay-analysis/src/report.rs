@@ -1,6 +1,6 @@
 //! What a report says, and how it is found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_trial::{Exclusion, RunFolder, Store, StoreError};
 use serde::Serialize;
@@ -283,7 +283,7 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
 
 fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    let scripted: Vec<&str> = run
+    let scripted: BTreeSet<&str> = run
         .agents
         .iter()
         .filter(|agent| !agent.measures_a_model)
@@ -292,11 +292,12 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     if !scripted.is_empty() {
         notes.push(format!(
             "{} {} what a file says: such figures demonstrate the instrument and measure no model.",
-            scripted.join(", "),
+            scripted.iter().copied().collect::<Vec<_>>().join(", "),
             if scripted.len() == 1 { "plays" } else { "play" }
         ));
     }
     notes.extend(imported(run, gathered));
+    notes.extend(metered(run, gathered));
     for (one, other, tasks) in &run.equal_conditions {
         notes.push(format!(
             "`{one}` and `{other}` provide the same on {}: there they share their trials.",
@@ -339,6 +340,30 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
         notes.push(format!("{records} not readable, and the trial counts as unfinished."));
     }
     notes
+}
+
+/// Whether agents count the tokens that the gateway counted: agent by agent, for those that it stood in between.
+fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
+    let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    for table in &gathered.tables {
+        let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
+        for metered in results.filter_map(|result| result.metered) {
+            let (trials, equal, less) = counts.entry(&run.agents[table.agent].label.name).or_default();
+            *trials += 1;
+            *equal += usize::from(metered.transcript_tokens == Some(metered.tokens));
+            *less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
+        }
+    }
+    let sentence = |(agent, (trials, equal, less)): (&str, (usize, usize, usize))| {
+        let mut text = format!(
+            "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials"
+        );
+        if less > 0 {
+            text.push_str(&format!("; in {less} the transcript leaves requests out"));
+        }
+        text + "."
+    };
+    counts.into_iter().map(sentence).collect()
 }
 
 /// What has to be known of trials that were executed elsewhere, and of rewards that came late.

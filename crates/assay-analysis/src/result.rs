@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::Usage;
-use assay_trial::{Cause, LATE, Outcome, Record, Seconds, StoreError};
+use assay_trial::{Cause, LATE, Metered, Outcome, Record, Seconds, StoreError};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -30,6 +30,8 @@ pub(crate) struct TrialResult {
     pub(crate) contaminated: bool,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
     pub(crate) late: bool,
+    /// What the gateway counted.
+    pub(crate) metered: Option<Metered>,
     /// The verifier's tests by name, and whether each passed.
     pub(crate) tests: BTreeMap<String, bool>,
 }
@@ -77,6 +79,7 @@ impl From<&Record> for TrialResult {
             ],
             contaminated: !record.contaminated.is_empty(),
             late: is_late(record.reason.as_deref()),
+            metered: record.metered,
             tests: record.ctrf.as_ref().map(verdicts).unwrap_or_default(),
         }
     }
@@ -103,6 +106,8 @@ struct File {
     contaminated: Vec<IgnoredAny>,
     #[serde(default)]
     reason: Option<String>,
+    #[serde(default)]
+    metered: Option<Metered>,
     #[serde(default)]
     ctrf: Option<Value>,
 }
@@ -135,6 +140,7 @@ impl From<File> for TrialResult {
             seconds: file.seconds.agent,
             contaminated: !file.contaminated.is_empty(),
             late: is_late(file.reason.as_deref()),
+            metered: file.metered,
             tests: file.ctrf.as_ref().map(verdicts).unwrap_or_default(),
         }
     }

@@ -40,6 +40,8 @@ pub struct ProviderOptions {
     pub base_url: Option<String>,
     /// The name of the variable that holds the key, in place of the provider's own.
     pub api_key_env: Option<String>,
+    /// Whether a missing key is no error, because nothing will be asked.
+    pub keyless: bool,
     /// Where relative paths of scripts start.
     pub directory: PathBuf,
     /// How fast it may be asked.
@@ -79,8 +81,12 @@ impl Provider {
             }
         };
         let base_url = if is_address { Some(spec.to_owned()) } else { options.base_url.clone() };
-        let settled =
-            ModelOptions { base_url, api_key_env: options.api_key_env.clone(), ..ModelOptions::default() };
+        let settled = ModelOptions {
+            base_url,
+            api_key_env: options.api_key_env.clone(),
+            needs_key: !options.keyless,
+            ..ModelOptions::default()
+        };
         let endpoint = Endpoint::resolve(service, &settled, env)?;
         let inner = Inner {
             name: spec.to_owned(),
@@ -98,6 +104,11 @@ impl Provider {
     /// Whether its answers say anything about a model. `false` for scripts.
     pub fn measures_a_model(&self) -> bool {
         matches!(self.inner.kind, Kind::Server(_))
+    }
+
+    /// Whether the condition's mere name can change an answer. Only a script's can.
+    pub fn reads_condition(&self) -> bool {
+        matches!(&self.inner.kind, Kind::Script(script) if script.reads_condition())
     }
 
     /// What its answers depend on beside requests, for a trial's identity: the digest of a script; `Null` otherwise.

@@ -156,6 +156,11 @@ impl Script {
         &self.digest
     }
 
+    /// Whether a rule asks for the condition's name.
+    pub fn reads_condition(&self) -> bool {
+        self.rules.iter().any(|rule| rule.condition.is_some())
+    }
+
     /// The answer to a request. `played` says how often the rule of a line has answered in this trial.
     pub fn turn(
         &self,
@@ -260,7 +265,7 @@ impl ChatModel for Scripted {
     }
 
     fn reads_condition(&self) -> bool {
-        self.script.rules.iter().any(|rule| rule.condition.is_some())
+        self.script.reads_condition()
     }
 }
 

@@ -103,6 +103,11 @@ pub(crate) struct Attempt<'a> {
 }
 
 impl Attempt<'_> {
+    /// The folder of the agent's way to its model.
+    pub(crate) fn door(&self) -> PathBuf {
+        self.scratch.join("door")
+    }
+
     /// Where commands start.
     pub(crate) fn workdir(&self) -> PathBuf {
         let task = &self.trial.task;

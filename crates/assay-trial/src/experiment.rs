@@ -414,9 +414,13 @@ impl Experiment {
                 &format!("the agent {:?} needs a `command_timeout` above 0, in seconds", agent.name),
             )?;
             check(
-                assay_agent::NAMES.contains(&agent.name.as_str()),
+                assay_agent::names().any(|name| name == agent.name),
                 agents_at,
-                &format!("there is no agent {:?}; there are {}", agent.name, assay_agent::NAMES.join(", ")),
+                &format!(
+                    "there is no agent {:?}; there are {}",
+                    agent.name,
+                    assay_agent::names().collect::<Vec<_>>().join(", ")
+                ),
             )?;
             check(
                 agent.name != "loop" || agent.model.is_some(),

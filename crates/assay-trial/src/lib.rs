@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod purse;
 mod record;
+mod shipping;
 mod store;
 mod survey;
 mod tamper;
@@ -31,7 +32,8 @@ pub use identity::{TrialId, canonical};
 pub use life::{Executed, Runner};
 pub use place::{Place, Sandboxes};
 pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, RosterEntry, Trial};
-pub use record::{AgentLabel, Cause, LATE, Outcome, Record, Seconds};
+pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds};
+pub use shipping::{Shipping, Way};
 pub use store::{
     Claim, Lease, Owner, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary,
     Store, StoreError, Swept,

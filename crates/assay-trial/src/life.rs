@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_agent::{AgentRun, Ended, Job, Part};
-use assay_model::Scene;
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::desk::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::plan::Trial;
+use crate::shipping::{self, OpenDoor};
 use crate::store::{Lease, write_atomically};
 use crate::verifier::{self, Reward};
 use crate::workshop::{Workshop, chain};
-use crate::{Cause, Disclosure, Outcome, Record, Seconds, Store, StoreError};
+use crate::{Cause, Disclosure, Metered, Outcome, Record, Seconds, Store, StoreError};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -61,6 +61,7 @@ struct Findings {
     outside: Vec<String>,
     enforcement: Option<Enforcement>,
     used: Option<assay_sandbox::Usage>,
+    metered: Option<Metered>,
     seconds: Seconds,
 }
 
@@ -138,16 +139,15 @@ impl Attempt<'_> {
     fn work(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
         let trial = self.trial;
         let env: Vec<_> = if trial.agent.needs_solution() { trial.solution_env.to_vec() } else { Vec::new() };
+        let door = match &trial.way {
+            Some(way) => Some(OpenDoor::open(&self.workshop.gateway, trial, way, &self.door())?),
+            None => None,
+        };
         let workdir = desk.workdir();
         let session = desk.seat_agent()?;
         findings.enforcement = Some(*session.enforcement());
         let catalogue = trial.catalogue(|path| session.path(path));
-        let scene = Scene {
-            task: trial.task.name.clone(),
-            condition: trial.condition.clone(),
-            repetition: trial.repetition,
-            seed: trial.id.seed(),
-        };
+        let scene = trial.scene();
         let workdir = session.path(&workdir);
         let skills_dir = session.path(Path::new(trial.agent.skills_dir())).display().to_string();
         let mounts: Vec<String> = trial
@@ -156,7 +156,7 @@ impl Attempt<'_> {
             .iter()
             .map(|skill| session.path(&trial.mount_of(skill)).display().to_string())
             .collect();
-        let run = trial.agent.run(
+        let mut run = trial.agent.run(
             &Job {
                 instruction: &trial.task.instruction,
                 skills: &catalogue,
@@ -168,12 +168,20 @@ impl Attempt<'_> {
                 scene: &scene,
                 logs: self.folder.join("agent"),
                 env: &env,
+                door: door.as_ref().map(OpenDoor::inner),
             },
             session,
         );
         // Nothing of the agent lives beyond this line.
         findings.used = Some(desk.dismiss_agent()?);
         findings.exposure = self.exposure(&run, &mounts);
+        if let Some(door) = door {
+            let ledger = door.close();
+            findings.metered = Some(shipping::metered(&run.trajectory, &ledger));
+            shipping::settle(&mut run, &ledger);
+            shipping::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
+            self.keep("gateway.json", &ledger)?;
+        }
         findings.seconds.throttled = run.throttled.as_secs_f64();
         self.keep("trajectory.json", &run.trajectory)?;
         self.keep("exposure.json", &findings.exposure)?;
@@ -339,6 +347,7 @@ fn record(
         outside: findings.outside,
         enforcement: findings.enforcement,
         used: findings.used,
+        metered: findings.metered,
         measures_a_model: trial.agent.measures_a_model(),
         attempt,
         started_at: started_at.to_string(),

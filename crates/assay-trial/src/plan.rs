@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::{Agent, CatalogueEntry};
-use assay_model::{ModelOptions, Price};
+use assay_model::{ModelOptions, Price, Scene};
 use assay_sandbox::{Limits, Network};
 use assay_skill::{Diagnostic, Library, Severity};
 use assay_task::{NetworkWish, Suite, Task, TaskConfig, TaskError};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::condition::{self, Provision, Setting};
 use crate::place::{self, Place};
+use crate::shipping::{self, Shipping, Way};
 use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
@@ -58,6 +59,8 @@ pub struct RosterEntry {
     pub agent: Arc<dyn Agent>,
     /// What its tokens cost.
     pub price: Option<Price>,
+    /// The way to its model, for one that works inside.
+    pub way: Option<Arc<Way>>,
 }
 
 /// One cell of a plan: a place in the tables, and the trial that fills it.
@@ -114,6 +117,8 @@ pub struct Trial {
     pub label: AgentLabel,
     /// What its tokens cost.
     pub price: Option<Price>,
+    /// The way to its model, for one that works inside.
+    pub way: Option<Arc<Way>>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.
@@ -157,6 +162,16 @@ impl Trial {
     /// The folder that a skill is mounted at.
     pub fn mount_of(&self, skill: &assay_skill::Package) -> PathBuf {
         Path::new(self.agent.skills_dir()).join(&skill.directory)
+    }
+
+    /// Where in the experiment it stands, for scripts.
+    pub fn scene(&self) -> Scene {
+        Scene {
+            task: self.task.name.clone(),
+            condition: self.condition.clone(),
+            repetition: self.repetition,
+            seed: self.id.seed(),
+        }
     }
 
     /// The catalogue that the agent is shown; `path` says where a path lies for what runs inside.
@@ -208,6 +223,8 @@ pub struct Machine<'a> {
     pub sandboxes: &'a place::Sandboxes,
     /// Whether the plan is only looked at: then no model needs its key.
     pub dry: bool,
+    /// What agents as their makers ship them need; `None` where there are none.
+    pub shipping: Option<Shipping>,
 }
 
 impl Plan {
@@ -293,7 +310,7 @@ impl Plan {
         let checker = |agent: Arc<dyn Agent>| {
             let spec = AgentSpec::named(agent.name());
             let label = label(&*agent);
-            let entry = RosterEntry { spec, label, agent, price: None };
+            let entry = RosterEntry { spec, label, agent, price: None, way: None };
             Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1))
         };
         self.checks.push(Check {
@@ -434,6 +451,7 @@ impl Setup {
             agent: entry.agent.clone(),
             label: entry.label.clone(),
             price: entry.price,
+            way: entry.way.clone(),
             condition: condition.clone(),
             provision: provision.clone(),
             disclosure: experiment.disclosure,
@@ -554,6 +572,14 @@ fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<Vec<RosterEn
         .agents
         .iter()
         .map(|spec| {
+            if let Some(make) = assay_agent::shipped::find(&spec.name) {
+                let (agent, way) = shipping::outfit(make, spec, experiment, machine)
+                    .map_err(|message| wrong(spec, message))?;
+                let label = label(&agent);
+                let price = spec.price.map(|price| price.price());
+                let way = Some(Arc::new(way));
+                return Ok(RosterEntry { label, agent: Arc::new(agent), price, spec: spec.clone(), way });
+            }
             let options = ModelOptions {
                 base_url: spec.base_url.clone(),
                 api_key_env: spec.api_key_env.clone(),
@@ -572,7 +598,8 @@ fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<Vec<RosterEn
             let agent = assay_agent::open(&spec.name, model, spec.loop_options())
                 .map_err(|message| wrong(spec, message))?;
             let label = label(&*agent);
-            Ok(RosterEntry { label, agent, price: spec.price.map(|price| price.price()), spec: spec.clone() })
+            let price = spec.price.map(|price| price.price());
+            Ok(RosterEntry { label, agent, price, spec: spec.clone(), way: None })
         })
         .collect()
 }

@@ -72,6 +72,9 @@ pub struct Record {
     /// Processor time and memory of the agent's sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<assay_sandbox::Usage>,
+    /// What the gateway counted, beside what the agent says of itself; for agents with a way to their model through it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metered: Option<Metered>,
     /// Whether the result says anything about a model.
     pub measures_a_model: bool,
     /// Which attempt this is, from 1. Earlier ones stay on disk.
@@ -80,6 +83,17 @@ pub struct Record {
     pub started_at: String,
     /// RFC 3339, UTC.
     pub finished_at: String,
+}
+
+/// What went through the gateway in one trial.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Metered {
+    /// Requests that were let through.
+    pub requests: u64,
+    /// Tokens, read and written, as the provider counted them.
+    pub tokens: u64,
+    /// The same by the agent's own transcript, where it says.
+    pub transcript_tokens: Option<u64>,
 }
 
 /// How the reason of a record begins whose reward was read after the agent's deadline, with nothing having ended the agent.

@@ -94,7 +94,11 @@ impl House {
         let env = |name: &str| name.ends_with("_KEY").then(|| "key".to_owned());
         let sandboxes =
             Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
-        Plan::make(experiment, &self.store, &Machine { env: &env, sandboxes: &sandboxes, dry: false })
+        Plan::make(
+            experiment,
+            &self.store,
+            &Machine { env: &env, sandboxes: &sandboxes, dry: false, shipping: None },
+        )
     }
 
     pub(crate) fn plan(&self) -> Plan {

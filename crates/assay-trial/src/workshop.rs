@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_gateway::{Gateway, GatewayOptions};
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_sandbox::{Caps, Manifest, Root, copy_tree};
 use assay_skill::Package;
@@ -30,6 +31,8 @@ pub struct Workshop {
     images: Once<Prepared>,
     surveys: Once<Survey>,
     numbers: AtomicUsize,
+    /// The way of agents inside to their models.
+    pub(crate) gateway: Gateway,
 }
 
 /// A task's image, and what a compose file says beside it.
@@ -100,6 +103,7 @@ impl Workshop {
             images: Once::default(),
             surveys: Once::default(),
             numbers: AtomicUsize::new(1),
+            gateway: Gateway::new(GatewayOptions::default()),
         })
     }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+use crate::commands::agent::AgentArgs;
 use crate::commands::audit::{AuditArgs, AuditWhat};
 use crate::commands::corpus::CorpusArgs;
 use crate::commands::corpus::bench::CorpusBenchArgs;
@@ -114,6 +115,8 @@ pub(crate) enum Command {
     Task(TaskArgs),
     /// Work with single trials
     Trial(TrialArgs),
+    /// Install agents as their makers ship them, and list them
+    Agent(AgentArgs),
     /// Find skills, and measure how well they are found
     Search(SearchArgs),
     /// Measure which skill is chosen for a request

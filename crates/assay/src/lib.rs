@@ -27,6 +27,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).is_some_and(|argument| argument == machine::INIT) {
         return ExitCode::from(u8::try_from(assay_sandbox::init_main()).unwrap_or(1));
     }
+    if arguments.get(1).is_some_and(|argument| argument == machine::FORWARD) {
+        return ExitCode::from(u8::try_from(assay_sandbox::forward_main(&arguments[2..])).unwrap_or(1));
+    }
     let args = match Args::try_parse_from(arguments) {
         Ok(args) => args,
         Err(error) => {
@@ -58,6 +61,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Runs => commands::runs::run(&settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
+        Command::Agent(args) => commands::agent::run(&args, &ui),
         Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::History => commands::history::run(&settings, &ui),

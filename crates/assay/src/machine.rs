@@ -6,13 +6,16 @@ use std::sync::atomic::AtomicBool;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_trial::{Owner, Sandboxes, Store};
+use assay_trial::{Owner, Sandboxes, Shipping, Store};
 
 use crate::config::Settings;
 use crate::failure::Failure;
 
 /// The first argument under which this program is the first process of a sandbox.
 pub(crate) const INIT: &str = "sandbox-init";
+
+/// The first argument under which this program leads a sandbox's port to a socket.
+pub(crate) const FORWARD: &str = "sandbox-forward";
 
 /// An environment variable, where it is set and is text.
 pub(crate) fn env(name: &str) -> Option<String> {
@@ -58,6 +61,25 @@ fn init() -> (PathBuf, Vec<String>) {
     (std::env::current_exe().unwrap_or_else(|_| PathBuf::from("/proc/self/exe")), vec![INIT.to_owned()])
 }
 
+/// Where agents are installed: `ASSAY_CACHE`, or a folder among the user's caches.
+pub(crate) fn cache() -> Result<PathBuf, Failure> {
+    let own = env("XDG_CACHE_HOME").or_else(|| env("HOME").map(|home| format!("{home}/.cache")));
+    env("ASSAY_CACHE")
+        .map(PathBuf::from)
+        .or_else(|| own.map(|own| PathBuf::from(own).join("assay")))
+        .ok_or_else(|| {
+            Failure::bad_input(
+                "neither ASSAY_CACHE nor HOME is set, and agents are installed below one of them",
+            )
+        })
+}
+
+/// What agents as their makers ship them need of this machine.
+pub(crate) fn shipping() -> Option<Shipping> {
+    let (forwarder, _) = init();
+    Some(Shipping { cache: cache().ok()?, forwarder, forwarder_args: vec![FORWARD.to_owned()] })
+}
+
 /// Whether bubblewrap works here.
 pub(crate) fn probe() -> Result<Probe, SandboxError> {
     let (program, args) = init();
@@ -79,7 +101,12 @@ pub(crate) fn sandboxes_for(settings: &Settings) -> Result<Sandboxes, Failure> {
     // One label for the store and those beneath it: whoever sweeps it asks each container for its owner.
     let store = Store::open(&settings.store)?;
     let docker = docker_options(store.label(), &store.owner().mark());
-    Ok(Sandboxes::new(bubblewrap(), docker).of_store(&store))
+    Ok(sandboxes_with(docker).of_store(&store))
+}
+
+/// The sandboxes of this machine, with a way to its Docker daemon.
+pub(crate) fn sandboxes_with(docker: Result<DockerOptions, String>) -> Sandboxes {
+    Sandboxes::new(bubblewrap(), docker)
 }
 
 /// How to reach the Docker daemon: at `DOCKER_HOST`, where that is a socket of this machine, or where it usually is.

@@ -45,6 +45,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
         scene: &Scene::default(),
         logs: logs.path().to_owned(),
         env: &[],
+        door: None,
     };
     agent.run(&job, session)
 }

@@ -164,6 +164,7 @@ impl Desk {
             scene: &Scene::default(),
             logs: logs.path().to_owned(),
             env: &[("TOKEN".to_owned(), "value".to_owned())],
+            door: None,
         };
         let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);
         let talk = Talk { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };

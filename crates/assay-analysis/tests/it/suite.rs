@@ -189,6 +189,7 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         measures_a_model: true,
         attempt: 1,
         started_at: "2026-01-01T00:00:00Z".into(),
+        metered: None,
         finished_at: "2026-01-01T00:00:04Z".into(),
     }
 }

@@ -21,6 +21,7 @@ use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
 use crate::place::Material;
+use crate::shipping;
 use crate::survey::{Survey, WORK_CAPS};
 use crate::tamper::{image, tampering};
 use crate::workshop::{Prepared, chain};
@@ -393,6 +394,7 @@ impl Desk for Container<'_> {
             let source = workshop.solution(&trial.task).map_err(Broken::harness)?.to_path_buf();
             self.mounts.push(Mount { source, target: "/solution".into(), writable: false });
         }
+        self.mounts.extend(shipping::mounts(trial, &self.attempt.door()));
         let mut spec = self.spec(&self.prepared.image, trial.network, "agent");
         spec.mounts.clone_from(&self.mounts);
         let user = trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone());

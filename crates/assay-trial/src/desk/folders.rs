@@ -9,6 +9,7 @@ use assay_sandbox::{
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
+use crate::shipping;
 use crate::tamper::tampering;
 use crate::workshop::{Base, chain, inside};
 
@@ -136,6 +137,7 @@ impl Desk for Folders<'_> {
                 writable: false,
             });
         }
+        mounts.extend(shipping::mounts(trial, &self.attempt.door()));
         if trial.provision.writes_skills {
             let own = self.written_skills();
             make(&own)?;

@@ -468,6 +468,7 @@ fn record(placed: &Placed, turns: usize) -> Option<Record> {
         measures_a_model: measures(&trial.agent),
         attempt: 1,
         started_at: time(trial.started),
+        metered: None,
         finished_at: time(trial.finished.or(trial.started)),
     })
 }

@@ -317,7 +317,11 @@ fn plan(
          repetitions = {repetitions}\nsandbox = {sandbox}\n[[agents]]\nname = \"oracle\"\n"
     );
     let experiment = Experiment::parse(&base.join("experiment.toml"), &text)?;
-    Ok(Plan::make(experiment, store, &Machine { env: &machine::env, sandboxes, dry: false })?)
+    Ok(Plan::make(
+        experiment,
+        store,
+        &Machine { env: &machine::env, sandboxes, dry: false, shipping: machine::shipping() },
+    )?)
 }
 
 fn startup() -> Result<f64, Failure> {

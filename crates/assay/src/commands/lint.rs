@@ -14,6 +14,7 @@ use crate::ui::Ui;
 /// What can be typed.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "More formats: sarif, junit, github")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch that somebody sets")]
 pub(crate) struct LintArgs {
     /// Packages, libraries, repositories, or single documents
     #[arg(required_unless_present = "self_test", value_name = "PATH")]

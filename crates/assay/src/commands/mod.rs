@@ -1,5 +1,6 @@
 //! One file a command: parse, call, print.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod compare;

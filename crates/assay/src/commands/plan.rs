@@ -21,8 +21,11 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let experiment = Experiment::load(&args.experiment)?;
     let store = Store::open(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan =
-        Plan::make(experiment, &store, &Machine { env: &machine::env, sandboxes: &sandboxes, dry: true })?;
+    let plan = Plan::make(
+        experiment,
+        &store,
+        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: true, shipping: machine::shipping() },
+    )?;
     let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
     let forecast = assay_analysis::forecast(&plan, &store, wish)?;
     if ui.json() {

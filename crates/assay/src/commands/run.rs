@@ -43,7 +43,12 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let plan = Plan::make(
         experiment,
         &store,
-        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: args.dry_run },
+        &Machine {
+            env: &machine::env,
+            sandboxes: &sandboxes,
+            dry: args.dry_run,
+            shipping: machine::shipping(),
+        },
     )?;
     tell(&plan, ui);
     if args.dry_run {

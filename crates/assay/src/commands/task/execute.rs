@@ -249,7 +249,12 @@ impl<'a> Executor<'a> {
         if task.solution_digest.is_some() {
             experiment.agents.push(oracle);
         }
-        let machine = Machine { env: &machine::env, sandboxes: &self.sandboxes, dry: false };
+        let machine = Machine {
+            env: &machine::env,
+            sandboxes: &self.sandboxes,
+            dry: false,
+            shipping: machine::shipping(),
+        };
         let mut plan = Plan::make(experiment, &self.store, &machine).map_err(|error| match error {
             PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
             error => error.to_string(),

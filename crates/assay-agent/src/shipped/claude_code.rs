@@ -1,0 +1,68 @@
+use std::path::PathBuf;
+
+use super::{Make, Package, Seat, pairs};
+
+/// Claude Code, Anthropic's command line.
+#[derive(Debug)]
+pub(super) struct ClaudeCode;
+
+impl Make for ClaudeCode {
+    fn name(&self) -> &'static str {
+        "claude-code"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@anthropic-ai/claude-code", version: "2.1.329", beside: &[] }
+    }
+
+    /// One program for the system, and no Node.
+    fn program(&self) -> &'static str {
+        "node_modules/@anthropic-ai/claude-code-linux-x64/claude"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["anthropic"]
+    }
+
+    fn skills_dir(&self) -> &'static str {
+        "/root/.claude/skills"
+    }
+
+    fn files(&self, _seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+        Vec::new()
+    }
+
+    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let args = [
+            "-p",
+            seat.prompt,
+            "--output-format",
+            "stream-json",
+            "--verbose",
+            // The sandbox is the permission.
+            "--dangerously-skip-permissions",
+            "--model",
+            seat.model,
+        ];
+        let env = pairs(&[
+            ("ANTHROPIC_BASE_URL", seat.address.as_str()),
+            ("ANTHROPIC_API_KEY", seat.token),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+            // The gateway waits for providers; what it passes on is final.
+            ("CLAUDE_CODE_MAX_RETRIES", "2"),
+            // Without it the agent refuses to run for root.
+            ("IS_SANDBOX", "1"),
+        ]);
+        (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn transcript(&self) -> &'static str {
+        "claude-code-stream"
+    }
+
+    fn own_skills(&self) -> &'static [&'static str] {
+        &["doctor", "plugin-authoring"]
+    }
+}

@@ -1,0 +1,73 @@
+use std::path::PathBuf;
+
+use super::{Make, Package, Seat, pairs};
+
+/// Codex, OpenAI's command line.
+#[derive(Debug)]
+pub(super) struct Codex;
+
+/// The variable in which it looks for its key.
+const KEY: &str = "ASSAY_TOKEN";
+
+impl Make for Codex {
+    fn name(&self) -> &'static str {
+        "codex"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@openai/codex", version: "0.169.0", beside: &[] }
+    }
+
+    /// One program for the system, and no Node.
+    fn program(&self) -> &'static str {
+        "node_modules/@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex"
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["openai"]
+    }
+
+    fn skills_dir(&self) -> &'static str {
+        "/root/.agents/skills"
+    }
+
+    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+        let text = |text: &str| serde_json::Value::from(text).to_string();
+        let config = format!(
+            "model = {model}\nmodel_provider = \"assay\"\ncheck_for_update_on_startup = false\n\n\
+             [analytics]\nenabled = false\n\n\
+             [skills.bundled]\nenabled = false\n\n\
+             [model_providers.assay]\nname = \"assay\"\nbase_url = {url}\nenv_key = \"{KEY}\"\nwire_api = \"responses\"\n\
+             request_max_retries = 2\nstream_max_retries = 2\n",
+            model = text(seat.model),
+            url = text(&format!("{}/v1", seat.address)),
+        );
+        vec![(seat.home.join(".codex/config.toml"), config)]
+    }
+
+    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let workdir = seat.workdir.display().to_string();
+        let args = [
+            "exec",
+            "--json",
+            "--skip-git-repo-check",
+            // The sandbox is the permission.
+            "--dangerously-bypass-approvals-and-sandbox",
+            // Without these it looks for hosts that it cannot reach.
+            "--disable",
+            "plugins",
+            "--disable",
+            "apps",
+            "-C",
+            &workdir,
+            seat.prompt,
+        ];
+        let home = seat.home.join(".codex").display().to_string();
+        let env = pairs(&[("CODEX_HOME", &home), (KEY, seat.token)]);
+        (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn transcript(&self) -> &'static str {
+        "codex-exec"
+    }
+}

