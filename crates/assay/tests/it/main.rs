@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod agents;
 mod audit;
 mod audit_calibrated;
 mod audit_runs;

@@ -1,0 +1,263 @@
+//! Agents as their makers ship them, in trials of their own: the real command lines, and a script in the model's place.
+//!
+//! `assay agent install` brings them into the cache that `ASSAY_CACHE` names. Those that are not there are skipped, unless
+//! `ASSAY_REQUIRE_AGENTS` lists them.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
+use crate::server::{Answer, Server};
+
+const ALL: [&str; 5] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code"];
+
+/// The agents of a list that are installed here. Says which are skipped.
+#[expect(clippy::print_stdout, reason = "what is skipped is counted by what a test prints")]
+fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
+    let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
+    let is_there = |name: &str| {
+        let mut agents = listed["agents"].as_array().unwrap().iter();
+        agents.any(|agent| agent["name"] == name && !agent["folder"].is_null())
+    };
+    let (there, missing): (Vec<&str>, Vec<&str>) = wanted.iter().partition(|name| is_there(name));
+    let required = std::env::var("ASSAY_REQUIRE_AGENTS").unwrap_or_default();
+    for name in missing {
+        assert!(!required.split_whitespace().any(|one| one == name), "{name} is required and not installed");
+        println!("skipped: {name} is not installed: `assay agent install {name}`");
+    }
+    there
+}
+
+/// A laboratory with the cache of this machine.
+fn lab() -> Lab {
+    let home = std::env::var("HOME").unwrap_or_default();
+    let cache = std::env::var("ASSAY_CACHE").unwrap_or_else(|_| format!("{home}/.cache/assay"));
+    Lab::new().env("ASSAY_CACHE", &cache)
+}
+
+/// One task that only those can do who have read the skill.
+fn words(lab: Lab) -> Lab {
+    let body = "# The agreed word\n\nEvery report of this house ends with one word, and this page says which.\n\
+                The agreed word is right, in small letters and without a stop.\nWrite it into answer.txt and write nothing else into it.";
+    lab.task("t1", |task| task)
+        .skill(
+            "agreed-word",
+            "Says which word a report of this house ends with. Use it for any report.",
+            body,
+        )
+        .script(&[
+            json!({ "tools": false, "say": "A report" }),
+            json!({ "turn": 0, "seen": "agreed-word", "say": "I read the skill.", "skill": "agreed-word" }),
+            json!({ "turn": 0, "run": "ls" }),
+            json!({ "turn": 1, "seen": "The agreed word is right", "run": "echo right > answer.txt" }),
+        ])
+}
+
+fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str) {
+    let tables: String = agents
+        .iter()
+        .map(|name| format!("[[agents]]\nname = \"{name}\"\nmodel = \"{model}\"\ntimeout = 240\n"))
+        .collect();
+    lab.write(
+        "experiment.toml",
+        format!(
+            "schema = \"assay.experiment/1\"\nname = \"lab\"\nsuite = [\"tasks/*\"]\nlibrary = [\"skills/*\"]\n\
+             conditions = [\"none\", \"curated\"]\nrepetitions = 1\nconcurrency = 2\nsandbox = {sandbox}\n{tables}\
+             [tasks.\"t1\"]\ncurated = [\"agreed-word\"]\n"
+        ),
+    );
+}
+
+/// Records of agents that went through the gateway, each with its trial's folder.
+fn records(lab: &Lab) -> Vec<Value> {
+    let record = |folder: PathBuf| {
+        let mut record = read_json(&folder.join("record.json"))?;
+        record["folder"] = json!(folder);
+        Some(record)
+    };
+    lab.trials().into_iter().filter_map(record).filter(|record| !record["metered"].is_null()).collect()
+}
+
+/// Runs the agents, and holds what they leave against what they must leave.
+fn see(agents: &[&'static str], sandbox: &str) {
+    let lab = words(lab());
+    let there = installed(&lab, agents);
+    if there.is_empty() {
+        return;
+    }
+    experiment(&lab, sandbox, &there, "scripted:turns.jsonl");
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(2 * there.len())), "{document:#}");
+    assert_eq!(document["report"]["measures_a_model"], false);
+    let records = records(&lab);
+    for name in &there {
+        let of = |condition: &str| {
+            let is = |record: &&Value| record["agent"]["name"] == **name && record["condition"] == condition;
+            records.iter().find(is).unwrap_or_else(|| panic!("{name}, {condition}: {records:#?}"))
+        };
+        let (without, with) = (of("none"), of("curated"));
+        assert_eq!((&without["outcome"], &with["outcome"]), (&json!("failed"), &json!("passed")), "{name}");
+        let seen = &with["exposure"][0];
+        for stage in ["advertised", "opened"] {
+            assert!(seen[stage].is_u64(), "{name}: {stage}: {seen:#}");
+        }
+        assert_eq!(seen["body_lines"], seen["body_lines_delivered"], "{name}");
+        for record in [without, with] {
+            let ledger = read_json(&attempt(record, "gateway.json")).unwrap();
+            assert_eq!(ledger["refused"], json!([]), "{name}");
+            let (own, counted) = (&record["metered"]["transcript_tokens"], &record["metered"]["tokens"]);
+            // OpenCode asks for a title, and does not print that it did.
+            let equal = if *name == "opencode" { own.as_u64() < counted.as_u64() } else { own == counted };
+            assert!(equal && own.is_u64(), "{name}: the transcript counts {own}, the gateway {counted}");
+            let trajectory = read_json(&attempt(record, "trajectory.json")).unwrap();
+            let calls = |step: &&Value| step["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
+            let steps = trajectory["steps"].as_array().unwrap();
+            let told = ledger["exchanges"].as_array().unwrap().iter();
+            let called =
+                told.filter(|one| one["calls"].as_array().is_some_and(|calls| !calls.is_empty())).count();
+            assert_eq!(steps.iter().filter(calls).count(), called, "{name}: {trajectory:#}");
+            assert!(
+                steps[0]["message"].as_str().unwrap().contains("End the report"),
+                "{name}: {trajectory:#}"
+            );
+        }
+    }
+    let notes = document["report"]["notes"].to_string();
+    assert!(notes.contains(&format!("{}: the gateway and the transcript", there[0])), "{notes}");
+}
+
+#[test]
+fn they_find_skills_in_bubblewrap() {
+    needs_bubblewrap!();
+    see(&ALL, "\"bubblewrap\"");
+}
+
+#[test]
+fn they_find_skills_in_docker() {
+    if UnixStream::connect("/var/run/docker.sock").is_err() {
+        println!("skipped: no Docker daemon answers");
+        return;
+    }
+    see(&["claude-code", "codex"], "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
+}
+
+/// A provider that refuses the key makes no result, and the key stays outside.
+#[test]
+fn a_refused_key_is_infrastructure() {
+    needs_bubblewrap!();
+    let secret = "sk-do-not-keep-me-77aa01c3";
+    let server = Server::start(|_, _| Answer::of(401, json!({ "error": { "message": "no such key" } })));
+    let lab = words(lab()).env("OPENAI_API_KEY", secret);
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    experiment(&lab, "\"bubblewrap\"", &["codex"], "openai:test-1");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let served = format!("timeout = 240\nbase_url = \"{}\"\n", server.url());
+    lab.write("experiment.toml", text.replace("timeout = 240\n", &served));
+    let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+    assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{document:#}");
+    let record = &records(&lab)[0];
+    assert_eq!(record["cause"], "model_provider", "{record:#}");
+    assert_eq!(server.asked()[0].authorization, Some(format!("Bearer {secret}")));
+    assert_eq!(server.asked()[0].body["model"], "test-1");
+    for file in files(&lab.path(".assay")) {
+        let bytes = fs::read(&file).unwrap();
+        let holds = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
+        assert!(!holds, "{} holds the key", file.display());
+    }
+}
+
+/// Eight ways in which an agent is there and cannot be measured with, and what is said of each.
+#[test]
+fn broken_set_ups_are_told_apart() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let claude = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
+    let check = |agent: &'static str, broken: &dyn Fn(&Path), what: &str, says: &str| {
+        if installed(&lab, &[agent]).is_empty() {
+            return;
+        }
+        let cache = lab.path(&format!("cache-{what}"));
+        copy(&lab, agent, &cache);
+        broken(&cache);
+        let broken = Lab::new().env("ASSAY_CACHE", cache.to_str().unwrap());
+        let found = broken.assay(&["agent", "doctor", agent, "--format", "json"]).ended(1).json();
+        let failed = found["agents"][0]["checks"].as_array().unwrap().iter();
+        let failed: Vec<_> = failed.filter(|check| check["holds"] == false).collect();
+        assert_eq!(failed[0]["what"], what, "{found:#}");
+        assert!(failed[0]["text"].as_str().unwrap().contains(says), "{found:#}");
+        fs::remove_dir_all(cache).unwrap();
+    };
+    // What stands between assay and the agent, and goes wrong in one way each.
+    let wrapped = |script: &'static str| {
+        move |cache: &Path| {
+            let program = find(cache, claude);
+            fs::rename(&program, program.with_extension("real")).unwrap();
+            let text = format!("#!/bin/bash\nreal=/opt/assay/agent/{claude}.real\n{script}\n");
+            fs::write(&program, text).unwrap();
+            fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+    };
+    check(
+        "claude-code",
+        &|cache| fs::remove_file(find(cache, claude)).unwrap(),
+        "installed",
+        "assay agent install",
+    );
+    check("claude-code", &wrapped("HOME=/tmp/elsewhere exec \"$real\" \"$@\""), "listed", "another home");
+    check("claude-code", &wrapped("CLAUDE_CONFIG_DIR=/tmp/own exec \"$real\" \"$@\""), "listed", "or folder");
+    check(
+        "claude-code",
+        &wrapped("exec \"$real\" \"$@\" --disable-slash-commands"),
+        "listed",
+        "switched off",
+    );
+    check("claude-code", &wrapped("exec \"$real\" \"$@\" > /dev/null"), "transcript", "swallowed");
+    check("claude-code", &wrapped("ANTHROPIC_API_KEY=other exec \"$real\" \"$@\""), "model", "status 401");
+    let plain = "args=(); for arg; do case $arg in --output-format|--verbose) ;; stream-json) ;; *) args+=(\"$arg\");; esac; done\n\
+                 exec \"$real\" \"${args[@]}\"";
+    check("claude-code", &wrapped(plain), "transcript", "not of the format");
+    let no_rg =
+        |cache: &Path| fs::remove_file(find(cache, "node_modules/@vscode/ripgrep-linux-x64/bin/rg")).unwrap();
+    check("opencode", &no_rg, "opened", "ripgrep");
+}
+
+/// An installation in a cache of its own; big files are linked where that can be done.
+fn copy(lab: &Lab, agent: &str, cache: &Path) {
+    let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
+    let agents = listed["agents"].as_array().unwrap();
+    let own = agents.iter().find(|own| own["name"] == agent).unwrap();
+    let from = PathBuf::from(own["folder"].as_str().unwrap());
+    let to = cache.join("agents").join(agent).join(own["version"].as_str().unwrap());
+    for file in files(&from) {
+        let target = to.join(file.strip_prefix(&from).unwrap());
+        fs::create_dir_all(target.parent().unwrap()).unwrap();
+        if fs::hard_link(&file, &target).is_err() {
+            fs::copy(&file, &target).unwrap();
+        }
+    }
+}
+
+fn find(cache: &Path, end: &str) -> PathBuf {
+    files(cache).into_iter().find(|file| file.ends_with(end)).unwrap()
+}
+
+/// All regular files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let entry = entry.unwrap();
+        let kind = entry.file_type().unwrap();
+        if kind.is_dir() {
+            found.extend(files(&entry.path()));
+        } else if kind.is_file() {
+            found.push(entry.path());
+        }
+    }
+    found
+}
