@@ -225,7 +225,7 @@ impl Daemon {
     /// How much it has used, in seconds.
     fn seconds(&self) -> f64 {
         match self {
-            Self::Groups(files) => files.iter().filter_map(counted).sum(),
+            Self::Groups(files) => files.iter().filter_map(|file| counted(file)).sum(),
             Self::Processes => processes().map(|(_, seconds)| seconds).sum(),
         }
     }
