@@ -106,6 +106,7 @@ pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
 
 fn open(args: &GatewayArgs) -> Result<Door, Failure> {
     let options = ProviderOptions {
+        keyless: false,
         base_url: args.base_url.clone(),
         api_key_env: args.api_key_env.clone(),
         directory: PathBuf::new(),
