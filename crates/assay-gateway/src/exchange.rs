@@ -127,7 +127,10 @@ enum Outcome {
     /// No reply.
     Failed { status: u16, message: String },
     /// Nobody waits any more.
-    Stopped,
+    Stopped {
+        /// Whether the provider was at work.
+        asked: bool,
+    },
 }
 
 impl Call<'_> {
@@ -145,13 +148,6 @@ impl Call<'_> {
         if let Err(reason) = self.dialect.hold(&mut body, &pins, &mut changes) {
             exchange.stripped = changes.noted;
             return self.fail(conn, exchange, 400, reason);
-        }
-        if self.route.model.is_none()
-            && !is_generated
-            && let Some(object) = body.as_object_mut()
-        {
-            // Counting takes no such thing.
-            object.shift_remove("max_tokens");
         }
         let conversation = self.dialect.conversation(&body);
         exchange.tools = conversation.tools.len();
@@ -174,8 +170,7 @@ impl Call<'_> {
             self.inside.finish(exchange);
             return false;
         };
-        let mut bound =
-            Bound { request: bytes.len() as u64, most_output, spent: Usage::default(), counts: false };
+        let mut bound = Bound { request: bytes.len() as u64, most_output, spent: Usage::default() };
         let outcome = match &self.inside.takes {
             Some(_) => self.replay(&exchange, &parts),
             None => self.obtain(&mut exchange, &bytes, &mut bound),
@@ -210,9 +205,11 @@ impl Call<'_> {
                 self.tape(&exchange, parts, Taped { status, content_type, body, broke: false });
                 return self.fail(conn, exchange, status, message);
             }
-            Outcome::Stopped => {
+            Outcome::Stopped { asked } => {
                 exchange.error = Some("the agent went away, or the door closed".to_owned());
-                bound.counts = true;
+                if asked {
+                    bound.broke();
+                }
                 false
             }
         };
@@ -312,7 +309,7 @@ impl Call<'_> {
                     return Outcome::Failed { status: status.unwrap_or(429), message };
                 }
                 if !self.wait(exchange, &mut waited, pause, status, message) {
-                    return Outcome::Stopped;
+                    return Outcome::Stopped { asked: false };
                 }
             }
             tries += 1;
@@ -341,14 +338,14 @@ impl Call<'_> {
                 }
             };
             if self.stop.is_stopped() {
-                return Outcome::Stopped;
+                return Outcome::Stopped { asked: true };
             }
             let (outcome, verdict) = match answered {
                 Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Answer(answer),
                 Ok(answer) => self.judge(answer),
                 Err(Broken { message, may_cost, is_final }) => {
                     if may_cost {
-                        bound.broke(0);
+                        bound.broke();
                     }
                     let verdict = Verdict {
                         status: None,
@@ -373,7 +370,7 @@ impl Call<'_> {
                 return outcome;
             }
             if !self.wait(exchange, &mut waited, pause, verdict.status, verdict.message) {
-                return Outcome::Stopped;
+                return Outcome::Stopped { asked: false };
             }
         }
     }
@@ -688,8 +685,6 @@ struct Bound {
     most_output: Option<u64>,
     /// Of tries that broke off.
     spent: Usage,
-    /// Whether the request itself counts so.
-    counts: bool,
 }
 
 impl Bound {
@@ -703,16 +698,13 @@ impl Bound {
     }
 
     /// A try that broke off.
-    fn broke(&mut self, came: u64) {
-        let bound = self.all(came, false);
+    fn broke(&mut self) {
+        let bound = self.all(0, false);
         self.spent.add(&bound);
     }
 
     /// Adds what tries before may have cost.
     fn settle(&mut self, exchange: &mut Exchange) {
-        if std::mem::take(&mut self.counts) {
-            self.broke(0);
-        }
         if self.spent != Usage::default() {
             let mut tokens = exchange.tokens.unwrap_or_default();
             tokens.add(&std::mem::take(&mut self.spent));

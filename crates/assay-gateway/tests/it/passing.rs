@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_gateway::Protocol;
+use assay_gateway::{Gateway, GatewayOptions, Listen, Protocol, TrialPass};
 use serde_json::{Value, json};
 
 use crate::client::{connect, parse, post, post_with, request};
@@ -391,4 +391,74 @@ fn requests_beyond_the_concurrency_wait() {
     });
     assert!(*most.lock().unwrap() <= 2);
     assert_eq!(door.close().exchanges.len(), 8);
+}
+
+#[test]
+fn a_limit_that_one_met_holds_all_who_use_the_key() {
+    let upstream = Upstream::start(|_, _, number, out| match number {
+        0 => answer(out, "429 Too Many Requests", "retry-after: 1\r\n", "{\"error\":{\"message\":\"slow\"}}"),
+        _ => answer(out, "200 OK", "", &replies()[0].to_string()),
+    });
+    let gateway = Gateway::new(GatewayOptions::default());
+    let open =
+        |trial: &str| gateway.open(TrialPass::new(trial, upstream.provider(), Listen::Loopback(0))).unwrap();
+    let (one, two) = (open("one"), open("two"));
+    let (path, body) = requests(false, 0).remove(0);
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert_eq!(post(&one, &path, &body).status, 200));
+        while !one.is_waiting() {
+            std::thread::yield_now();
+        }
+        assert_eq!(post(&two, &path, &body).status, 200);
+    });
+    let (one, two) = (one.close(), two.close());
+    assert_eq!(one.exchanges[0].waits[0].status, Some(429));
+    let held = &two.exchanges[0].waits[0];
+    assert!(held.message.starts_with("held back") && held.message.contains("slow"), "{held:?}");
+    assert_eq!(upstream.requests().len(), 3, "nobody asked in between");
+}
+
+#[test]
+fn agents_that_go_away_spoil_no_connection_for_others() {
+    let upstream = Upstream::start(|_, _, _, out| {
+        begin(out);
+        piece(
+            out,
+            "data: {\"type\":\"message_start\",\"message\":{\"usage\":{\"input_tokens\":3,\"output_tokens\":1}}}\n\n",
+        );
+        std::thread::sleep(Duration::from_millis(5));
+        piece(
+            out,
+            "data: {\"type\":\"message_delta\",\"usage\":{\"output_tokens\":9}}\n\ndata: {\"type\":\"message_stop\"}\n\n",
+        );
+        end(out);
+    });
+    let door = door(upstream.provider(), |pass, _| pass.concurrency = 8);
+    let (path, body) = requests(true, 0).remove(0);
+    let bytes =
+        request("POST", &path, &format!("x-api-key: {}\r\n", door.token()), body.to_string().as_bytes());
+    std::thread::scope(|scope| {
+        for worker in 0..8 {
+            let (door, path, body, bytes) = (&door, &path, &body, &bytes);
+            scope.spawn(move || {
+                for round in 0..40 {
+                    if (worker + round) % 3 == 0 {
+                        // Gone before, while, or after it is answered.
+                        let mut stream = connect(door);
+                        stream.write_all(bytes).unwrap();
+                        std::thread::sleep(Duration::from_millis(round % 8));
+                    } else {
+                        let reply = post(door, path, body);
+                        assert!(reply.status == 200 && reply.whole, "{reply:?}");
+                    }
+                }
+            });
+        }
+    });
+    let ledger = door.close();
+    assert_eq!(
+        ledger.exchanges.iter().filter(|exchange| exchange.error.is_none() && !exchange.complete).count(),
+        0
+    );
+    assert!(ledger.exchanges.iter().all(|exchange| exchange.waits.is_empty()), "{ledger:?}");
 }
