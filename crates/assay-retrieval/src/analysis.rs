@@ -3,7 +3,7 @@
 //! The default is that of bm25s 0.3 with English stop words: the text in lower case, the pattern `\\b\\w\\w+\\b`, and Lucene's 33 stop
 //! words taken out. `\\w` is Python's: letters, numbers and `_`, without combining marks.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// English stop words as Lucene has them, sorted.
 pub const STOP_WORDS: [&str; 33] = [
@@ -13,7 +13,7 @@ pub const STOP_WORDS: [&str; 33] = [
 ];
 
 /// How words are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stemmer {
     /// As they stand.

@@ -3,12 +3,22 @@
 use std::sync::Arc;
 
 use crate::analysis::Stemmer;
+use crate::best::Best;
 use crate::corpus::Document;
-use crate::index::{FIELDS, Field, Index};
+use crate::index::{FIELDS, Field, Index, ordered};
 use crate::retriever::{Lexical, Retriever, Weighting};
 
 /// Every retriever that needs nothing but the skills, the one that others are held against first.
-pub const NAMES: [&str; 3] = ["bm25", "bm25-name-description", "bm25f"];
+pub const NAMES: [&str; 4] = ["bm25", "bm25-name-description", "bm25f", DEFAULT];
+
+/// The retriever that answers requests.
+pub const DEFAULT: &str = "best";
+
+/// How its index makes words.
+pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
+
+/// The confidence from which a skill fits.
+pub const DEFAULT_THRESHOLD: f64 = 0.40;
 
 /// A retriever over its index.
 pub struct Opened {
@@ -25,7 +35,7 @@ pub enum UnknownRetriever {
     #[error("there is no retriever `{_0}`; there are {known}", known = NAMES.join(", "))]
     Name(String),
     /// It has no such option.
-    #[error("`{name}` takes `k1=…` and `b=…`, and not `{option}`")]
+    #[error("`{name}` takes {takes}, and not `{option}`", takes = if *name == DEFAULT { "no options" } else { "`k1=…` and `b=…`" })]
     Option {
         /// The retriever.
         name: String,
@@ -58,6 +68,7 @@ impl Wanted {
             let (key, value) = option.split_once('=').ok_or_else(wrong)?;
             let value: f64 = value.parse().map_err(|_| wrong())?;
             match key {
+                "k1" | "b" if name == DEFAULT => return Err(wrong()),
                 "k1" if value > 0.0 && value.is_finite() => wanted.k1 = Some(value),
                 "b" if (0.0..=1.0).contains(&value) => wanted.b = Some(value),
                 _ => return Err(wrong()),
@@ -68,6 +79,12 @@ impl Wanted {
 
     /// Builds it over documents.
     pub fn open(&self, documents: Vec<Document>) -> Opened {
+        if self.name == DEFAULT {
+            let documents = Arc::new(ordered(documents));
+            let index = Arc::new(Index::of(&documents, DEFAULT_STEMMER));
+            let retriever = Box::new(Best::new(&self.label, &index, documents));
+            return Opened { retriever, index };
+        }
         let index = Arc::new(Index::build(documents, Stemmer::None));
         let (k1, b) = (self.k1.unwrap_or(1.5), self.b.unwrap_or(0.75));
         let retriever = match self.name {
@@ -114,5 +131,7 @@ mod tests {
         check("bm25:k1", Err("not `k1`"));
         check("bm25:b=2", Err("not `b=2`"));
         check("bm25:k1=NaN", Err("not `k1=NaN`"));
+        check("best", Ok((None, None)));
+        check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
     }
 }

@@ -63,9 +63,12 @@ const CHUNK: usize = 256;
 impl Index {
     /// Indexes documents. Their order does not count but for equal scores, where the smaller id comes first: they are put in
     /// order of their ids, and of several with one id the first stays.
-    pub fn build(mut documents: Vec<Document>, stemmer: Stemmer) -> Self {
-        documents.sort_by(|one, other| one.id.cmp(&other.id));
-        documents.dedup_by(|later, first| later.id == first.id);
+    pub fn build(documents: Vec<Document>, stemmer: Stemmer) -> Self {
+        Self::of(&ordered(documents), stemmer)
+    }
+
+    /// Indexes documents that are in order of their ids, each once.
+    pub(crate) fn of(documents: &[Document], stemmer: Stemmer) -> Self {
         let parts: Vec<Part> = documents
             .par_chunks(CHUNK)
             .enumerate()
@@ -73,7 +76,7 @@ impl Index {
             .collect();
         let mut index = Self {
             stemmer,
-            ids: documents.into_iter().map(|document| document.id).collect(),
+            ids: documents.iter().map(|document| document.id.clone()).collect(),
             words: HashMap::new(),
             starts: Vec::new(),
             documents: Vec::new(),
@@ -81,6 +84,33 @@ impl Index {
             lengths: Vec::new(),
         };
         index.put_together(parts);
+        index
+    }
+
+    /// An index that holds only some words of a larger one: with the number of every document that holds a word, and its counts
+    /// there. It scores queries made of these words as the whole does; the ids of its documents are known elsewhere.
+    pub(crate) fn narrowed(
+        stemmer: Stemmer,
+        lengths: Vec<Lengths>,
+        words: Vec<(String, Vec<(u32, Counts)>)>,
+    ) -> Self {
+        let mut index = Self {
+            stemmer,
+            ids: Vec::new(),
+            words: HashMap::new(),
+            starts: vec![0],
+            documents: Vec::new(),
+            counts: Vec::new(),
+            lengths,
+        };
+        for (number, (word, entries)) in (0_u32..).zip(words) {
+            index.words.insert(word, number);
+            for (document, counts) in entries {
+                index.documents.push(document);
+                index.counts.push(counts);
+            }
+            index.starts.push(index.documents.len());
+        }
         index
     }
 
@@ -127,17 +157,47 @@ impl Index {
 
     /// How many documents there are.
     pub fn len(&self) -> usize {
-        self.ids.len()
+        self.lengths.len()
     }
 
     /// Whether there is no document.
     pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
+        self.lengths.is_empty()
     }
 
-    /// A document's id, by its number.
+    /// A document's id, by its number; empty where only the index it is a part of knows it.
     pub fn id(&self, document: u32) -> &str {
-        &self.ids[document as usize]
+        self.ids.get(document as usize).map_or("", String::as_str)
+    }
+
+    /// Every word with its number, in order of the words.
+    pub(crate) fn vocabulary(&self) -> Vec<(&str, u32)> {
+        let mut all: Vec<(&str, u32)> =
+            self.words.iter().map(|(word, number)| (word.as_str(), *number)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// The counts of entries.
+    pub(crate) fn counts(&self, entries: Range<usize>) -> &[Counts] {
+        &self.counts[entries]
+    }
+
+    /// The lengths of every document's fields.
+    pub(crate) fn lengths(&self) -> &[Lengths] {
+        &self.lengths
+    }
+
+    /// How often a word stands in each field of a document.
+    pub(crate) fn counts_in(&self, word: u32, document: u32) -> Option<&Counts> {
+        let entries = self.entries(word);
+        let at = self.documents[entries.clone()].binary_search(&document).ok()?;
+        self.counts.get(entries.start + at)
+    }
+
+    /// What a word tells: its inverse document frequency.
+    pub(crate) fn idf(&self, word: u32) -> f64 {
+        idf(self.len(), self.entries(word).len())
     }
 
     /// The numbers of a text's words, in order, each as often as it stands there; unknown words are passed over.
@@ -186,15 +246,25 @@ impl Index {
         self.stemmer
     }
 
-    /// Mean length of each field, in words.
-    pub fn mean_lengths(&self) -> [f64; FIELDS] {
-        let mut means = [0.0; FIELDS];
+    /// Words of each field, in all documents.
+    pub fn totals(&self) -> [f64; FIELDS] {
+        let mut totals = [0.0; FIELDS];
         for lengths in &self.lengths {
-            for (mean, length) in means.iter_mut().zip(lengths) {
-                *mean += f64::from(*length);
+            for (total, length) in totals.iter_mut().zip(lengths) {
+                *total += f64::from(*length);
             }
         }
-        means.map(|sum| if self.lengths.is_empty() { 0.0 } else { sum / self.lengths.len() as f64 })
+        totals
+    }
+
+    /// Mean length of each field, in words.
+    pub fn mean_lengths(&self) -> [f64; FIELDS] {
+        self.totals().map(|sum| if self.lengths.is_empty() { 0.0 } else { sum / self.lengths.len() as f64 })
+    }
+
+    /// The number of a word, as the index makes words.
+    pub(crate) fn number(&self, stem: &str) -> Option<u32> {
+        self.words.get(stem).copied()
     }
 
     /// For each word, in how many documents it counts.
@@ -231,6 +301,13 @@ impl Index {
         });
         weights
     }
+}
+
+/// Documents in order of their ids; of several with one id the first stays.
+pub(crate) fn ordered(mut documents: Vec<Document>) -> Vec<Document> {
+    documents.sort_by(|one, other| one.id.cmp(&other.id));
+    documents.dedup_by(|later, first| later.id == first.id);
+    documents
 }
 
 /// The inverse document frequency as Lucene has it: ln(1 + (N − df + ½)/(df + ½)).
@@ -280,7 +357,7 @@ fn part(first: usize, documents: &[Document], stemmer: Stemmer) -> Part {
 }
 
 /// Headings, and the rest without the front matter. Inside a fence nothing is a heading.
-fn split(document: &str) -> (String, String) {
+pub(crate) fn split(document: &str) -> (String, String) {
     let (mut headings, mut body) = (String::new(), String::new());
     let text = document.trim_start_matches('\u{feff}');
     let after_front_matter =

@@ -6,20 +6,25 @@
 
 pub mod analysis;
 pub mod bench;
+pub mod best;
 mod bm25;
 mod catalogue;
 mod corpus;
 mod index;
+pub mod index_file;
 mod metrics;
 mod retriever;
+mod searcher;
 mod similarity;
 mod tokens;
 
 pub use bm25::{Bm25, Parameters};
-pub use catalogue::{NAMES, Opened, UnknownRetriever, Wanted};
+pub use catalogue::{DEFAULT, DEFAULT_THRESHOLD, NAMES, Opened, UnknownRetriever, Wanted};
 pub use corpus::{Document, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
+pub use index_file::{IndexError, IndexFile, Stamp};
 pub use metrics::{Judged, Metric, Scores, score};
-pub use retriever::{Hit, Lexical, Retriever, Weighting, best};
+pub use retriever::{Hit, Lexical, Retriever, Weighting};
+pub use searcher::{Answer, Found, Searcher, Why};
 pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

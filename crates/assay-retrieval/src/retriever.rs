@@ -148,7 +148,7 @@ fn single(weight: f64) -> f32 {
 }
 
 /// The documents with the highest scores above 0, equal ones in order of their numbers, which is that of their ids.
-pub fn best(scores: &[f32], most: usize) -> Vec<Hit> {
+pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
     let mut hits: Vec<Hit> = (0_u32..)
         .zip(scores)
         .filter(|(_, score)| **score > 0.0)

@@ -14,6 +14,8 @@ pub struct Library {
     pub packages: Vec<Package>,
     /// What there is to say about them and about the search.
     pub diagnostics: Vec<Diagnostic>,
+    /// The folders that were looked into and are no packages: where a new package would appear.
+    pub passed: Vec<PathBuf>,
 }
 
 /// Why a name does not lead to one package.
@@ -148,6 +150,7 @@ impl Library {
                 }
                 continue;
             }
+            self.passed.push(folder);
             for child in children {
                 let inside = |real: &PathBuf| real.starts_with(&base) && real.is_dir();
                 let Some(real) = fs::canonicalize(&child).ok().filter(inside) else { continue };

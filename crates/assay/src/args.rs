@@ -11,6 +11,7 @@ use crate::commands::corpus::bench::CorpusBenchArgs;
 use crate::commands::gateway::GatewayArgs;
 use crate::commands::health::HealthArgs;
 use crate::commands::lint::LintArgs;
+use crate::commands::search::args::SearchArgs;
 use crate::commands::simulate::SimulateArgs;
 use crate::commands::trace::TraceArgs;
 
@@ -300,43 +301,6 @@ pub(crate) struct TaskCheckArgs {
     /// Trials at once [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct SearchArgs {
-    #[command(subcommand)]
-    pub(crate) what: SearchWhat,
-}
-
-#[derive(Debug, Subcommand)]
-pub(crate) enum SearchWhat {
-    /// Hold retrievers against requests with known answers
-    Bench(SearchBenchArgs),
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct SearchBenchArgs {
-    /// Skills as JSON Lines (.gz and .zst too; - is standard input)
-    #[arg(long, value_name = "FILE")]
-    pub(crate) corpus: PathBuf,
-    /// Requests with the skills that serve them, as JSON Lines
-    #[arg(long, value_name = "FILE")]
-    pub(crate) queries: PathBuf,
-    /// Judgements in TREC's layout, in place of those in the requests
-    #[arg(long, value_name = "FILE")]
-    pub(crate) qrels: Option<PathBuf>,
-    /// Requests that must not lead to certain skills, as JSON Lines
-    #[arg(long, value_name = "FILE")]
-    pub(crate) negatives: Option<PathBuf>,
-    /// A retriever, or run:FILE for a TREC run made elsewhere; the first is what the others are held against [default: all]
-    #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
-    pub(crate) retrievers: Vec<String>,
-    /// Write each retriever's TREC run into this folder
-    #[arg(long, value_name = "DIR")]
-    pub(crate) run_out: Option<PathBuf>,
-    /// Of the intervals and tests
-    #[arg(long, value_name = "N", default_value = "1")]
-    pub(crate) seed: u64,
 }
 
 #[derive(Debug, clap::Args)]

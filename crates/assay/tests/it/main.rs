@@ -27,6 +27,8 @@ mod reach;
 mod route;
 mod runs;
 mod search;
+mod search_serve;
+mod search_use;
 mod server;
 mod suite;
 mod task_check;

@@ -64,8 +64,8 @@ fn retrievers_are_held_against_requests() {
     );
     assert_eq!(
         found["comparisons"].as_array().unwrap().len(),
-        4,
-        "two retrievers against the first, in two pools"
+        6,
+        "three retrievers against the first, in two pools"
     );
     assert_eq!(found["negatives"][0]["requests"], 1);
     assert!(bm25["cost"]["queries_per_second"].as_f64().unwrap() > 0.0);

@@ -1,4 +1,4 @@
-//! `assay search`: finding skills, and how well they are found.
+//! `assay search bench`: how well skills are found.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,30 +8,42 @@ use assay_retrieval::bench::{
     Negative, Pool, Query, Run, check, findings, read_negative, read_qrels, read_query, read_run, render,
     run as ask, write_run,
 };
+use assay_retrieval::best::train::train;
 use assay_retrieval::{Document, NAMES, Wanted, read_document};
 
-use crate::args::{SearchArgs, SearchBenchArgs, SearchWhat};
+use super::args::{SearchBenchArgs, SearchTrainArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
-    match &args.what {
-        SearchWhat::Bench(args) => bench(args, ui),
-    }
+/// Fits `best` to requests, and prints its weights.
+pub(super) fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
+    let documents = documents(&args.corpus, ui)?;
+    let queries = queries(&args.queries, None, &documents, ui)?;
+    let negatives = match &args.negatives {
+        Some(path) => parsed(path, ui, read_negative)?,
+        None => Vec::new(),
+    };
+    ui.document(&train(documents, &queries, &negatives))?;
+    Ok(Status::Done)
 }
 
 /// What answers the queries: a retriever of ours, or a run made elsewhere.
 enum Source {
     Own(Wanted),
     Read(String, assay_retrieval::bench::Rankings),
+    /// `best`, for each house as it would be had it never seen the house.
+    HeldOut,
 }
 
-fn bench(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
+/// What [`Source::HeldOut`] is called.
+const HELD_OUT: &str = "best:held-out";
+
+pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let sources = sources(args)?;
     let documents = documents(&args.corpus, ui)?;
-    let queries = queries(args, &documents, ui)?;
+    let queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;
     let negatives = match &args.negatives {
         Some(path) => parsed(path, ui, read_negative)?,
         None => Vec::new(),
@@ -89,6 +101,7 @@ fn sources(args: &SearchBenchArgs) -> Result<Vec<Source>, Failure> {
             let stem = Path::new(file).file_stem().map_or(file.into(), |stem| stem.to_string_lossy());
             Ok(Source::Read(stem.into_owned(), run))
         }
+        None if name == HELD_OUT => Ok(Source::HeldOut),
         None => Wanted::parse(name).map(Source::Own).map_err(|error| Failure::bad_input(error.to_string())),
     };
     names.iter().map(source).collect()
@@ -107,7 +120,7 @@ fn parsed<T>(path: &Path, ui: &Ui, read: impl Fn(&str) -> Result<T, String>) -> 
     Ok(found)
 }
 
-fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
+pub(super) fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
     let read: Vec<Option<Document>> = parsed(path, ui, read_document)?;
     let mut documents: Vec<Document> = read.into_iter().flatten().collect();
     // A stable sort: of several with one id the first stays.
@@ -127,9 +140,14 @@ fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
     Ok(documents)
 }
 
-fn queries(args: &SearchBenchArgs, documents: &[Document], ui: &Ui) -> Result<Vec<Query>, Failure> {
-    let mut queries: Vec<Query> = parsed(&args.queries, ui, read_query)?;
-    if let Some(path) = &args.qrels {
+fn queries(
+    file: &Path,
+    qrels: Option<&Path>,
+    documents: &[Document],
+    ui: &Ui,
+) -> Result<Vec<Query>, Failure> {
+    let mut queries: Vec<Query> = parsed(file, ui, read_query)?;
+    if let Some(path) = qrels {
         let judged = read_qrels(&input::text(path)?)
             .map_err(|(line, message)| Failure::bad_input(format!("{}:{line}: {message}", path.display())))?;
         for query in &mut queries {
@@ -139,15 +157,15 @@ fn queries(args: &SearchBenchArgs, documents: &[Document], ui: &Ui) -> Result<Ve
     let ids = documents.iter().map(|own| own.id.as_str()).collect();
     let checked = check(queries, &ids);
     for told in checked.told.iter().take(20) {
-        ui.note(&format!("{}: {told}", args.queries.display()));
+        ui.note(&format!("{}: {told}", file.display()));
     }
     if checked.told.len() > 20 {
-        ui.note(&format!("{}: and {} more of this kind", args.queries.display(), checked.told.len() - 20));
+        ui.note(&format!("{}: and {} more of this kind", file.display(), checked.told.len() - 20));
     }
     if checked.queries.is_empty() {
         return Err(Failure::bad_input(format!(
             "{} holds no request that the corpus can answer",
-            args.queries.display()
+            file.display()
         )));
     }
     Ok(checked.queries)
@@ -171,6 +189,10 @@ fn asked(
                 cost.rss_bytes = machine::resident();
             }
             run
+        }
+        Source::HeldOut => {
+            let run = train(documents.to_vec(), queries, negatives).held_out;
+            Run { retriever: HELD_OUT.to_owned(), ..run }
         }
         Source::Read(name, rankings) => {
             let of = |query: &Query| {

@@ -1,0 +1,256 @@
+//! What a candidate shares with a request, in thirteen numbers.
+
+use std::collections::HashMap;
+
+use rayon::prelude::*;
+
+use super::Texts;
+use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::corpus::Document;
+use crate::index::{Counts, Field, Index, idf};
+use crate::retriever::Hit;
+use crate::searcher::sentences;
+
+/// How many features there are.
+pub const FEATURES: usize = 13;
+
+/// The features of one candidate.
+pub type Features = [f64; FEATURES];
+
+/// Their names.
+pub const NAMES: [&str; FEATURES] = [
+    "bm25f",
+    "lm_document",
+    "lm_description",
+    "bm25_description",
+    "cover_description",
+    "cover_all",
+    "name_named",
+    "sentence_named",
+    "section",
+    "bigrams",
+    "top_word",
+    "length_description",
+    "length_body",
+];
+
+/// The place of the share of the request's information that the skill holds anywhere.
+pub(super) const COVERED: usize = 5;
+
+/// Of the Dirichlet smoothing: about the words of a middling text (Zhai & Lafferty 2004, "A study of smoothing methods for language models").
+const MU: [(Field, f64); 2] = [(Field::Document, 1000.0), (Field::Description, 50.0)];
+
+/// k₁ and b of BM25 over descriptions.
+const DESCRIPTION: (f64, f64) = (1.2, 0.75);
+
+/// What a sentence without other words is taken to tell beside those it shares.
+const SENTENCE: f64 = 5.0;
+
+/// How fast a section's length takes from what it shares, for each word.
+const SECTION: f64 = 0.002;
+
+/// Most words of a request that take part.
+const WORDS: usize = 1024;
+
+/// A word of a request, by its stem.
+struct Term {
+    number: Option<u32>,
+    idf: f64,
+    /// Share of all words of a field that are this one, by [`MU`].
+    common: [f64; 2],
+    /// What it tells among descriptions.
+    idf_description: f64,
+}
+
+struct Request {
+    stemmer: Stemmer,
+    /// Places in `terms`, by stem.
+    places: HashMap<String, usize>,
+    terms: Vec<Term>,
+    /// Neighbours in the request, by their places, with what they tell; each pair once.
+    pairs: HashMap<(usize, usize), f64>,
+    /// What all words tell, and all pairs.
+    told: (f64, f64),
+    /// What a word tells that the request does not have.
+    unknown: f64,
+}
+
+impl Request {
+    fn read(text: &str, index: &Index) -> Self {
+        let stemmer = index.stemmer();
+        let mut own = Self {
+            stemmer,
+            places: HashMap::new(),
+            terms: Vec::new(),
+            pairs: HashMap::new(),
+            told: (0.0, 0.0),
+            unknown: (1.0 + index.len() as f64).ln(),
+        };
+        let totals = index.totals();
+        let mut before = None;
+        let mut words = 0;
+        each_word(&text.to_lowercase(), |word| {
+            words += 1;
+            if is_stop_word(word) || words > WORDS {
+                return;
+            }
+            let stem = stemmer.stem(word);
+            let place = own.places.get(stem).copied().unwrap_or_else(|| {
+                own.places.insert(stem.to_owned(), own.terms.len());
+                own.terms.push(Term::of(index.number(stem), index, &totals));
+                own.terms.len() - 1
+            });
+            if let Some(before) = before.replace(place) {
+                let told = own.terms[before].idf + own.terms[place].idf;
+                own.pairs.insert((before, place), told);
+            }
+        });
+        // Sums in an order of their own: floating point would tell the order of a hash map.
+        let mut pairs: Vec<(&(usize, usize), &f64)> = own.pairs.iter().collect();
+        pairs.sort_unstable_by_key(|(pair, _)| **pair);
+        own.told = (own.terms.iter().map(|term| term.idf).sum(), pairs.iter().map(|(_, told)| **told).sum());
+        own
+    }
+
+    /// The places of a text's words; `None` for those that the request does not have, stop words left out.
+    fn each(&self, lower: &str, mut found: impl FnMut(Option<usize>, &str)) {
+        each_word(lower, |word| {
+            if !is_stop_word(word) {
+                let stem = self.stemmer.stem(word);
+                found(self.places.get(stem).copied(), stem);
+            }
+        });
+    }
+
+    /// What a short text's distinct words tell: those that the request has, and the others.
+    fn told_by(&self, lower: &str) -> (f64, f64) {
+        let mut seen: Vec<String> = Vec::new();
+        let (mut shared, mut others) = (0.0, 0.0);
+        self.each(lower, |place, stem| {
+            if !seen.iter().any(|other| other == stem) {
+                seen.push(stem.to_owned());
+                match place {
+                    Some(place) => shared += self.terms[place].idf,
+                    None => others += self.unknown,
+                }
+            }
+        });
+        (shared, others)
+    }
+
+    /// What the best section holds of the request, and what its pairs of neighbours tell.
+    fn read_document(&self, document: &str) -> (f64, f64) {
+        let lower = document.to_lowercase();
+        let mut best = 0.0_f64;
+        let mut held = vec![false; self.terms.len()];
+        let (mut told, mut words) = (0.0, 0_usize);
+        let mut before = None;
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for line in lower.split('\n') {
+            if line.starts_with('#') && words > 0 {
+                best = best.max(told / (1.0 + SECTION * words as f64));
+                (told, words) = (0.0, 0);
+                held.fill(false);
+            }
+            self.each(line, |place, _| {
+                words += 1;
+                if let Some(place) = place {
+                    if !std::mem::replace(&mut held[place], true) {
+                        told += self.terms[place].idf;
+                    }
+                    if let Some(before) = before
+                        && self.pairs.contains_key(&(before, place))
+                    {
+                        pairs.push((before, place));
+                    }
+                }
+                before = place;
+            });
+        }
+        pairs.sort_unstable();
+        pairs.dedup();
+        let neighbours = pairs.iter().map(|pair| self.pairs[pair]).sum();
+        (best.max(told / (1.0 + SECTION * words as f64)), neighbours)
+    }
+}
+
+impl Term {
+    fn of(number: Option<u32>, index: &Index, totals: &[f64; crate::FIELDS]) -> Self {
+        let counts = number.map_or(&[][..], |number| index.counts(index.entries(number)));
+        let holders = |field: Field| counts.iter().filter(|own| own[field as usize] > 0).count();
+        let sum = |field: Field| counts.iter().map(|own| f64::from(own[field as usize])).sum::<f64>();
+        Self {
+            number,
+            idf: idf(index.len(), counts.len()),
+            common: MU.map(|(field, _)| (sum(field) / totals[field as usize].max(1.0)).max(1e-9)),
+            idf_description: idf(index.len(), holders(Field::Description)),
+        }
+    }
+}
+
+/// The features of some hits of the first ranking.
+pub(super) fn features(
+    index: &Index,
+    texts: &impl Texts,
+    request: &str,
+    hits: &[Hit],
+) -> Vec<(u32, Features)> {
+    let Some((_, top)) = hits.first() else { return Vec::new() };
+    let request = Request::read(request, index);
+    let mean = index.mean_lengths()[Field::Description as usize].max(f64::MIN_POSITIVE);
+    let of = |hit: &Hit| {
+        let text = texts.text(hit.0).unwrap_or_default();
+        (hit.0, request.of(index, &text, *hit, f64::from(*top), mean))
+    };
+    hits.par_iter().map(of).collect()
+}
+
+impl Request {
+    fn of(&self, index: &Index, text: &Document, (number, score): Hit, top: f64, mean: f64) -> Features {
+        let lengths = index.lengths()[number as usize].map(f64::from);
+        let length = |field: Field| lengths[field as usize];
+        let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+        let mut lm = MU.map(|(field, mu)| self.terms.len() as f64 * (mu / (length(field) + mu)).ln());
+        let (mut bm25, mut described, mut covered, mut top_word) = (0.0, 0.0, 0.0, 0.0_f64);
+        let (k1, b) = DESCRIPTION;
+        let norm = k1 * (1.0 - b + b * length(Field::Description) / mean);
+        for term in &self.terms {
+            let none: Counts = Counts::default();
+            let counts = term.number.and_then(|word| index.counts_in(word, number)).unwrap_or(&none);
+            let count = |field: Field| f64::from(counts[field as usize]);
+            for ((lm, (field, mu)), common) in lm.iter_mut().zip(MU).zip(term.common) {
+                *lm += (1.0 + count(field) / (mu * common)).ln();
+            }
+            let tf = count(Field::Description);
+            bm25 += term.idf_description * tf / (tf + norm);
+            described += if tf > 0.0 { term.idf } else { 0.0 };
+            covered += if counts.iter().any(|count| *count > 0) { term.idf } else { 0.0 };
+            if tf + count(Field::Name) > 0.0 {
+                top_word = top_word.max(term.idf);
+            }
+        }
+        let named = |text: &str, beside: f64| {
+            let (shared, others) = self.told_by(&text.to_lowercase());
+            share(shared, shared + others + beside)
+        };
+        let sentence = sentences(&text.description).map(|own| named(own, SENTENCE)).fold(0.0, f64::max);
+        let (section, neighbours) = self.read_document(&text.document);
+        let (told, told_by_pairs) = self.told;
+        let most = self.terms.iter().map(|term| term.idf).fold(0.0, f64::max);
+        [
+            f64::from(score) / top,
+            lm[0] / top,
+            lm[1] / top,
+            bm25 / top,
+            share(described, told),
+            share(covered, told),
+            named(&text.name, 0.0),
+            sentence,
+            share(section, told),
+            share(neighbours, told_by_pairs),
+            share(top_word, most),
+            length(Field::Description).ln_1p(),
+            length(Field::Body).ln_1p(),
+        ]
+    }
+}

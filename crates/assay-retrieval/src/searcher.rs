@@ -1,0 +1,281 @@
+//! One request, and the skills that answer it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::best::{Best, FIRST};
+use crate::catalogue;
+use crate::corpus::Document;
+use crate::index::{FIELDS, Index, split};
+use crate::index_file::{IndexError, IndexFile, Stamp};
+use crate::retriever::{Retriever, Weighting};
+
+/// Most characters of a sentence that is shown.
+const SENTENCE: usize = 240;
+
+/// Answers requests from an index.
+#[derive(Debug)]
+pub struct Searcher {
+    file: IndexFile,
+}
+
+/// What a request finds.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    /// The best skills, whether they fit or not.
+    pub hits: Vec<Found>,
+    /// Words of the request that say something, each once.
+    pub words: usize,
+    /// Those of them that any skill holds.
+    pub known: usize,
+}
+
+/// A skill that was found.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// It.
+    pub document: Document,
+    /// How likely it is right.
+    pub confidence: f32,
+    /// Whether it is sure enough to be offered.
+    pub fits: bool,
+    /// What made the hit.
+    pub why: Why,
+}
+
+/// What made a hit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Why {
+    /// The field that gave most of the score: `name`, `description`, `headings` or `body`.
+    pub field: &'static str,
+    /// Its sentence that holds most of what the request asks for.
+    pub sentence: String,
+    /// The words of the request that the sentence holds.
+    pub terms: Vec<String>,
+}
+
+impl Searcher {
+    /// Indexes documents in memory.
+    pub fn build(documents: Vec<Document>, stamps: &[Stamp]) -> Result<Self, IndexError> {
+        Ok(Self { file: IndexFile::build(documents, catalogue::DEFAULT_STEMMER, stamps)? })
+    }
+
+    /// Answers from an index that exists.
+    pub fn over(file: IndexFile) -> Self {
+        Self { file }
+    }
+
+    /// The index.
+    pub fn index(&self) -> &IndexFile {
+        &self.file
+    }
+
+    /// The best skills for a request, at most `most`. A skill that shares no word with it is none.
+    pub fn search(&self, request: &str, most: usize) -> Result<Answer, IndexError> {
+        let index = Arc::new(self.file.narrowed(request)?);
+        let retriever = Best::new(catalogue::DEFAULT, &index, &self.file);
+        let terms = Terms::of(request, &index);
+        let found = |(number, confidence): (u32, f32)| {
+            let document = self.file.document(number)?;
+            let fits = f64::from(confidence) >= catalogue::DEFAULT_THRESHOLD;
+            let why = terms.why(&index, &FIRST, number, &document);
+            Ok(Found { document, confidence, fits, why })
+        };
+        let hits =
+            retriever.search(request, most).into_iter().map(found).collect::<Result<_, IndexError>>()?;
+        Ok(Answer { hits, words: terms.words, known: terms.known.len() })
+    }
+}
+
+/// The words of a request.
+struct Terms {
+    stemmer: Stemmer,
+    /// As the request has it, its stem, its number in the index, and what it tells.
+    known: Vec<(String, String, u32, f64)>,
+    words: usize,
+}
+
+impl Terms {
+    fn of(request: &str, index: &Index) -> Self {
+        let stemmer = index.stemmer();
+        let mut words: Vec<(String, String)> = Vec::new();
+        each_word(&request.to_lowercase(), |word| {
+            let stem = stemmer.stem(word);
+            if !is_stop_word(word) && words.iter().all(|(_, known)| known != stem) {
+                words.push((word.to_owned(), stem.to_owned()));
+            }
+        });
+        let all = words.len();
+        let known = words
+            .into_iter()
+            .filter_map(|(word, stem)| {
+                let number = *index.words_of(&word).first()?;
+                Some((word, stem, number, index.idf(number)))
+            })
+            .collect();
+        Self { stemmer, known, words: all }
+    }
+
+    fn why(&self, index: &Index, weighting: &Weighting, number: u32, document: &Document) -> Why {
+        let mut shares = [0.0; FIELDS];
+        for (_, _, word, idf) in &self.known {
+            let Some(counts) = index.counts_in(*word, number) else { continue };
+            let of = |field: usize| weighting.weights[field] * f64::from(counts[field]);
+            let all: f64 = (0..FIELDS).map(of).sum();
+            for (field, share) in shares.iter_mut().enumerate() {
+                *share += if all > 0.0 { idf * of(field) / all } else { 0.0 };
+            }
+        }
+        let (headings, body) = split(&document.document);
+        let fields = [
+            ("name", document.name.as_str()),
+            ("description", &document.description),
+            ("headings", &headings),
+            ("body", &body),
+        ];
+        let first = |best: usize, other: usize| if shares[other] > shares[best] { other } else { best };
+        let (field, text) = fields[(1..fields.len()).fold(0, first)];
+        let (sentence, terms) = self.best_sentence(text);
+        Why { field, sentence, terms }
+    }
+
+    fn best_sentence(&self, text: &str) -> (String, Vec<String>) {
+        let mut best = (0.0, "", Vec::new());
+        for sentence in sentences(text) {
+            let mut held: Vec<&(String, String, u32, f64)> = Vec::new();
+            each_word(&sentence.to_lowercase(), |word| {
+                let stem = self.stemmer.stem(word);
+                let term = self.known.iter().find(|(_, known, _, _)| known == stem);
+                if let Some(term) = term.filter(|term| held.iter().all(|other| other.2 != term.2)) {
+                    held.push(term);
+                }
+            });
+            let told: f64 = held.iter().map(|term| term.3).sum();
+            if told > best.0 {
+                best = (told, sentence, held.iter().map(|term| term.0.clone()).collect());
+            }
+        }
+        let clipped: String = best.1.chars().take(SENTENCE).collect();
+        let sentence = if clipped.len() < best.1.len() { clipped + "…" } else { clipped };
+        (sentence, best.2)
+    }
+}
+
+/// The sentences of a text: lines, parted after a full stop, an exclamation or a question mark that a space follows.
+pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().flat_map(|line| {
+        let mut rest = line.trim();
+        std::iter::from_fn(move || {
+            if rest.is_empty() {
+                return None;
+            }
+            let end = rest
+                .match_indices(['.', '!', '?'])
+                .map(|(at, _)| at + 1)
+                .find(|end| rest[*end..].starts_with(char::is_whitespace))
+                .unwrap_or(rest.len());
+            let (sentence, left) = rest.split_at(end);
+            rest = left.trim_start();
+            Some(sentence)
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn searcher() -> Searcher {
+        let document = |id: &str, name: &str, description: &str, document: &str| Document {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            document: document.to_owned(),
+            repo: String::new(),
+        };
+        let documents = vec![
+            document(
+                "a",
+                "spreadsheets",
+                "Works with tables. Makes a pivot table from an export! And charts.",
+                "Sum up.",
+            ),
+            document(
+                "b",
+                "log-audit",
+                "Audits logs.",
+                "---\nname: log-audit\n---\n# Counting\nCount errors by hour. Then stop.",
+            ),
+            document("c", "letters", "Writes letters.", "Be short."),
+        ];
+        Searcher::build(documents, &[]).unwrap()
+    }
+
+    #[test]
+    fn a_hit_says_what_made_it() {
+        let searcher = searcher();
+        let check = |request: &str, id: &str, field: &str, sentence: &str, terms: &[&str]| {
+            let answer = searcher.search(request, 2).unwrap();
+            let hit = &answer.hits[0];
+            assert_eq!(hit.document.id, id, "{request}");
+            let terms = terms.iter().map(|term| (*term).to_owned()).collect();
+            assert_eq!(
+                hit.why,
+                Why { field: hit.why.field, sentence: sentence.to_owned(), terms },
+                "{request}"
+            );
+            assert_eq!(hit.why.field, field, "{request}");
+            assert!(hit.confidence > 0.0 && hit.confidence <= 1.0, "{}", hit.confidence);
+        };
+        check(
+            "make a pivot table from this export",
+            "a",
+            "description",
+            "Makes a pivot table from an export!",
+            &["make", "pivot", "table", "from", "export"],
+        );
+        check(
+            "error counts for each hour",
+            "b",
+            "body",
+            "Count errors by hour.",
+            &["counts", "error", "hour"],
+        );
+        check("letter", "c", "name", "letters", &["letter"]);
+        check("counting", "b", "headings", "# Counting", &["counting"]);
+    }
+
+    #[test]
+    fn what_nobody_knows_finds_nothing() {
+        let searcher = searcher();
+        let check = |request: &str, words: usize, known: usize, hits: usize| {
+            let answer = searcher.search(request, 5).unwrap();
+            assert_eq!((answer.words, answer.known, answer.hits.len()), (words, known, hits), "{request}");
+        };
+        check("", 0, 0, 0);
+        check("the of", 0, 0, 0);
+        check("xylophone quartet", 2, 0, 0);
+        check("audit the xylophone audits", 2, 1, 1);
+    }
+
+    #[test]
+    fn sentences_are_lines_and_parts_of_lines() {
+        let check = |text: &str, expected: &[&str]| {
+            assert_eq!(sentences(text).collect::<Vec<_>>(), expected, "{text:?}");
+        };
+        check("One. Two!  Three? v1.2 is four", &["One.", "Two!", "Three?", "v1.2 is four"]);
+        check("a\n\n  b. \nc", &["a", "b.", "c"]);
+        check("…", &["…"]);
+        check("", &[]);
+        let long = "word ".repeat(100);
+        let searcher = Searcher::build(
+            vec![Document { id: "x".to_owned(), description: long, ..Document::default() }],
+            &[],
+        )
+        .unwrap();
+        let sentence = searcher.search("word", 1).unwrap().hits[0].why.sentence.clone();
+        assert_eq!((sentence.chars().count(), sentence.ends_with('…')), (SENTENCE + 1, true));
+    }
+}

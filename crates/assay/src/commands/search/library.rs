@@ -1,0 +1,182 @@
+//! The skills that are searched: folders or a file, and whether an index is still of what lies there.
+
+use std::fs::{self, Metadata};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use assay_retrieval::{Document, IndexError, IndexFile, Searcher, Stamp, index_file};
+use assay_skill::{Library, Severity};
+
+use super::args::SearchSource;
+use super::bench::documents;
+use crate::failure::Failure;
+use crate::ui::Ui;
+
+/// Threads that look whether files have changed.
+const THREADS: usize = 4;
+
+/// What was read.
+pub(super) struct Read {
+    pub(super) documents: Vec<Document>,
+    pub(super) stamps: Vec<Stamp>,
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        let hint = match &error {
+            IndexError::Write { .. } => "name a place in a folder that exists and may be written to",
+            _ => "`assay search index` makes an index",
+        };
+        let mut text = error.to_string();
+        if let Some(cause) = std::error::Error::source(&error) {
+            text.push_str(&format!(": {cause}"));
+        }
+        match error {
+            IndexError::Write { .. } => Self::infrastructure(text).hint(hint),
+            _ => Self::bad_input(text).hint(hint),
+        }
+    }
+}
+
+/// What answers requests: the index that was named, or one made now.
+pub(super) fn searcher(source: &SearchSource, ui: &Ui) -> Result<Searcher, Failure> {
+    let named = !source.library.is_empty() || source.corpus.is_some();
+    let Some(path) = &source.index else {
+        if !named {
+            return Err(Failure::bad_input("there is nothing to search")
+                .hint("name skills with --library DIR or --corpus FILE, or an index with --index FILE"));
+        }
+        let read = read(&source.library, source.corpus.as_deref(), ui)?;
+        return Ok(Searcher::build(read.documents, &read.stamps)?);
+    };
+    let file = IndexFile::open(path)?;
+    if named && !is_unchanged(&file.stamps()?, &source.library, source.corpus.as_deref()) {
+        ui.detail("something has changed since the index was made: reading all skills");
+        let read = read(&source.library, source.corpus.as_deref(), ui)?;
+        if index_file::digest_of(read.documents) != file.digest() {
+            let message = format!("{} is not the index of the skills that are there now", path.display());
+            return Err(Failure::bad_input(message).hint(
+                "`assay search index` makes a new one; without --index, skills are indexed each time",
+            ));
+        }
+    }
+    Ok(Searcher::over(file))
+}
+
+/// Reads all skills of some folders, or of a file.
+pub(super) fn read(folders: &[PathBuf], corpus: Option<&Path>, ui: &Ui) -> Result<Read, Failure> {
+    if let Some(path) = corpus {
+        let documents = documents(path, ui)?;
+        let stamps = fs::metadata(path).ok().and_then(|data| of_file(CORPUS.to_owned(), &data));
+        return Ok(Read { documents, stamps: stamps.into_iter().collect() });
+    }
+    let library = Library::load(folders);
+    for told in library.diagnostics.iter().filter(|told| told.severity == Severity::Error) {
+        ui.note(&told.to_string());
+    }
+    if library.packages.is_empty() {
+        let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        return Err(Failure::bad_input(format!("no skill beneath {}", names.join(", ")))
+            .hint("name a folder that holds SKILL.md, or whose folders do"));
+    }
+    let mut stamps: Vec<Stamp> = library.passed.iter().filter_map(|path| stamp(folders, path)).collect();
+    let mut documents = Vec::with_capacity(library.packages.len());
+    for package in library.packages {
+        let file = ["SKILL.md", "skill.md"]
+            .into_iter()
+            .find(|name| package.files.iter().any(|entry| entry.path == *name))
+            .unwrap_or("SKILL.md");
+        stamps.extend(stamp(folders, &package.root.join(file)));
+        documents.push(Document {
+            id: id(folders, &package.root, &package.directory),
+            name: package.name,
+            description: package.description,
+            document: package.document,
+            repo: String::new(),
+        });
+    }
+    Ok(Read { documents, stamps })
+}
+
+/// A skill's place within its library; with several libraries, the place as it was reached.
+fn id(folders: &[PathBuf], root: &Path, directory: &str) -> String {
+    let [folder] = folders else { return root.to_string_lossy().into_owned() };
+    match root.strip_prefix(folder) {
+        Ok(inner) if inner.as_os_str().is_empty() => directory.to_owned(),
+        Ok(inner) => inner.to_string_lossy().into_owned(),
+        Err(_) => root.to_string_lossy().into_owned(),
+    }
+}
+
+/// The path of the stamp of a corpus file.
+const CORPUS: &str = "corpus";
+
+/// The stamp of a file or folder. Its path begins with the number of its library.
+fn stamp(folders: &[PathBuf], path: &Path) -> Option<Stamp> {
+    let (number, inner) = folders
+        .iter()
+        .enumerate()
+        .find_map(|(number, folder)| Some((number, path.strip_prefix(folder).ok()?)))?;
+    let name = format!("{number}/{}", inner.to_str()?);
+    let data = fs::metadata(path).ok()?;
+    if data.is_dir() { of_folder(name, path) } else { of_file(name, &data) }
+}
+
+fn of_file(path: String, data: &Metadata) -> Option<Stamp> {
+    let modified = data.modified().ok()?.duration_since(UNIX_EPOCH).ok()?;
+    Some(Stamp { path, size: data.len(), modified: i64::try_from(modified.as_nanos()).ok()? })
+}
+
+/// Of a folder its folders count, where skills may appear, and not its other files.
+fn of_folder(path: String, folder: &Path) -> Option<Stamp> {
+    let mut names: Vec<std::ffi::OsString> = fs::read_dir(folder)
+        .ok()?
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let is_document = name.to_str().is_some_and(|name| name.eq_ignore_ascii_case("skill.md"));
+            is_document || entry.file_type().is_ok_and(|kind| !kind.is_file())
+        })
+        .map(|entry| entry.file_name())
+        .collect();
+    names.sort_unstable();
+    let mut hasher = blake3::Hasher::new();
+    for name in &names {
+        hasher.update(name.as_encoded_bytes());
+        hasher.update(b"/");
+    }
+    let [b0, b1, b2, b3, b4, b5, b6, b7, ..] = *hasher.finalize().as_bytes();
+    let sum = i64::from_le_bytes([b0, b1, b2, b3, b4, b5, b6, b7]);
+    Some(Stamp { path, size: names.len() as u64, modified: sum })
+}
+
+/// Whether everything that the index was made from is as it was. Nothing is read but names, sizes and times.
+fn is_unchanged(stamps: &[Stamp], folders: &[PathBuf], corpus: Option<&Path>) -> bool {
+    let holds = |known: &Stamp| {
+        let now = match corpus {
+            Some(path) => fs::metadata(path).ok().and_then(|data| of_file(CORPUS.to_owned(), &data)),
+            None => known.path.split_once('/').and_then(|(number, inner)| {
+                let folder = folders.get(number.parse::<usize>().ok()?)?;
+                stamp_beneath(
+                    &known.path,
+                    &if inner.is_empty() { folder.clone() } else { folder.join(inner) },
+                )
+            }),
+        };
+        now.as_ref() == Some(known)
+    };
+    if stamps.is_empty() {
+        return false;
+    }
+    let share = stamps.len().div_ceil(THREADS);
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            stamps.chunks(share).map(|own| scope.spawn(move || own.iter().all(&holds))).collect();
+        threads.into_iter().all(|thread| thread.join().unwrap_or(false))
+    })
+}
+
+fn stamp_beneath(name: &str, path: &Path) -> Option<Stamp> {
+    let data = fs::metadata(path).ok()?;
+    if data.is_dir() { of_folder(name.to_owned(), path) } else { of_file(name.to_owned(), &data) }
+}

@@ -1,0 +1,159 @@
+//! The Model Context Protocol on standard input and output: one tool, `search_skills`.
+//!
+//! JSON-RPC 2.0, one message a line. Source: modelcontextprotocol.io, specification 2025-06-18, "Base protocol" and "Tools". Whatever comes is
+//! answered: what is no message gets an error, and the next line is read.
+
+use std::io::{self, BufRead, Read, Write};
+
+use serde_json::{Value, json};
+
+use super::service::Service;
+
+/// Versions that are spoken, the newest first.
+const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Longest message.
+const LINE_CAP: u64 = 4 << 20;
+
+/// Skills that an answer holds unless the client says otherwise, and at most.
+const LIMITS: (u64, u64) = (5, 50);
+
+const PARSE: i64 = -32700;
+const INVALID_REQUEST: i64 = -32600;
+const UNKNOWN_METHOD: i64 = -32601;
+const INVALID_PARAMS: i64 = -32602;
+
+/// Answers until the input ends, or nobody reads the answers any more.
+pub(super) fn serve(service: &Service, mut input: impl BufRead, mut output: impl Write) -> io::Result<()> {
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if (&mut input).take(LINE_CAP).read_until(b'\n', &mut line)? == 0 {
+            return Ok(());
+        }
+        let reply = if line.len() as u64 == LINE_CAP && line.last() != Some(&b'\n') {
+            input.skip_until(b'\n')?;
+            Some(error(&Value::Null, INVALID_REQUEST, "the message is longer than 4 MiB"))
+        } else if line.trim_ascii().is_empty() {
+            None
+        } else {
+            replies(service, &line)
+        };
+        let Some(reply) = reply else { continue };
+        match writeln!(output, "{reply}").and_then(|()| output.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(()),
+            written => written?,
+        }
+    }
+}
+
+/// The reply to a line. Older versions of the protocol send several messages in one.
+fn replies(service: &Service, line: &[u8]) -> Option<Value> {
+    match serde_json::from_slice(line) {
+        Err(cause) => Some(error(&Value::Null, PARSE, &format!("this is no JSON: {cause}"))),
+        Ok(Value::Array(messages)) if !messages.is_empty() => {
+            let replies: Vec<Value> = messages.iter().filter_map(|message| reply(service, message)).collect();
+            (!replies.is_empty()).then_some(Value::Array(replies))
+        }
+        Ok(message) => reply(service, &message),
+    }
+}
+
+fn reply(service: &Service, message: &Value) -> Option<Value> {
+    let id = message.get("id");
+    let known = id.filter(|id| id.is_string() || id.is_number()).cloned().unwrap_or_default();
+    let method = message.get("method").and_then(Value::as_str);
+    if message.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return Some(error(&known, INVALID_REQUEST, "this is no message of JSON-RPC 2.0"));
+    }
+    let Some(method) = method else {
+        // An answer to something nobody asked is passed over.
+        let is_answer = message.get("result").is_some() || message.get("error").is_some();
+        return (!is_answer).then(|| error(&known, INVALID_REQUEST, "the message has no method"));
+    };
+    // What has no id wants no answer.
+    let id = id?;
+    if !id.is_string() && !id.is_number() {
+        return Some(error(&Value::Null, INVALID_REQUEST, "an id is a string or a number"));
+    }
+    let empty = Value::Null;
+    let params = message.get("params").unwrap_or(&empty);
+    Some(match method {
+        "initialize" => result(id, &initialize(params)),
+        "ping" => result(id, &json!({})),
+        "tools/list" => result(id, &json!({ "tools": [tool(service)] })),
+        "tools/call" => call(service, id, params),
+        _ => error(
+            id,
+            UNKNOWN_METHOD,
+            "there is no such method; there are initialize, ping, tools/list and tools/call",
+        ),
+    })
+}
+
+fn initialize(params: &Value) -> Value {
+    let asked = params.get("protocolVersion").and_then(Value::as_str);
+    let version = VERSIONS.into_iter().find(|version| Some(*version) == asked).unwrap_or(VERSIONS[0]);
+    json!({
+        "protocolVersion": version,
+        "capabilities": { "tools": { "listChanged": false } },
+        "serverInfo": { "name": "assay", "title": "assay search", "version": env!("CARGO_PKG_VERSION") },
+    })
+}
+
+fn tool(service: &Service) -> Value {
+    let (usual, most) = LIMITS;
+    json!({
+        "name": "search_skills",
+        "title": "Search skills",
+        "description": format!(
+            "Find the agent skills that fit a request, among {}. Says so when none fits. Each hit has the skill's id, name and description, \
+             how sure it is, and the sentence that made the hit.", service.skills()
+        ),
+        "inputSchema": {
+            "type": "object",
+            "properties": {
+                "request": { "type": "string", "description": "What is to be done, in plain words" },
+                "limit": { "type": "integer", "minimum": 1, "maximum": most, "default": usual, "description": "Skills to return at most" },
+            },
+            "required": ["request"],
+            "additionalProperties": false,
+        },
+        "annotations": { "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false },
+    })
+}
+
+fn call(service: &Service, id: &Value, params: &Value) -> Value {
+    if params.get("name").and_then(Value::as_str) != Some("search_skills") {
+        return error(id, INVALID_PARAMS, "there is no such tool; there is search_skills");
+    }
+    let arguments = params.get("arguments").unwrap_or(&Value::Null);
+    let request = arguments.get("request").and_then(Value::as_str).map(str::trim);
+    let Some(request) = request.filter(|request| !request.is_empty()) else {
+        return error(id, INVALID_PARAMS, "`request` has to be a text that is not empty");
+    };
+    let limit = match arguments.get("limit") {
+        None | Some(Value::Null) => Some(LIMITS.0),
+        Some(limit) => limit.as_u64().filter(|limit| (1..=LIMITS.1).contains(limit)),
+    };
+    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {
+        return error(id, INVALID_PARAMS, "`limit` has to be a whole number from 1 to 50");
+    };
+    let text = |text: String| json!([{ "type": "text", "text": text }]);
+    match service.answer(request, limit).map(|response| serde_json::to_value(&response)) {
+        Ok(Ok(answer)) => result(
+            id,
+            &json!({ "content": text(answer.to_string()), "structuredContent": answer, "isError": false }),
+        ),
+        Ok(Err(cause)) => result(id, &json!({ "content": text(cause.to_string()), "isError": true })),
+        Err(cause) => result(id, &json!({ "content": text(cause.to_string()), "isError": true })),
+    }
+}
+
+fn result(id: &Value, result: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "result": result })
+}
+
+fn error(id: &Value, code: i64, message: &str) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } })
+}

@@ -1,0 +1,133 @@
+//! `assay search`: finding skills, and how well they are found.
+
+pub(crate) mod args;
+mod bench;
+mod http;
+mod library;
+mod mcp;
+mod service;
+
+use std::time::Instant;
+
+use assay_report::clean;
+use assay_retrieval::Searcher;
+
+use self::args::{SearchArgs, SearchIndexArgs, SearchServeArgs, SearchSource, SearchWhat};
+use self::service::{Hit, Response, Service};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        Some(SearchWhat::Bench(args)) => bench::run(args, ui),
+        Some(SearchWhat::Train(args)) => bench::fit(args, ui),
+        Some(SearchWhat::Index(args)) => index(args, ui),
+        Some(SearchWhat::Serve(args)) => serve(args, ui),
+        None => answer(args, ui),
+    }
+}
+
+fn answer(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
+    let request = args.request.as_deref().map_or("", str::trim);
+    if request.is_empty() {
+        let message = if args.request.is_some() { "the request is empty" } else { "there is no request" };
+        return Err(Failure::bad_input(message)
+            .hint("say what is to be done: `assay search \"make a pivot table\" --library DIR`"));
+    }
+    let service = open(&args.source, ui)?;
+    let response = service.answer(request, usize::from(args.limit))?;
+    if ui.json() {
+        ui.document(&response)?;
+    } else {
+        ui.out(&render(&response, args.why))?;
+    }
+    Ok(Status::Done)
+}
+
+fn open(source: &SearchSource, ui: &Ui) -> Result<Service, Failure> {
+    Ok(Service::new(library::searcher(source, ui)?, source.index.as_deref()))
+}
+
+fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
+    let clock = Instant::now();
+    let read = library::read(&args.library, args.corpus.as_deref(), ui)?;
+    let skills = read.documents.len();
+    let built = Searcher::build(read.documents, &read.stamps)?;
+    built.index().save(&args.out)?;
+    let (seconds, bytes) = (clock.elapsed().as_secs_f64(), built.index().bytes());
+    if ui.json() {
+        ui.document(&serde_json::json!({
+            "schema": "assay.search-index/1", "path": args.out, "skills": skills,
+            "digest": built.index().digest(), "bytes": bytes, "seconds": seconds,
+        }))?;
+    } else {
+        let (path, bytes) = (args.out.display().to_string(), bytes as f64 / 1e6);
+        ui.out(&format!("{}: {skills} skills, {bytes:.1} MB, {seconds:.1} s\n", clean(&path)))?;
+    }
+    Ok(Status::Done)
+}
+
+fn serve(args: &SearchServeArgs, ui: &Ui) -> Result<Status, Failure> {
+    let service = open(&args.source, ui)?;
+    let address = match args.http {
+        None if args.mcp => None,
+        asked => Some(asked.unwrap_or(http::DEFAULT)),
+    };
+    let server = address.map(http::bind).transpose()?;
+    if let Some(server) = &server {
+        ui.note(&format!("listening on http://{}", server.server_addr()));
+    }
+    std::thread::scope(|scope| {
+        if args.mcp {
+            if let Some(server) = &server {
+                scope.spawn(|| http::serve(server, &service));
+            }
+            let served = mcp::serve(&service, std::io::stdin().lock(), std::io::stdout().lock());
+            if let Some(server) = &server {
+                server.unblock();
+            }
+            served
+        } else {
+            if let Some(server) = &server {
+                http::serve(server, &service);
+            }
+            Ok(())
+        }
+    })
+    .map_err(|error| {
+        Failure::infrastructure(format!("cannot go on with standard input and output: {error}"))
+    })?;
+    Ok(Status::Done)
+}
+
+/// Most characters of a description that are shown.
+const DESCRIPTION: usize = 160;
+
+fn render(response: &Response, why: bool) -> String {
+    let mut text = String::new();
+    if !response.fits {
+        let reason = match (response.words, response.known_words) {
+            (0, _) => "the request has no word that says anything",
+            (_, 0) => "no skill holds a word of the request",
+            _ => "no skill is sure enough; the nearest:",
+        };
+        text.push_str(&format!("No skill fits: {reason}\n"));
+    }
+    for hit in &response.hits {
+        let Hit { rank, id, name, description, confidence, fits, why: reason, .. } = hit;
+        let unsure = if *fits || !response.fits { "" } else { "  (unsure)" };
+        text.push_str(&format!("{rank:>3}  {}  {confidence:.2}  {}{unsure}\n", clean(name), clean(id)));
+        text.push_str(&format!("     {}\n", clipped(description)));
+        if why {
+            text.push_str(&format!("     {}: “{}”\n", reason.field, clean(&reason.sentence)));
+            text.push_str(&format!("     words: {}\n", clean(&reason.terms.join(", "))));
+        }
+    }
+    text
+}
+
+fn clipped(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let start: String = line.chars().take(DESCRIPTION).collect();
+    clean(&if start.len() < line.len() { start + "…" } else { start }).to_string()
+}

@@ -1,0 +1,96 @@
+//! Requests answered, whoever asks.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use assay_retrieval::{IndexError, Searcher, Why};
+use serde::Serialize;
+
+/// Most bytes of a request that are looked at.
+pub(super) const REQUEST_CAP: usize = 64 << 10;
+
+/// Most skills that one answer holds.
+pub(super) const MOST: usize = 1000;
+
+/// Answers requests.
+pub(super) struct Service {
+    searcher: Searcher,
+    index: Option<PathBuf>,
+}
+
+/// `assay.search/1`.
+#[derive(Debug, Serialize)]
+pub(super) struct Response {
+    pub(super) schema: &'static str,
+    pub(super) request: String,
+    /// Skills that were searched.
+    pub(super) skills: usize,
+    /// The index file, where one was used.
+    pub(super) index: Option<PathBuf>,
+    pub(super) retriever: &'static str,
+    /// The confidence from which a skill fits.
+    pub(super) threshold: f64,
+    /// Whether any skill fits.
+    pub(super) fits: bool,
+    /// Words of the request that say something, each once.
+    pub(super) words: usize,
+    /// Those of them that any skill holds.
+    pub(super) known_words: usize,
+    pub(super) hits: Vec<Hit>,
+    pub(super) seconds: f64,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct Hit {
+    pub(super) rank: usize,
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) description: String,
+    /// How likely it is right, from 0 to 1.
+    pub(super) confidence: f32,
+    pub(super) fits: bool,
+    pub(super) why: Why,
+}
+
+impl Service {
+    pub(super) fn new(searcher: Searcher, index: Option<&Path>) -> Self {
+        Self { searcher, index: index.map(Path::to_owned) }
+    }
+
+    /// Skills that are searched.
+    pub(super) fn skills(&self) -> usize {
+        self.searcher.index().len()
+    }
+
+    pub(super) fn answer(&self, request: &str, most: usize) -> Result<Response, IndexError> {
+        let clock = Instant::now();
+        let end = (0..=REQUEST_CAP.min(request.len())).rev().find(|end| request.is_char_boundary(*end));
+        let request = &request[..end.unwrap_or(0)];
+        let answer = self.searcher.search(request, most.min(MOST))?;
+        let hits: Vec<Hit> = (1..)
+            .zip(answer.hits)
+            .map(|(rank, found)| Hit {
+                rank,
+                id: found.document.id,
+                name: found.document.name,
+                description: found.document.description,
+                confidence: found.confidence,
+                fits: found.fits,
+                why: found.why,
+            })
+            .collect();
+        Ok(Response {
+            schema: "assay.search/1",
+            request: request.to_owned(),
+            skills: self.skills(),
+            index: self.index.clone(),
+            retriever: assay_retrieval::DEFAULT,
+            threshold: assay_retrieval::DEFAULT_THRESHOLD,
+            fits: hits.iter().any(|hit| hit.fits),
+            words: answer.words,
+            known_words: answer.known,
+            hits,
+            seconds: clock.elapsed().as_secs_f64(),
+        })
+    }
+}
