@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::Texts;
+use super::{Candidate, Texts};
 use crate::analysis::{Stemmer, each_word, is_stop_word};
 use crate::corpus::Document;
 use crate::index::{Counts, Field, Index, idf};
@@ -189,20 +189,64 @@ impl Term {
 }
 
 /// The features of some hits of the first ranking.
-pub(super) fn features(
-    index: &Index,
-    texts: &impl Texts,
-    request: &str,
-    hits: &[Hit],
-) -> Vec<(u32, Features)> {
+pub(super) fn features(index: &Index, texts: &impl Texts, request: &str, hits: &[Hit]) -> Vec<Candidate> {
     let Some((_, top)) = hits.first() else { return Vec::new() };
+    let words = plain(request);
     let request = Request::read(request, index);
     let mean = index.mean_lengths()[Field::Description as usize].max(f64::MIN_POSITIVE);
     let of = |hit: &Hit| {
         let text = texts.text(hit.0).unwrap_or_default();
-        (hit.0, request.of(index, &text, *hit, f64::from(*top), mean))
+        Candidate {
+            number: hit.0,
+            features: request.of(index, &text, *hit, f64::from(*top), mean),
+            declined: is_declined(&words, &text.name),
+        }
     };
     hits.par_iter().map(of).collect()
+}
+
+/// Words that say no to what follows them; `\b\w\w+\b` leaves `isn` of `isn't`.
+const NO: [&str; 16] = [
+    "not",
+    "never",
+    "without",
+    "isn",
+    "don",
+    "doesn",
+    "didn",
+    "aren",
+    "wasn",
+    "shouldn",
+    "cannot",
+    "except",
+    "excluding",
+    "instead",
+    "rather",
+    "avoid",
+];
+
+/// Words of a no and a name that may stand between them, and the no itself: `not using the`.
+const REACH: usize = 3;
+
+fn plain(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    each_word(&text.to_lowercase(), |word| {
+        if words.len() < WORDS {
+            words.push(word.to_owned());
+        }
+    });
+    words
+}
+
+/// Whether a request says no to a skill by its name: `why is it not doca-eth?`. A name of one word may be any word.
+fn is_declined(request: &[String], name: &str) -> bool {
+    let name = plain(name);
+    name.len() > 1
+        && request.windows(name.len()).enumerate().any(|(at, own)| {
+            let before = &request[at.saturating_sub(REACH)..at];
+            let has = |words: &[&str]| before.iter().any(|word| words.contains(&word.as_str()));
+            own == name && has(&NO) && !has(&["only", "just"])
+        })
 }
 
 impl Request {
@@ -252,5 +296,26 @@ impl Request {
             length(Field::Description).ln_1p(),
             length(Field::Body).ln_1p(),
         ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_no_to_a_name_is_understood() {
+        let check = |request: &str, name: &str, expected: bool| {
+            assert_eq!(is_declined(&plain(request), name), expected, "{request}: {name}");
+        };
+        check("Which skill fits, and why is it not doca-eth?", "doca-eth", true);
+        check("I don't want the log audit here", "log-audit", true);
+        check("use doca-eth", "doca-eth", false);
+        check("not only doca-eth but more", "doca-eth", false);
+        check("This is not about networks at all: set doca-eth up", "doca-eth", false);
+        check("not the planner", "planner", false);
+        check("not doca", "doca-eth", false);
+        check("", "doca-eth", false);
+        check("not", "", false);
     }
 }

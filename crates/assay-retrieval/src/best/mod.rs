@@ -19,6 +19,15 @@ use crate::retriever::{Hit, Lexical, Retriever, Weighting};
 
 pub use features::{FEATURES, Features, NAMES};
 
+/// A skill that the first ranking found.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidate {
+    pub(crate) number: u32,
+    pub(crate) features: Features,
+    /// Whether the request names it as what it is not about.
+    pub(crate) declined: bool,
+}
+
 /// Candidates that the first ranking gives.
 const CANDIDATES: usize = 100;
 
@@ -32,6 +41,9 @@ const CALIBRATION: [f64; 3] = [2.0824, 1.7179, -0.6347];
 /// Share of a request's information below which a candidate's confidence falls with what it shares. In a small library one word in
 /// common can be all that any skill has; the probability alone, which is shared out among candidates, would be sure of it.
 const COVER: f64 = 0.25;
+
+/// What is left of the confidence in a skill that the request says it is not about. Small enough that it is never offered.
+const DECLINED: f64 = 1e-6;
 
 /// Where the texts of documents are.
 pub(crate) trait Texts: Send + Sync {
@@ -77,30 +89,32 @@ impl<T: Texts> Best<T> {
     }
 
     /// The candidates of a request and their features.
-    pub(crate) fn candidates(&self, request: &str) -> Vec<(u32, Features)> {
+    pub(crate) fn candidates(&self, request: &str) -> Vec<Candidate> {
         let hits = self.first.search(request, CANDIDATES);
         features::features(&self.index, &self.texts, request, &hits)
     }
 }
 
 /// How likely each candidate is right: the logistic function of its log share of the probability, and of the share of the request's
-/// information that the most covering candidate holds. Within a request the order is that of the model.
-fn confidence(candidates: &[(u32, Features)], weights: &Features, calibration: &[f64; 3]) -> Vec<Hit> {
-    let covered = candidates.iter().map(|(_, own)| own[features::COVERED]).fold(0.0, f64::max);
+/// information that the most covering candidate holds. Within a request the order is
+/// that of the model, but for skills that the request declines.
+fn confidence(candidates: &[Candidate], weights: &Features, calibration: &[f64; 3]) -> Vec<Hit> {
+    let covered = candidates.iter().map(|own| own.features[features::COVERED]).fold(0.0, f64::max);
     let [constant, share, cover] = calibration;
-    let likely = |log_share: f64| {
+    let likely = |log_share: f64, declined: bool| {
+        let kept = if declined { DECLINED } else { 1.0 };
         let odds = constant + share * log_share + cover * covered;
         #[expect(clippy::cast_possible_truncation, reason = "scores are in single precision")]
-        let likely = ((covered / COVER).min(1.0) / (1.0 + (-odds).exp())) as f32;
+        let likely = (kept * (covered / COVER).min(1.0) / (1.0 + (-odds).exp())) as f32;
         likely.max(f32::MIN_POSITIVE)
     };
     let shares = log_shares(candidates, weights);
-    candidates.iter().zip(shares).map(|((number, _), share)| (*number, likely(share))).collect()
+    candidates.iter().zip(shares).map(|(own, share)| (own.number, likely(share, own.declined))).collect()
 }
 
 /// The logarithm of every candidate's share of the probability.
-fn log_shares(candidates: &[(u32, Features)], weights: &Features) -> Vec<f64> {
-    let sums: Vec<f64> = candidates.iter().map(|(_, own)| dot(weights, own)).collect();
+fn log_shares(candidates: &[Candidate], weights: &Features) -> Vec<f64> {
+    let sums: Vec<f64> = candidates.iter().map(|own| dot(weights, &own.features)).collect();
     let most = sums.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let all = sums.iter().map(|sum| (sum - most).exp()).sum::<f64>().ln() + most;
     sums.into_iter().map(|sum| sum - all).collect()

@@ -32,9 +32,10 @@ fn features_are_those_by_hand() {
     let best = best(documents());
     let request = "pivot tables pivot the export, quixotic";
     let candidates = best.candidates(request);
-    assert_eq!(candidates.iter().map(|(number, _)| *number).collect::<Vec<_>>(), [0, 1]);
-    let of =
-        |place: usize, name: &str| candidates[place].1[NAMES.iter().position(|own| *own == name).unwrap()];
+    assert_eq!(candidates.iter().map(|own| own.number).collect::<Vec<_>>(), [0, 1]);
+    let of = |place: usize, name: &str| {
+        candidates[place].features[NAMES.iter().position(|own| *own == name).unwrap()]
+    };
     // Of three skills, one holds `pivot`, two `table` and `export`, none `quixotic`.
     let idf = |df: f64| (1.0 + (3.0 - df + 0.5) / (df + 0.5)).ln();
     let (pivot, table, unknown) = (idf(1.0), idf(2.0), idf(0.0));
@@ -95,4 +96,14 @@ fn long_requests_and_long_lines_end() {
     all[1].name = "x".repeat(100_000);
     let hits = best(all).search(&"pivot export table ".repeat(5_000), 3);
     assert_eq!(hits.len(), 2);
+}
+
+#[test]
+fn a_declined_skill_comes_last() {
+    let best = best(documents());
+    let named = |request: &str| best.search(request, 5)[0].0;
+    assert_eq!(named("export pivot tables"), 0);
+    let hits = best.search("export a table, not by pivot tables", 5);
+    assert_eq!(hits[0].0, 1);
+    assert!(hits[1].1 <= 1e-6, "{hits:?}");
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Best, FEATURES, Features, NAMES, dot, features};
+use super::{Best, Candidate, FEATURES, Features, NAMES, dot, features};
 use crate::analysis::Stemmer;
 use crate::bench::{Negative, Query, Run};
 use crate::corpus::Document;
@@ -45,7 +45,7 @@ pub struct Trained {
 /// A request's candidates.
 struct Example {
     house: String,
-    candidates: Vec<(u32, Features)>,
+    candidates: Vec<Candidate>,
     /// The places of the right ones.
     right: Vec<usize>,
     weight: f64,
@@ -61,7 +61,7 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
         .par_iter()
         .map(|query| {
             let candidates = best.candidates(&query.text);
-            let right = |(_, (number, _)): &(usize, &(u32, Features))| query.gold.contains(index.id(*number));
+            let right = |(_, own): &(usize, &Candidate)| query.gold.contains(index.id(own.number));
             let right = candidates.iter().enumerate().filter(right).map(|(place, _)| place).collect();
             Example { house: query.house.clone(), candidates, right, weight: 1.0 }
         })
@@ -76,8 +76,7 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
         .map(|negative| {
             let candidates = best.candidates(&negative.text);
             let house = negative.not.iter().find_map(|id| houses.get(id.as_str())).copied().unwrap_or("");
-            let wrong =
-                |(_, (number, _)): &(usize, &(u32, Features))| negative.not.contains(index.id(*number));
+            let wrong = |(_, own): &(usize, &Candidate)| negative.not.contains(index.id(own.number));
             let right = candidates.iter().enumerate().filter(wrong).map(|(place, _)| place).collect();
             (house, Example { house: house.to_owned(), candidates, right, weight: 1.0 })
         })
@@ -140,7 +139,7 @@ fn weigh(examples: &mut [Example]) {
 
 /// Weights that make the right candidates most likely, by Newton's method on standardised features with a ridge.
 fn fit(examples: &[&Example]) -> Features {
-    let all = || examples.iter().flat_map(|example| example.candidates.iter().map(|(_, own)| own));
+    let all = || examples.iter().flat_map(|example| example.candidates.iter().map(|own| &own.features));
     let count = all().count().max(1) as f64;
     let moments = |power: i32, from: &Features| -> Features {
         let mut sums = [0.0; FEATURES];
@@ -160,7 +159,7 @@ fn fit(examples: &[&Example]) -> Features {
     let own: Vec<(f64, &[usize], Vec<Features>)> = right
         .iter()
         .map(|example| {
-            let candidates = example.candidates.iter().map(|(_, own)| standard(own)).collect();
+            let candidates = example.candidates.iter().map(|own| standard(&own.features)).collect();
             (example.weight, example.right.as_slice(), candidates)
         })
         .collect();
@@ -256,7 +255,8 @@ fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) 
     let mut points: Vec<([f64; 3], f64)> = Vec::new();
     let mut look = |example: &Example, is_negative: bool| {
         let shares = super::log_shares(&example.candidates, weights);
-        let covered = example.candidates.iter().map(|(_, own)| own[features::COVERED]).fold(0.0, f64::max);
+        let covered =
+            example.candidates.iter().map(|own| own.features[features::COVERED]).fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
         for place in order.into_iter().take(DEPTH) {
@@ -351,11 +351,16 @@ mod tests {
         (truth[0], truth[3], truth[12]) = (4.0, -2.0, 1.0);
         let examples: Vec<Example> = (0..4000)
             .map(|_| {
-                let candidates: Vec<(u32, Features)> =
-                    (0..8).map(|number| (number, std::array::from_fn(|_| draw()))).collect();
+                let candidates: Vec<Candidate> = (0..8)
+                    .map(|number| Candidate {
+                        number,
+                        features: std::array::from_fn(|_| draw()),
+                        declined: false,
+                    })
+                    .collect();
                 // The largest of sums with Gumbel noise is drawn by the conditional logit.
                 let noisy: Vec<f64> =
-                    candidates.iter().map(|(_, own)| dot(&truth, own) - (-draw().ln()).ln()).collect();
+                    candidates.iter().map(|own| dot(&truth, &own.features) - (-draw().ln()).ln()).collect();
                 let right =
                     (0..8).max_by(|one, other| noisy[*one].total_cmp(&noisy[*other])).into_iter().collect();
                 Example { house: String::new(), candidates, right, weight: 1.0 }
