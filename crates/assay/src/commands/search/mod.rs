@@ -129,5 +129,5 @@ fn render(response: &Response, why: bool) -> String {
 fn clipped(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let start: String = line.chars().take(DESCRIPTION).collect();
-    clean(&if start.len() < line.len() { start + "…" } else { start }).to_string()
+    clean(&if start.len() < line.len() { start + "…" } else { start })
 }
