@@ -13,6 +13,7 @@ use crate::ui::Ui;
 
 /// What can be typed.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(after_help = "More formats: sarif, junit, github")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch that somebody sets")]
 pub(crate) struct LintArgs {
