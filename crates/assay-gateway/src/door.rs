@@ -1,5 +1,7 @@
 //! A door: where one trial's agent connects.
 
+mod account;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, PipeWriter};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -11,7 +13,6 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use assay_model::{ChatRequest, Message};
 use assay_trace::Watch;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -22,10 +23,10 @@ use crate::cassette::{self, Recorder, Take};
 use crate::conn::{Conn, Ended, Stream};
 use crate::exchange;
 use crate::head::Head;
-use crate::ledger::{Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals};
+use crate::ledger::{Exchange, Ledger, Mismatch, Refused, Totals};
 use crate::protocol::Protocol;
 use crate::provider::Stop;
-use crate::{Caps, Cassette, GatewayError, Listen, Run, TrialPass, lock};
+use crate::{Cassette, GatewayError, Listen, Run, TrialPass, lock};
 
 /// How often it is looked whether agents have gone.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
@@ -33,9 +34,6 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 const STACK: usize = 1 << 20;
 /// Most requests that were turned away and are told of.
 const REFUSED: usize = 100;
-/// Most texts of which is known that they were read.
-const TEXTS: usize = 200_000;
-
 /// Where one trial's agent connects. Closing it, or dropping it, ends every connection and removes the socket.
 #[derive(Debug)]
 pub struct Door {
@@ -402,98 +400,6 @@ impl Inside {
         }
     }
 
-    /// Lets a request through, or says which cap forbids it. Gives its number, and how many tokens are left.
-    pub(crate) fn begin(&self, exchange: Exchange) -> Result<(usize, Option<u64>), String> {
-        let run_caps = &self.run.options.caps;
-        let spent = lock(&self.run.spent).clone();
-        let mut state = lock(&self.state);
-        let capped = over(&self.pass.caps, &state.totals, "trial")
-            .or_else(|| over(run_caps, &spent, "run"))
-            .or_else(|| {
-                let most = self.run.options.limits.requests;
-                (state.exchanges.len() >= most)
-                    .then(|| format!("the trial has made {most} requests, the most there may be"))
-            })
-            .or_else(|| {
-                let capped = self.pass.caps.usd.is_some() || run_caps.usd.is_some();
-                (capped && self.run.price(&exchange.model).is_none())
-                    .then(|| "the model has no price, and USD are capped".to_owned())
-            });
-        if let Some(reason) = capped {
-            state.capped.get_or_insert_with(|| reason.clone());
-            return Err(reason);
-        }
-        let left =
-            |caps: &Caps, totals: &Totals| Some(caps.tokens?.saturating_sub(totals.tokens.total()).max(1));
-        let left = [left(&self.pass.caps, &state.totals), left(run_caps, &spent)].into_iter().flatten().min();
-        let ordinal = state.exchanges.len();
-        state.exchanges.push(Exchange { ordinal, ..exchange });
-        state.totals.requests += 1;
-        lock(&self.run.spent).requests += 1;
-        Ok((ordinal, left))
-    }
-
-    /// Puts down how a request ended.
-    pub(crate) fn finish(&self, mut exchange: Exchange) {
-        if let (Some(tokens), Some(price)) = (&exchange.tokens, self.run.price(&exchange.model)) {
-            exchange.usd = Some(price.cost(tokens));
-            let uncached =
-                assay_trace::Usage { input: tokens.prompt(), output: tokens.output, ..Default::default() };
-            exchange.usd_without_cache = Some(price.cost(&uncached));
-        }
-        if let Some(tokens) = &exchange.tokens {
-            self.pass.provider.inner.pacer.count(tokens.total(), Instant::now());
-        }
-        lock(&self.run.spent).add(&exchange);
-        let mut state = lock(&self.state);
-        state.totals.add(&exchange);
-        let ordinal = exchange.ordinal;
-        if let Some(place) = state.exchanges.get_mut(ordinal) {
-            *place = exchange;
-        }
-    }
-
-    /// Follows skills into a request. What the model said itself tells it nothing.
-    pub(crate) fn follow(&self, ordinal: usize, request: &ChatRequest) {
-        let mut state = lock(&self.state);
-        let State { watches, texts, .. } = &mut *state;
-        if watches.is_empty() {
-            return;
-        }
-        let mut is_new = |text: &str| {
-            let mut name = [0; 16];
-            name.copy_from_slice(blake3::hash(text.as_bytes()).as_bytes().get(..16).unwrap_or(&[0; 16]));
-            !text.is_empty() && (texts.len() >= TEXTS || texts.insert(name))
-        };
-        let mut read = |text: &str, is_result: bool| {
-            if !is_new(text) {
-                return;
-            }
-            for Watched { watch, advertised, opened } in watches.iter_mut() {
-                if !is_result && advertised.is_none() && watch.is_advertised(text) {
-                    *advertised = Some(ordinal);
-                }
-                if opened.is_none() {
-                    watch.deliver(text);
-                    *opened = watch.is_opened().then_some(ordinal);
-                } else {
-                    watch.deliver(text);
-                }
-            }
-        };
-        read(&request.system, false);
-        for message in &request.messages {
-            match message {
-                Message::User { text } => read(text, false),
-                Message::Tool { text, .. } => read(text, true),
-                Message::Assistant { .. } => {}
-            }
-        }
-        for tool in &request.tools {
-            read(&format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters), false);
-        }
-    }
-
     /// Waits for a provider, on nobody's time. `false` where the request was ended meanwhile.
     pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
         {
@@ -524,77 +430,6 @@ impl Inside {
         }
         *slots -= 1;
         Some(Slot { inside: self })
-    }
-
-    fn ledger(&self) -> Ledger {
-        let state = lock(&self.state);
-        let exposure = state.watches.iter().map(|Watched { watch, advertised, opened }| {
-            let (body_lines, body_lines_delivered) = watch.lines();
-            let skill = watch.name().to_owned();
-            SkillExposure {
-                skill,
-                advertised: *advertised,
-                opened: *opened,
-                body_lines,
-                body_lines_delivered,
-            }
-        });
-        Ledger {
-            schema: Ledger::SCHEMA.to_owned(),
-            trial: self.pass.trial.clone(),
-            attempt: self.pass.attempt,
-            provider: self.pass.provider.name().to_owned(),
-            model: self.pass.model.clone(),
-            totals: state.totals.clone(),
-            exchanges: state.exchanges.clone(),
-            refused: state.refused.clone(),
-            exposure: exposure.collect(),
-            capped: state.capped.clone(),
-            mismatch: state.mismatch.clone(),
-            cassette_error: state.cassette_error.clone(),
-        }
-    }
-}
-
-impl Run {
-    /// What a model costs today.
-    pub(crate) fn price(&self, model: &str) -> Option<Priced<'_>> {
-        let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        let prices = &self.options.prices;
-        prices.of(model, day).map(|_| Priced { prices, model: model.to_owned(), day })
-    }
-}
-
-/// A model with a price.
-pub(crate) struct Priced<'a> {
-    prices: &'a assay_trace::Prices,
-    model: String,
-    day: jiff::civil::Date,
-}
-
-impl Priced<'_> {
-    fn cost(&self, usage: &assay_trace::Usage) -> f64 {
-        self.prices.cost(&self.model, self.day, usage).unwrap_or_default()
-    }
-}
-
-/// Which cap is reached.
-fn over(caps: &Caps, totals: &Totals, whose: &str) -> Option<String> {
-    let tokens = totals.tokens.total();
-    let reached = |what: String| Some(format!("the {whose}'s cap is reached: {what}"));
-    match caps {
-        Caps { tokens: Some(most), .. } if tokens >= *most => {
-            reached(format!("{tokens} of at most {most} tokens"))
-        }
-        Caps { requests: Some(most), .. } if totals.requests >= *most => {
-            reached(format!("{} of at most {most} requests", totals.requests))
-        }
-        Caps { usd: Some(most), .. } => match totals.usd {
-            Some(usd) if usd < *most => None,
-            Some(usd) => reached(format!("{usd:.4} of at most {most} USD")),
-            None => reached("a cost in USD that is not known".to_owned()),
-        },
-        _ => None,
     }
 }
 

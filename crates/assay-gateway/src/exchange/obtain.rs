@@ -1,0 +1,229 @@
+//! From a request to a reply: asked for until there is one, or taken from a cassette.
+
+use std::io::{self, Read};
+use std::time::{Duration, Instant};
+
+use assay_model::wire::{excerpt, own_wait, spread, told_wait};
+use serde_json::Value;
+
+use super::{Bound, Call};
+use crate::cassette;
+use crate::ledger::{Exchange, Mismatch, Wait};
+use crate::lock;
+use crate::provider::{Answer, Ask, Broken, Kind};
+use crate::scripted::{self, Pieces};
+
+/// Most bytes of an error's body.
+const ERROR: u64 = 64 << 10;
+
+/// What is passed on.
+pub(super) enum Outcome {
+    /// A reply, to be read.
+    Answer(Answer),
+    /// An error, as the provider wrote it.
+    Error { status: u16, content_type: String, retry_after: Option<String>, body: Vec<u8> },
+    /// No reply.
+    Failed { status: u16, message: String },
+    /// Nobody waits any more.
+    Stopped {
+        /// Whether the provider was at work.
+        asked: bool,
+    },
+}
+
+/// What an error means.
+struct Verdict {
+    status: Option<u16>,
+    told: Option<Duration>,
+    message: String,
+    limits: bool,
+    is_final: bool,
+}
+
+impl Call<'_> {
+    /// The reply that was kept for this request.
+    pub(super) fn replay(&self, exchange: &Exchange, parts: &[(String, String)]) -> Outcome {
+        let take = self.inside.takes.as_ref().and_then(|takes| takes.get(&exchange.ordinal));
+        let differs = match take {
+            Some(take) => cassette::difference(&take.parts, parts),
+            None => Some("request".to_owned()),
+        };
+        if let Some(part) = differs {
+            let mut state = lock(&self.inside.state);
+            state.mismatch.get_or_insert(Mismatch { ordinal: exchange.ordinal, part });
+        }
+        let Some(take) = take else {
+            let message = format!("the cassette holds no reply to request {}", exchange.ordinal);
+            return Outcome::Failed { status: 400, message };
+        };
+        let (status, content_type) = (take.status, take.content_type.clone());
+        if status == 0 {
+            return Outcome::Failed { status: 502, message: "the recorded request had no reply".to_owned() };
+        }
+        if !(200..300).contains(&status) {
+            let body = take.body.clone().into_bytes();
+            return Outcome::Error { status, content_type, retry_after: None, body };
+        }
+        let mut pieces: Vec<Vec<u8>> =
+            take.body.split_inclusive("\n\n").map(|piece| piece.as_bytes().to_vec()).collect();
+        pieces.reverse();
+        let body = Box::new(Pieces { pieces, breaks: take.broke });
+        Outcome::Answer(Answer { status, content_type, retry_after: None, headers: Vec::new(), body })
+    }
+
+    /// Asks until there is a reply, or there will be none.
+    pub(super) fn obtain(&self, exchange: &mut Exchange, bytes: &[u8], bound: &mut Bound) -> Outcome {
+        let limits = &self.inside.run.options.limits;
+        let provider = &self.inside.pass.provider.inner;
+        let gate = match &provider.kind {
+            Kind::Server(server) => Some(&server.gate),
+            Kind::Script(_) => None,
+        };
+        let mut tries = 0;
+        let mut waited = Duration::ZERO;
+        loop {
+            // Others may have met the limit already.
+            loop {
+                let now = Instant::now();
+                let closed = gate.and_then(|gate| gate.closed(now));
+                let (pause, status, message) = match (closed, provider.pacer.take(now)) {
+                    (Some(closed), _) => {
+                        let left = closed.until - now;
+                        let message = format!("held back, another request met the limit: {}", closed.message);
+                        (left + spread(left), Some(closed.status), message)
+                    }
+                    (None, Err(pause)) => {
+                        (pause + spread(pause), None, "held back by the pace that was set".to_owned())
+                    }
+                    (None, Ok(())) => break,
+                };
+                if waited + pause > limits.patience {
+                    return Outcome::Failed { status: status.unwrap_or(429), message };
+                }
+                if !self.wait(exchange, &mut waited, pause, status, message) {
+                    return Outcome::Stopped { asked: false };
+                }
+            }
+            tries += 1;
+            let ask = Ask {
+                route: self.route,
+                model: &exchange.model,
+                stream: exchange.stream,
+                beta: self.head.asks("beta=true"),
+                body: bytes,
+                headers: &self.head.passed,
+                idle: limits.provider_idle,
+                stop: self.stop,
+            };
+            let answered = match &provider.kind {
+                Kind::Server(server) => server.ask(&ask),
+                Kind::Script(script) => {
+                    let plan = {
+                        let mut state = lock(&self.inside.state);
+                        let scene = &self.inside.pass.scene;
+                        scripted::ask(script, scene, &ask, exchange.ordinal, &mut state.played)
+                    };
+                    match plan {
+                        Ok(plan) => plan.play(self.stop, limits.provider_idle),
+                        Err(message) => return Outcome::Failed { status: 400, message },
+                    }
+                }
+            };
+            if self.stop.is_stopped() {
+                return Outcome::Stopped { asked: true };
+            }
+            let (outcome, verdict) = match answered {
+                Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Answer(answer),
+                Ok(answer) => self.judge(answer),
+                Err(Broken { message, may_cost, is_final }) => {
+                    if may_cost {
+                        bound.broke();
+                    }
+                    let verdict = Verdict {
+                        status: None,
+                        told: None,
+                        message: message.clone(),
+                        limits: false,
+                        is_final,
+                    };
+                    (Outcome::Failed { status: 502, message }, verdict)
+                }
+            };
+            if verdict.limits
+                && let (Some(gate), Some(told)) = (gate, verdict.told)
+            {
+                gate.close(Instant::now() + told, verdict.status.unwrap_or(429), &verdict.message);
+            }
+            let pause = match verdict.told {
+                Some(told) => told + spread(told),
+                None => own_wait(tries - 1),
+            };
+            if verdict.is_final || tries > limits.retries || waited + pause > limits.patience {
+                return outcome;
+            }
+            if !self.wait(exchange, &mut waited, pause, verdict.status, verdict.message) {
+                return Outcome::Stopped { asked: false };
+            }
+        }
+    }
+
+    /// Waits, and puts it down.
+    fn wait(
+        &self,
+        exchange: &mut Exchange,
+        waited: &mut Duration,
+        pause: Duration,
+        status: Option<u16>,
+        message: String,
+    ) -> bool {
+        let began = Instant::now();
+        let went_on = self.inside.wait(self.stop, pause);
+        let took = began.elapsed();
+        *waited += took;
+        exchange.waited_seconds += took.as_secs_f64();
+        exchange.waits.push(Wait { status, message, seconds: took.as_secs_f64() });
+        went_on
+    }
+
+    /// What an error means.
+    fn judge(&self, answer: Answer) -> (Outcome, Verdict) {
+        let Answer { status, content_type, retry_after, headers, body: mut reader } = answer;
+        let mut body = Vec::new();
+        // What comes with an error's status is worth no error of its own.
+        let _ = reader.by_ref().take(ERROR).read_to_end(&mut body);
+        if body.len() as u64 == ERROR {
+            drop(reader);
+        } else {
+            // Read to its end, so that the connection serves again.
+            let _ = io::copy(&mut reader, &mut io::sink());
+        }
+        let said: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let message = excerpt(cassette::scrubbed(&String::from_utf8_lossy(&body), self.key()).as_bytes());
+        if status < 400 {
+            let message =
+                format!("the provider answers {status} and sends elsewhere: give its address itself");
+            let verdict = Verdict {
+                status: Some(status),
+                told: None,
+                message: message.clone(),
+                limits: false,
+                is_final: true,
+            };
+            return (Outcome::Failed { status: 502, message }, verdict);
+        }
+        let header =
+            |name: &str| headers.iter().find(|(given, _)| *given == name).map(|(_, value)| value.clone());
+        let told = told_wait(&header, &body);
+        // No wait pays a bill (OpenAI's code for an account that has run out).
+        let is_spent = ["/error/code", "/error/type"]
+            .iter()
+            .any(|place| said.pointer(place).is_some_and(|word| word == "insufficient_quota"));
+        let is_overload =
+            status == 503 && (told.is_some() || message.to_ascii_lowercase().contains("overload"));
+        let limits = matches!(status, 429 | 529) || is_overload;
+        let may_pass = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
+        let is_final = !may_pass || is_spent || header("x-should-retry").as_deref() == Some("false");
+        let verdict = Verdict { status: Some(status), told, message, limits, is_final };
+        (Outcome::Error { status, content_type, retry_after, body }, verdict)
+    }
+}
