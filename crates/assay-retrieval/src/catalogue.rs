@@ -18,7 +18,7 @@ pub const DEFAULT: &str = "best";
 pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
 
 /// The confidence from which a skill fits.
-pub const DEFAULT_THRESHOLD: f64 = 0.40;
+pub const DEFAULT_THRESHOLD: f64 = 0.36;
 
 /// A retriever over its index.
 pub struct Opened {
