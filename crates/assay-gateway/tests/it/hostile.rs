@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_gateway::{Door, Listen};
 
 use crate::client::{connect, post, raw, read, request};
-use crate::{door, requests, script};
+use crate::{door, requests, script, until};
 
 fn some_door() -> Door {
     let folder = tempfile::tempdir().unwrap();
@@ -118,9 +118,7 @@ fn connections_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| options.limits.connections = 3);
     let held: Vec<_> = (0..8).map(|_| connect(&door)).collect();
-    while door.ledger().refused.len() < 5 {
-        std::thread::yield_now();
-    }
+    until(|| door.ledger().refused.len() >= 5);
     drop(held);
     let (path, body) = requests(false, 0).remove(0);
     let served = (0..200).any(|_| {

@@ -13,6 +13,7 @@ mod scripted;
 mod upstream;
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use assay_gateway::{Door, Gateway, GatewayOptions, Limits, Listen, Provider, ProviderOptions, TrialPass};
 use serde_json::{Value, json};
@@ -35,6 +36,16 @@ fn door(provider: Provider, change: impl FnOnce(&mut TrialPass, &mut GatewayOpti
 /// Limits for tests: no test waits for minutes.
 fn quick() -> Limits {
     Limits { retries: 0, ..Limits::default() }
+}
+
+/// Waits for something that can be asked for.
+#[track_caller]
+fn until(mut done: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_mins(1);
+    while !done() {
+        assert!(Instant::now() < end, "it did not come");
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// The paths of the four protocols, and a request in each: a task, a shell, and so many results before it.

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::{connect, parse, post, post_with, request};
 use crate::upstream::{KEY, Upstream, answer, begin, end, piece};
-use crate::{door, requests};
+use crate::{door, requests, until};
 
 /// A whole reply of each protocol, with a cache in its usage.
 fn replies() -> [Value; 4] {
@@ -100,7 +100,7 @@ fn streams_are_passed_on_as_they_come() {
     let mut stream = connect(&door);
     stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
     let mut bytes = Vec::new();
-    let mut until = |text: &str| {
+    let mut read_until = |text: &str| {
         while !String::from_utf8_lossy(&bytes).contains(text) {
             let mut buffer = [0; 1024];
             let count = std::io::Read::read(&mut stream, &mut buffer).unwrap();
@@ -108,11 +108,11 @@ fn streams_are_passed_on_as_they_come() {
             bytes.extend_from_slice(&buffer[..count]);
         }
     };
-    until("message_start");
+    read_until("message_start");
     go.send(()).unwrap();
-    until("\"type\":\"mess");
+    read_until("\"type\":\"mess");
     go.send(()).unwrap();
-    until("\r\n0\r\n\r\n");
+    read_until("\r\n0\r\n\r\n");
     assert!(parse(&bytes).whole);
     let exchange = &door.close().exchanges[0];
     let tokens = exchange.tokens.unwrap();
@@ -357,9 +357,7 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
         text.push_str(&String::from_utf8_lossy(&buffer[..count]));
     }
     drop(stream);
-    while !*ended.lock().unwrap() {
-        std::thread::yield_now();
-    }
+    until(|| *ended.lock().unwrap());
     let exchange = door.close().exchanges.remove(0);
     let tokens = exchange.tokens.unwrap();
     assert!(exchange.estimated && tokens.input == 3 && tokens.output == 100, "{exchange:?}");
@@ -406,9 +404,7 @@ fn a_limit_that_one_met_holds_all_who_use_the_key() {
     let (path, body) = requests(false, 0).remove(0);
     std::thread::scope(|scope| {
         scope.spawn(|| assert_eq!(post(&one, &path, &body).status, 200));
-        while !one.is_waiting() {
-            std::thread::yield_now();
-        }
+        until(|| one.is_waiting());
         assert_eq!(post(&two, &path, &body).status, 200);
     });
     let (one, two) = (one.close(), two.close());

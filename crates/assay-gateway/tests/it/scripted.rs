@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 
 use crate::client::post;
-use crate::{door, requests, script};
+use crate::{door, requests, script, until};
 
 const SCRIPT: &str = r#"
 {"tools": false, "say": "A title"}
@@ -256,9 +256,7 @@ fn closing_ends_what_is_under_way() {
     let token = format!("authorization: Bearer {}\r\n", door.token());
     let mut stream = crate::client::connect(&door);
     stream.write_all(&crate::client::request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
-    while door.ledger().exchanges.is_empty() {
-        std::thread::yield_now();
-    }
+    until(|| !door.ledger().exchanges.is_empty());
     let ledger = door.close();
     let exchange = &ledger.exchanges[0];
     assert!(exchange.estimated && exchange.status == 0 && exchange.error.is_some(), "{exchange:?}");
