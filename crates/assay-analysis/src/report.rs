@@ -345,10 +345,12 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
 /// Whether agents count the tokens that the gateway counted: agent by agent, for those that it stood in between.
 fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    let mut replayed = 0;
     for table in &gathered.tables {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for metered in results.filter_map(|result| result.metered) {
             let (trials, equal, less) = counts.entry(&run.agents[table.agent].label.name).or_default();
+            replayed += usize::from(metered.replayed);
             *trials += 1;
             *equal += usize::from(metered.transcript_tokens == Some(metered.tokens));
             *less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
@@ -363,7 +365,14 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
         }
         text + "."
     };
-    counts.into_iter().map(sentence).collect()
+    let mut notes: Vec<String> = counts.into_iter().map(sentence).collect();
+    if replayed > 0 {
+        let trials = counted(replayed, "trial was", "trials were");
+        notes.push(format!(
+            "{trials} played again from cassettes: no provider was asked, and nothing new was learnt."
+        ));
+    }
+    notes
 }
 
 /// What has to be known of trials that were executed elsewhere, and of rewards that came late.

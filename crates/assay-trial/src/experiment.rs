@@ -51,6 +51,8 @@ pub struct Experiment {
     pub allow_env: Vec<String>,
     /// Trials at once.
     pub concurrency: usize,
+    /// Memory of every task's sandboxes in place of the tasks' own, in bytes.
+    pub memory_bytes: Option<u64>,
     /// How often a trial that broke is tried again within a run.
     pub infrastructure_retries: u32,
     /// Who works.
@@ -281,6 +283,7 @@ struct File {
     #[serde(default)]
     allow_env: Vec<String>,
     concurrency: Option<toml::Spanned<i64>>,
+    memory_mb: Option<toml::Spanned<i64>>,
     #[serde(default)]
     retry: Retry,
     agents: toml::Spanned<Vec<AgentSpec>>,
@@ -394,6 +397,15 @@ impl Experiment {
             .ok()
             .filter(|concurrency| (1..=1024).contains(concurrency))
             .ok_or_else(|| at(offset, "`concurrency` must be between 1 and 1024".to_owned()))?;
+        let memory_bytes = match &file.memory_mb {
+            None => None,
+            Some(given) => {
+                let megabytes = u64::try_from(*given.get_ref()).ok().filter(|mb| (16..=1 << 20).contains(mb));
+                let wrong =
+                    || at(given.span().start, "`memory_mb` must be between 16 and 1048576".to_owned());
+                Some(megabytes.ok_or_else(wrong)? << 20)
+            }
+        };
         let agents_at = file.agents.span().start;
         let agents = file.agents.into_inner();
         check(!agents.is_empty(), agents_at, "there is no agent: add an `[[agents]]` table")?;
@@ -464,6 +476,7 @@ impl Experiment {
             verifier_network: file.verifier_network,
             allow_env: file.allow_env,
             concurrency,
+            memory_bytes,
             infrastructure_retries: file.retry.infrastructure,
             agents,
             pairings: file.tasks,

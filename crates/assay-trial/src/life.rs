@@ -140,7 +140,7 @@ impl Attempt<'_> {
         let trial = self.trial;
         let env: Vec<_> = if trial.agent.needs_solution() { trial.solution_env.to_vec() } else { Vec::new() };
         let door = match &trial.way {
-            Some(way) => Some(OpenDoor::open(&self.workshop.gateway, trial, way, &self.door())?),
+            Some(way) => Some((OpenDoor::open(self, way)?, way)),
             None => None,
         };
         let workdir = desk.workdir();
@@ -168,16 +168,16 @@ impl Attempt<'_> {
                 scene: &scene,
                 logs: self.folder.join("agent"),
                 env: &env,
-                door: door.as_ref().map(OpenDoor::inner),
+                door: door.as_ref().map(|(door, _)| door.inner()),
             },
             session,
         );
         // Nothing of the agent lives beyond this line.
         findings.used = Some(desk.dismiss_agent()?);
         findings.exposure = self.exposure(&run, &mounts);
-        if let Some(door) = door {
+        if let Some((door, way)) = door {
             let ledger = door.close();
-            findings.metered = Some(shipping::metered(&run.trajectory, &ledger));
+            findings.metered = Some(shipping::metered(&run.trajectory, &ledger, way));
             shipping::settle(&mut run, &ledger);
             shipping::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
             self.keep("gateway.json", &ledger)?;

@@ -411,7 +411,10 @@ impl Setup {
         };
         let limits = Limits {
             cpus: config.environment.cpus,
-            memory_bytes: Some(config.environment.memory_bytes.unwrap_or(DEFAULT_MEMORY)),
+            memory_bytes: experiment
+                .memory_bytes
+                .or(config.environment.memory_bytes)
+                .or(Some(DEFAULT_MEMORY)),
             pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };

@@ -94,6 +94,9 @@ pub struct Metered {
     pub tokens: u64,
     /// The same by the agent's own transcript, where it says.
     pub transcript_tokens: Option<u64>,
+    /// Whether a cassette answered in the provider's place.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub replayed: bool,
 }
 
 /// How the reason of a record begins whose reward was read after the agent's deadline, with nothing having ended the agent.

@@ -5,18 +5,21 @@ use std::path::{Path, PathBuf};
 
 use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
-use assay_gateway::{Door, Gateway, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill};
+use assay_gateway::{Cassette, Door, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill};
 use assay_sandbox::{Mount, Network};
 use assay_trace::{Exposure, Source, Trajectory};
 
-use crate::desk::{Broken, make};
+use crate::desk::{Attempt, Broken, make};
 use crate::experiment::AgentSpec;
 use crate::plan::{Machine, Trial};
 use crate::workshop::chain;
-use crate::{Experiment, Metered, SandboxKind};
+use crate::{Cause, Experiment, Metered, SandboxKind, Store, TrialId};
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.
 const INSIDE: &str = "/opt/assay/door";
+
+/// Replies of the model to one attempt, for playing it again.
+const CASSETTE: &str = "cassette.jsonl";
 
 /// The port at which an agent in a network of its own finds its model.
 const PORT: u16 = 8790;
@@ -30,6 +33,8 @@ pub struct Shipping {
     pub forwarder: PathBuf,
     /// Its first arguments.
     pub forwarder_args: Vec<String>,
+    /// The store whose cassettes answer in the provider's place, where trials are played again.
+    pub replay: Option<PathBuf>,
 }
 
 /// The outside of a trial's door: who answers, and what leads there.
@@ -72,7 +77,7 @@ pub(crate) fn outfit(
     let options = ProviderOptions {
         base_url: spec.base_url.clone(),
         api_key_env: spec.api_key_env.clone(),
-        keyless: machine.dry,
+        keyless: machine.dry || shipping.replay.is_some(),
         directory: experiment.directory.clone(),
         ..ProviderOptions::default()
     };
@@ -92,8 +97,10 @@ pub(crate) struct OpenDoor {
 
 impl OpenDoor {
     /// Opens it in a folder, which [`mounts`] shows to the sandbox.
-    pub(crate) fn open(gateway: &Gateway, trial: &Trial, way: &Way, folder: &Path) -> Result<Self, Broken> {
-        make(folder)?;
+    pub(crate) fn open(attempt: &Attempt<'_>, way: &Way) -> Result<Self, Broken> {
+        let trial = attempt.trial;
+        let folder = attempt.door();
+        make(&folder)?;
         let mut pass =
             TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
         pass.model.clone_from(&way.model);
@@ -108,7 +115,11 @@ impl OpenDoor {
             })
             .collect();
         pass.scene = trial.scene();
-        let door = gateway.open(pass).map_err(|error| Broken::harness(chain(&error)))?;
+        pass.cassette = match &way.shipping.replay {
+            Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
+            None => Cassette::Record(attempt.folder.join(CASSETTE)),
+        };
+        let door = attempt.workshop.gateway.open(pass).map_err(|error| Broken::harness(chain(&error)))?;
         // In the host's network the port must be free; in one of its own every port is.
         let port = match trial.network {
             Network::None => PORT,
@@ -131,6 +142,19 @@ impl OpenDoor {
     pub(crate) fn close(self) -> Ledger {
         self.door.close()
     }
+}
+
+/// The cassette of a trial in another store.
+fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
+    let missing = |why: String| {
+        let message = format!("there is no cassette of this trial in {}: {why}", store.display());
+        Broken::new(Cause::AgentSetup, message)
+    };
+    let other = Store::open(store).map_err(|error| missing(chain(&error)))?;
+    let record = other.record(id).map_err(|error| missing(chain(&error)))?;
+    let record = record.ok_or_else(|| missing("it was not executed there".to_owned()))?;
+    let path = other.trial_folder(id).join("attempts").join(record.attempt.to_string()).join(CASSETTE);
+    if path.is_file() { Ok(path) } else { Err(missing("it was executed without".to_owned())) }
 }
 
 /// What is shown of this machine to an agent with a way to its model; the folder is the door's.
@@ -157,6 +181,15 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
         run.ended = Ended::TokenLimit;
         return;
     }
+    if let Some(first) = &ledger.mismatch {
+        let message = format!(
+            "played again, it asked something else: request {} differs in {}",
+            first.ordinal + 1,
+            first.part
+        );
+        run.ended = Ended::Broken { part: Part::AgentSetup, message };
+        return;
+    }
     let answered = |status: u16| (200..300).contains(&status);
     let last = ledger.exchanges.last();
     let failing = last.filter(|last| !answered(last.status) || !last.complete);
@@ -180,10 +213,15 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
 }
 
 /// What the door counted, beside what the agent says of itself.
-pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger) -> Metered {
+pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &Way) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
-    Metered { requests: ledger.totals.requests, tokens: ledger.totals.tokens.total(), transcript_tokens: own }
+    Metered {
+        requests: ledger.totals.requests,
+        tokens: ledger.totals.tokens.total(),
+        transcript_tokens: own,
+        replayed: way.shipping.replay.is_some(),
+    }
 }
 
 /// What stood in the requests counts for more than what the transcript shows.

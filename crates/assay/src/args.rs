@@ -197,6 +197,9 @@ pub(crate) struct RunArgs {
     /// Say what would be run, and run nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// Play trials again that went through the gateway, with the replies that are kept in another store
+    #[arg(long, value_name = "STORE")]
+    pub(crate) replay: Option<PathBuf>,
     /// Trials at once, instead of the experiment's number
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,

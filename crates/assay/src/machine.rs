@@ -1,6 +1,6 @@
 //! What the library may know of this machine: its environment, its sandboxes, its signals.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -75,9 +75,10 @@ pub(crate) fn cache() -> Result<PathBuf, Failure> {
 }
 
 /// What agents as their makers ship them need of this machine.
-pub(crate) fn shipping() -> Option<Shipping> {
+pub(crate) fn shipping(replay: Option<&Path>) -> Option<Shipping> {
     let (forwarder, _) = init();
-    Some(Shipping { cache: cache().ok()?, forwarder, forwarder_args: vec![FORWARD.to_owned()] })
+    let replay = replay.map(Path::to_path_buf);
+    Some(Shipping { cache: cache().ok()?, forwarder, forwarder_args: vec![FORWARD.to_owned()], replay })
 }
 
 /// Whether bubblewrap works here.

@@ -320,7 +320,7 @@ fn plan(
     Ok(Plan::make(
         experiment,
         store,
-        &Machine { env: &machine::env, sandboxes, dry: false, shipping: machine::shipping() },
+        &Machine { env: &machine::env, sandboxes, dry: false, shipping: machine::shipping(None) },
     )?)
 }
 

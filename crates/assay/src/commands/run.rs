@@ -47,7 +47,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
             env: &machine::env,
             sandboxes: &sandboxes,
             dry: args.dry_run,
-            shipping: machine::shipping(),
+            shipping: machine::shipping(args.replay.as_deref()),
         },
     )?;
     tell(&plan, ui);

@@ -25,7 +25,7 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let plan = Plan::make(
         experiment(&args)?,
         &store,
-        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping() },
+        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping(None) },
     )?;
     let trial = cell(&plan, &args)?;
     let workshop = Workshop::new(&store)?;

@@ -92,7 +92,7 @@ fn examine(make: &'static dyn Make, sandbox: Kind) -> Result<Finding, Failure> {
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here =
-        Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping() };
+        Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping(None) };
     let plan = match Plan::make(experiment, &store, &here) {
         Ok(plan) => plan,
         Err(PlanError::Agent { message, .. }) => {

@@ -253,7 +253,7 @@ impl<'a> Executor<'a> {
             env: &machine::env,
             sandboxes: &self.sandboxes,
             dry: false,
-            shipping: machine::shipping(),
+            shipping: machine::shipping(None),
         };
         let mut plan = Plan::make(experiment, &self.store, &machine).map_err(|error| match error {
             PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
