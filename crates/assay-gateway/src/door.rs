@@ -81,6 +81,8 @@ pub(crate) struct State {
     texts: BTreeSet<[u8; 16]>,
     capped: Option<String>,
     pub(crate) mismatch: Option<Mismatch>,
+    /// Which replies of the cassette were played.
+    pub(crate) played_takes: BTreeSet<usize>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) cassette_error: Option<String>,
     /// How often the rule of a script's line has answered.

@@ -43,15 +43,7 @@ struct Verdict {
 impl Call<'_> {
     /// The reply that was kept for this request.
     pub(super) fn replay(&self, exchange: &Exchange, parts: &[(String, String)]) -> Outcome {
-        let take = self.inside.takes.as_ref().and_then(|takes| takes.get(&exchange.ordinal));
-        let differs = match take {
-            Some(take) => cassette::difference(&take.parts, parts),
-            None => Some("request".to_owned()),
-        };
-        if let Some(part) = differs {
-            let mut state = lock(&self.inside.state);
-            state.mismatch.get_or_insert(Mismatch { ordinal: exchange.ordinal, part });
-        }
+        let take = self.take(exchange.ordinal, parts);
         let Some(take) = take else {
             let message = format!("the cassette holds no reply to request {}", exchange.ordinal);
             return Outcome::Failed { status: 400, message };
@@ -69,6 +61,31 @@ impl Call<'_> {
         pieces.reverse();
         let body = Box::new(Pieces { pieces, breaks: take.broke });
         Outcome::Answer(Answer { status, content_type, retry_after: None, headers: Vec::new(), body })
+    }
+
+    /// The reply of the same place, or, where the request differs, of the first request that is the same: an agent that asks two
+    /// things at once does not always ask them in one order.
+    fn take(&self, ordinal: usize, parts: &[(String, String)]) -> Option<&Take> {
+        let takes = self.inside.takes.as_ref()?;
+        let mut state = lock(&self.inside.state);
+        let is_left = |take: &&Take| !state.played_takes.contains(&take.ordinal);
+        let own = takes.get(&ordinal).filter(is_left);
+        let differs = match own {
+            Some(take) => cassette::difference(&take.parts, parts),
+            None => Some("request".to_owned()),
+        };
+        let Some(part) = differs else {
+            state.played_takes.insert(ordinal);
+            return own;
+        };
+        let same = |take: &&Take| cassette::difference(&take.parts, parts).is_none();
+        let found = takes.values().filter(is_left).find(same);
+        if found.is_none() {
+            state.mismatch.get_or_insert(Mismatch { ordinal, part });
+        }
+        let take = found.or(own);
+        state.played_takes.extend(take.map(|take| take.ordinal));
+        take
     }
 
     /// Asks until there is a reply, or there will be none.

@@ -15,7 +15,6 @@ use crate::ui::Ui;
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[command(after_help = "More formats: sarif, junit, github")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch that somebody sets")]
 pub(crate) struct LintArgs {
     /// Packages, libraries, repositories, or single documents
     #[arg(required_unless_present = "self_test", value_name = "PATH")]

@@ -61,6 +61,9 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         ui.note("warning: sandbox `none` isolates nothing: agents run with your rights on your files");
     }
     check_caps(&plan, args, &only)?;
+    if !args.no_checks && args.replay.is_none() {
+        super::agent::doctor::before(&plan, &only, &store, ui)?;
+    }
     let folder = store.begin_run(&plan)?;
     let options = RunOptions {
         concurrency: args.jobs.map_or(plan.experiment.concurrency, usize::from),

@@ -126,6 +126,29 @@ fn see(agents: &[&'static str], sandbox: &str) {
             );
         }
     }
+    // From what was kept, in another store: the same without a provider.
+    let ran = lab.assay(&[
+        "run",
+        "experiment.toml",
+        "--no-checks",
+        "--store",
+        "again",
+        "--replay",
+        ".assay",
+        "--format",
+        "json",
+    ]);
+    let again = ran.json();
+    assert_eq!((ran.code, &again["infrastructure"]), (0, &json!(0)), "{}", ran.stderr);
+    let arms = |document: &Value| {
+        let arms = document["report"]["arms"].as_array().unwrap().clone();
+        arms.iter()
+            .map(|arm| ["pass_rate", "tokens", "exposure"].map(|key| arm[key].clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(arms(&document), arms(&again));
+    let notes = again["report"]["notes"].to_string();
+    assert!(notes.contains("played again from cassettes"), "{notes}");
     let notes = document["report"]["notes"].to_string();
     assert!(notes.contains(&format!("{}: the gateway and the transcript", there[0])), "{notes}");
 }
@@ -191,6 +214,17 @@ fn broken_set_ups_are_told_apart() {
         let failed: Vec<_> = failed.filter(|check| check["holds"] == false).collect();
         assert_eq!(failed[0]["what"], what, "{found:#}");
         assert!(failed[0]["text"].as_str().unwrap().contains(says), "{found:#}");
+        if what == "listed" && says == "switched off" {
+            // A run does not begin with an agent that is blind.
+            let blind = words(Lab::new().env("ASSAY_CACHE", cache.to_str().unwrap()));
+            experiment(&blind, "\"bubblewrap\"", &[agent], "scripted:turns.jsonl");
+            let ran = blind.assay(&["run", "experiment.toml"]).ended(3);
+            assert!(
+                ran.stderr.contains("claude-code cannot be measured with in bubblewrap"),
+                "{}",
+                ran.stderr
+            );
+        }
         fs::remove_dir_all(cache).unwrap();
     };
     // What stands between assay and the agent, and goes wrong in one way each.

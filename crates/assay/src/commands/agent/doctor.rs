@@ -3,6 +3,7 @@
 //! One scripted trial an agent, in the sandbox that runs use: a skill that it must be told of and must be able to open, another
 //! that it must not see, a word that only the first one's body holds, and a command that must leave a file.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -52,7 +53,7 @@ pub(super) fn run(args: &DoctorArgs, ui: &Ui) -> Result<Status, Failure> {
             ui.note(&format!("{} is not installed: `assay agent install {}`", make.name(), make.name()));
             continue;
         }
-        let finding = examine(make, args.sandbox)?;
+        let finding = examine(make, args.sandbox, &base())?;
         if !ui.json() {
             ui.out(&lay_out(&finding))?;
         }
@@ -74,8 +75,60 @@ fn lay_out(finding: &Finding) -> String {
     text
 }
 
+/// Looks at the agents whose trials a run is about to execute. One that sees no skill would make every verdict on skills
+/// `no-effect`.
+pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<(), Failure> {
+    let mut wanted = BTreeSet::new();
+    for cell in &plan.cells {
+        let name = plan.roster[cell.agent].label.name.as_str();
+        let is_done =
+            || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
+        if only.holds(cell, name) && plan.roster[cell.agent].way.is_some() && !is_done() {
+            wanted.insert((name, cell.sandbox.as_str()));
+        }
+    }
+    for (name, sandbox) in wanted {
+        let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
+        let finding = match examine(super::find(name)?, kind, &plan.experiment.sandbox.images) {
+            Ok(finding) => finding,
+            Err(failure) => {
+                ui.note(&format!("{name} was not looked at in {sandbox}: {failure}"));
+                continue;
+            }
+        };
+        if let Some(failed) = finding.checks.iter().find(|check| !check.holds) {
+            let message = format!("{name} cannot be measured with in {sandbox}: {}", failed.text);
+            return Err(Failure::infrastructure(message).hint(format!(
+                "`assay agent doctor {name}` tells more; `--no-checks` runs it all the same"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// What stands for every image where nobody says otherwise.
+fn base() -> BTreeMap<String, String> {
+    BTreeMap::from([("*".to_owned(), "base:bookworm".to_owned())])
+}
+
+/// The sandbox as an experiment writes it.
+fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
+    match kind {
+        Kind::Bubblewrap => "\"bubblewrap\"".to_owned(),
+        Kind::Docker => {
+            let images: Vec<String> =
+                images.iter().map(|(name, image)| format!("{name:?} = {image:?}")).collect();
+            format!("{{ kind = \"docker\", images = {{ {} }} }}", images.join(", "))
+        }
+    }
+}
+
 /// Runs the trial, and looks at what it left.
-fn examine(make: &'static dyn Make, sandbox: Kind) -> Result<Finding, Failure> {
+fn examine(
+    make: &'static dyn Make,
+    sandbox: Kind,
+    images: &BTreeMap<String, String>,
+) -> Result<Finding, Failure> {
     let folder = tempfile::tempdir().map_err(|error| broken("create a folder", &error))?;
     let word = format!("lanternfish-{}", std::process::id());
     lay_down(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
@@ -86,7 +139,7 @@ fn examine(make: &'static dyn Make, sandbox: Kind) -> Result<Finding, Failure> {
         sees: false,
         checks: Vec::new(),
     };
-    let text = EXPERIMENT.replace("AGENT", make.name()).replace("SANDBOX", sandbox.table());
+    let text = EXPERIMENT.replace("AGENT", make.name()).replace("SANDBOX", &table(sandbox, images));
     let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
     let store = Store::open(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());

@@ -1,6 +1,6 @@
 //! `assay agent`: agents as their makers ship them, on this machine.
 
-mod doctor;
+pub(crate) mod doctor;
 
 use assay_agent::shipped::{self, Installation, MAKES, Make};
 use clap::{Subcommand, ValueEnum};
@@ -59,14 +59,6 @@ impl Kind {
         match self {
             Self::Bubblewrap => "bubblewrap",
             Self::Docker => "docker",
-        }
-    }
-
-    /// As an experiment writes it.
-    fn table(self) -> &'static str {
-        match self {
-            Self::Bubblewrap => "\"bubblewrap\"",
-            Self::Docker => "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }",
         }
     }
 }
