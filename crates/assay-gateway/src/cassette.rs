@@ -1,8 +1,8 @@
 //! Replies that were kept, for playing a trial again without a provider.
 //!
 //! A cassette belongs to one trial. It is JSON Lines: the trial, then a line for each request, with its reply and a digest
-//! for each part of it. A replay goes by the order of requests alone; digests tell where it first differed. Before a
-//! request is digested, what agents vary by themselves is taken out. A live trial never reads one.
+//! for each part of it. A replay goes by the order of requests; where the next one differs, by a later
+//! one that is the same; else the digests tell where it first differed. Before a request is digested, what agents vary by themselves is taken out. A live trial never reads one.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};

@@ -7,7 +7,7 @@ use assay_model::wire::{excerpt, own_wait, spread, told_wait};
 use serde_json::Value;
 
 use super::{Bound, Call};
-use crate::cassette;
+use crate::cassette::{self, Take};
 use crate::ledger::{Exchange, Mismatch, Wait};
 use crate::lock;
 use crate::provider::{Answer, Ask, Broken, Kind};
@@ -68,22 +68,19 @@ impl Call<'_> {
     fn take(&self, ordinal: usize, parts: &[(String, String)]) -> Option<&Take> {
         let takes = self.inside.takes.as_ref()?;
         let mut state = lock(&self.inside.state);
-        let is_left = |take: &&Take| !state.played_takes.contains(&take.ordinal);
-        let own = takes.get(&ordinal).filter(is_left);
-        let differs = match own {
-            Some(take) => cassette::difference(&take.parts, parts),
-            None => Some("request".to_owned()),
+        let left: Vec<&Take> =
+            takes.values().filter(|take| !state.played_takes.contains(&take.ordinal)).collect();
+        let own = left.iter().copied().find(|take| take.ordinal == ordinal);
+        let differs = |take: &Take| cassette::difference(&take.parts, parts);
+        let first = own.map_or(Some("request".to_owned()), differs);
+        let same = || left.iter().copied().find(|take| differs(take).is_none());
+        let take = match first {
+            None => own,
+            Some(part) => same().or_else(|| {
+                state.mismatch.get_or_insert(Mismatch { ordinal, part });
+                own
+            }),
         };
-        let Some(part) = differs else {
-            state.played_takes.insert(ordinal);
-            return own;
-        };
-        let same = |take: &&Take| cassette::difference(&take.parts, parts).is_none();
-        let found = takes.values().filter(is_left).find(same);
-        if found.is_none() {
-            state.mismatch.get_or_insert(Mismatch { ordinal, part });
-        }
-        let take = found.or(own);
         state.played_takes.extend(take.map(|take| take.ordinal));
         take
     }

@@ -1,8 +1,5 @@
-//! The real command lines, where they are installed: below `ASSAY_AGENTS` as npm lays packages out, or in the `PATH`.
-//!
-//!     npm install --prefix FOLDER @anthropic-ai/claude-code@2.1.197 @openai/codex@0.169.0 \
-//!         @google/gemini-cli@0.61.0 opencode-ai@1.18.33
-//!     ASSAY_AGENTS=FOLDER cargo nextest run -p assay-gateway -E 'test(agents)'
+//! The real command lines, where they are installed: in the cache that `ASSAY_CACHE` names and `assay agent install` fills,
+//! or in the `PATH`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,9 +25,12 @@ const SCRIPT: &str = r#"
 /// The status of an agent, and what it wrote to standard output.
 type Ran = (Option<i32>, String);
 
-/// A program of an agent: below `ASSAY_AGENTS`, or in the `PATH`.
+/// A program of an agent: in the cache, or in the `PATH`.
 fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
-    let folder = std::env::var_os("ASSAY_AGENTS").map(PathBuf::from);
+    let list =
+        |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let cache = std::env::var_os("ASSAY_CACHE").map(|cache| PathBuf::from(cache).join("agents"));
+    let folder: Vec<PathBuf> = cache.into_iter().flat_map(list).flat_map(list).collect();
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let named = std::env::split_paths(&paths).map(|folder| folder.join(name));
     let in_folder = folder.into_iter().flat_map(|folder| {
@@ -292,7 +292,7 @@ impl Place {
 #[test]
 fn claude_code_works_through_the_gateway() {
     let Some(program) = claude() else {
-        println!("skipped: claude is neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: claude is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
     let place = Place::new(".claude/skills");
@@ -304,7 +304,7 @@ fn claude_code_works_through_the_gateway() {
 #[test]
 fn codex_works_through_the_gateway() {
     let Some(program) = codex() else {
-        println!("skipped: codex is neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: codex is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
     let place = Place::new(".agents/skills");
@@ -318,7 +318,7 @@ fn codex_works_through_the_gateway() {
 #[test]
 fn gemini_cli_works_through_the_gateway() {
     let Some(program) = gemini() else {
-        println!("skipped: gemini is neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: gemini is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
     let place = Place::new(".agents/skills");
@@ -330,7 +330,7 @@ fn gemini_cli_works_through_the_gateway() {
 #[test]
 fn opencode_works_through_the_gateway() {
     let Some((program, rg)) = opencode() else {
-        println!("skipped: opencode and rg are neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: opencode and rg are neither in ASSAY_CACHE nor in the PATH");
         return;
     };
     let place = Place::new(".agents/skills");
@@ -346,7 +346,7 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
     let lines = format!("{{\"times\": 1, \"results\": 1, \"fault\": \"429\", \"retry_after\": 1}}{SCRIPT}");
     let (claude, codex) = (claude(), codex());
     if claude.is_none() || codex.is_none() {
-        println!("skipped: claude, or codex, is neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: claude, or codex, is neither in ASSAY_CACHE nor in the PATH");
     }
     if let Some(program) = claude {
         let place = Place::new(".claude/skills");
@@ -369,7 +369,7 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
 fn what_agents_did_is_played_again_without_a_provider() {
     let (claude, codex, gemini) = (claude(), codex(), gemini());
     if claude.is_none() || codex.is_none() || gemini.is_none() {
-        println!("skipped: claude, codex or gemini is neither below ASSAY_AGENTS nor in the PATH");
+        println!("skipped: claude, codex or gemini is neither in ASSAY_CACHE nor in the PATH");
     }
     // A provider that has nothing to say: whatever is said comes from the cassette.
     let mute = "{\"fault\": \"500\"}";
