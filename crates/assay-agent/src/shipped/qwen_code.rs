@@ -47,4 +47,24 @@ impl Make for QwenCode {
     fn transcript(&self) -> &'static str {
         "claude-code-stream"
     }
+
+    /// As its first request lists them.
+    fn own_skills(&self) -> &'static [&'static str] {
+        &[
+            "batch",
+            "browser-use",
+            "computer-use",
+            "dataviz",
+            "extension-creator",
+            "goal-draft",
+            "loop",
+            "new-app",
+            "qc-helper",
+            "review",
+            "simplify",
+            "stuck",
+            "workflow-authoring",
+            "workflow-creator",
+        ]
+    }
 }
