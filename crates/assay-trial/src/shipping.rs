@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 
 use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
-use assay_gateway::{Cassette, Door, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill};
+use assay_gateway::{
+    Caps, Cassette, Door, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill,
+};
 use assay_sandbox::{Mount, Network};
 use assay_trace::{Exposure, Source, Trajectory};
+use serde_json::json;
 
 use crate::desk::{Attempt, Broken, make};
 use crate::experiment::AgentSpec;
@@ -44,6 +47,10 @@ pub struct Way {
     pub provider: Provider,
     /// The model's name as the provider knows it; `None` for a script.
     pub model: Option<String>,
+    /// What a trial may spend.
+    pub caps: Caps,
+    /// Most tokens of one reply.
+    pub max_output_tokens: Option<u64>,
     /// What leads a port inside to the door.
     pub shipping: Shipping,
 }
@@ -84,8 +91,15 @@ pub(crate) fn outfit(
     let provider = Provider::open(provider, &options, machine.env).map_err(|error| error.to_string())?;
     let script = (!provider.measures_a_model())
         .then(|| Script { identity: provider.identity(), reads_condition: provider.reads_condition() });
-    let agent = Shipped::new(make, installation, model, script)?;
-    Ok((agent, Way { provider, model: named, shipping: shipping.clone() }))
+    let caps = Caps {
+        tokens: Some(spec.loop_options().max_tokens),
+        requests: spec.max_turns.and_then(|turns| turns.try_into().ok()),
+        usd: None,
+    };
+    let most = spec.max_output_tokens.map(u64::from);
+    let limits = json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
+    let agent = Shipped::new(make, installation, model, script, limits)?;
+    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, shipping: shipping.clone() }))
 }
 
 /// A door that is open for one attempt.
@@ -104,6 +118,8 @@ impl OpenDoor {
         let mut pass =
             TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
         pass.model.clone_from(&way.model);
+        pass.caps = way.caps;
+        pass.max_output_tokens = way.max_output_tokens;
         pass.skills = trial
             .provision
             .skills

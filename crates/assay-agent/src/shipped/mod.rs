@@ -117,6 +117,8 @@ pub struct Shipped {
     /// As the experiment has it.
     model: String,
     script: Option<Script>,
+    /// What whoever keeps the door holds it to, for the trial's identity.
+    limits: Value,
 }
 
 /// A script in a model's place.
@@ -129,7 +131,7 @@ pub struct Script {
 }
 
 impl Shipped {
-    /// `script` is there where the model is one.
+    /// `script` is there where the model is one; `limits` are held by whoever keeps the door, and belong to its identity.
     ///
     /// # Errors
     /// The reason, as a sentence fragment, when the agent cannot use such a model.
@@ -138,6 +140,7 @@ impl Shipped {
         installation: Installation,
         model: &str,
         script: Option<Script>,
+        limits: Value,
     ) -> Result<Self, String> {
         let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
         if script.is_none() && !make.providers().contains(&provider) {
@@ -148,7 +151,7 @@ impl Shipped {
                 known.join(" or ")
             ));
         }
-        Ok(Self { make, installation, model: model.to_owned(), script })
+        Ok(Self { make, installation, model: model.to_owned(), script, limits })
     }
 
     /// The model's name, without the provider's. A script has none.
@@ -274,6 +277,7 @@ impl Agent for Shipped {
             "version": self.installation.version,
             "model": if self.script.is_some() { "scripted" } else { self.model.as_str() },
             "script": self.script.as_ref().map(|script| &script.identity),
+            "limits": self.limits,
         })
     }
 

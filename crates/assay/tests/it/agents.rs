@@ -195,6 +195,25 @@ fn a_refused_key_is_infrastructure() {
     }
 }
 
+/// What an agent may spend is held at the door, and what it did until then is graded.
+#[test]
+fn a_cap_on_tokens_stops_an_agent() {
+    needs_bubblewrap!();
+    let lab = words(lab());
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("timeout = 240\n", "timeout = 240\nmax_tokens = 100\n"));
+    let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
+    let record = &records(&lab)[0];
+    assert_eq!((&record["outcome"], &record["ended"]["kind"]), (&json!("failed"), &json!("token_limit")));
+    let ledger = read_json(&attempt(record, "gateway.json")).unwrap();
+    assert!(ledger["capped"].as_str().unwrap().contains("tokens"), "{ledger:#}");
+}
+
 /// Eight ways in which an agent is there and cannot be measured with, and what is said of each.
 #[test]
 fn broken_set_ups_are_told_apart() {
