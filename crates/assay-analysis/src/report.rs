@@ -1,6 +1,6 @@
 //! What a report says, and how it is found.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use assay_trial::{Exclusion, RunFolder, Store, StoreError};
 use serde::Serialize;
@@ -283,16 +283,17 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
 
 fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
-    let scripted: BTreeSet<&str> = run
-        .agents
-        .iter()
-        .filter(|agent| !agent.measures_a_model)
-        .filter_map(|agent| agent.label.model.as_deref().or(Some(&agent.label.name)))
-        .collect();
+    let mut scripted: Vec<&str> = Vec::new();
+    for agent in run.agents.iter().filter(|agent| !agent.measures_a_model) {
+        let name = agent.label.model.as_deref().unwrap_or(&agent.label.name);
+        if !scripted.contains(&name) {
+            scripted.push(name);
+        }
+    }
     if !scripted.is_empty() {
         notes.push(format!(
             "{} {} what a file says: such figures demonstrate the instrument and measure no model.",
-            scripted.iter().copied().collect::<Vec<_>>().join(", "),
+            scripted.join(", "),
             if scripted.len() == 1 { "plays" } else { "play" }
         ));
     }

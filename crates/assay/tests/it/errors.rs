@@ -38,7 +38,7 @@ fn a_file_that_is_not_there() {
 
 #[test]
 fn a_key_that_does_not_exist() {
-    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @"error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `repetitions`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `concurrency`, `retry`, `agents`, `tasks`");
+    insta::assert_snapshot!(mistyped("repetitions = 1", "repetitons = 1"), @"error: experiment.toml:6:1: unknown field `repetitons`, expected one of `schema`, `name`, `suite`, `library`, `conditions`, `disclosure`, `repetitions`, `seed`, `margin`, `sandbox`, `network`, `verifier_network`, `allow_env`, `concurrency`, `memory_mb`, `retry`, `agents`, `tasks`");
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn an_unknown_condition() {
 
 #[test]
 fn an_unknown_agent() {
-    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: there is no agent "lop"; there are loop, oracle, nop"#);
+    insta::assert_snapshot!(mistyped("\"loop\"", "\"lop\""), @r#"error: experiment.toml:9:1: there is no agent "lop"; there are loop, oracle, nop, claude-code, codex, gemini-cli, opencode, qwen-code"#);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn a_script_that_is_not_there() {
 fn a_mistake_in_a_script() {
     let lab = lab();
     lab.write("turns.jsonl", "{\"say\": \"Done.\"}\n{\"trun\": 0, \"say\": \"Done.\"}\n");
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`; mend the rule, or begin the line with # to leave it out"#);
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times`; mend the rule, or begin the line with # to leave it out"#);
 }
 
 #[test]

@@ -8,12 +8,12 @@ use std::time::{Duration, Instant};
 use assay_sandbox::docker::ContainerSpec;
 use assay_sandbox::{ChangeKind, Exit, SandboxError, Session, Sink};
 
-use super::{base, container, docker, needs_docker, ok, sh};
+use super::{base, container, docker, needs_docker, needs_docker_beside, ok, sh};
 use crate::common::{command, exec, processes_with};
 
 #[test]
 fn runs_commands_and_tells_how_they_ended() {
-    needs_docker!();
+    needs_docker_beside!();
     let mut container = container("exec");
     for (script, expected) in [
         ("echo hello", ok("hello\n")),
@@ -81,7 +81,7 @@ fn streams_output_with_caps() {
 
 #[test]
 fn kills_at_the_deadline_and_on_cancel() {
-    needs_docker!();
+    needs_docker_beside!();
     let mut container = container("deadline");
     let mut late = command(&["sh", "-c", "echo begun; sleep 300.25 & sleep 300.25"]);
     late.deadline = Some(Instant::now() + Duration::from_millis(700));
@@ -126,7 +126,7 @@ fn waits_for_a_command_that_closes_its_output() {
 
 #[test]
 fn starts_again_with_its_files_and_without_its_processes() {
-    needs_docker!();
+    needs_docker_beside!();
     let mut container = container("restart");
     sh(&mut container, "echo kept > /root/file; setsid sleep 301.5 & sleep 0.1");
     assert_eq!(processes_with("301.5").len(), 1);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_sandbox::docker::{ContainerSpec, Docker};
 use assay_sandbox::{Exit, SandboxError, Session};
 
-use super::{BASE, base, needs_docker, ok, options, sh};
+use super::{BASE, base, needs_docker, needs_docker_beside, ok, options, sh};
 use crate::common::{command, exec, processes_with, within};
 
 /// A daemon with a folder, a socket and a containerd of its own.
@@ -138,7 +138,7 @@ fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
 
 #[test]
 fn a_container_that_is_killed_by_others_is_not_the_commands_doing() {
-    needs_docker!();
+    needs_docker_beside!();
     let mut container = super::container("killed");
     let id = container.id().to_owned();
     let died = std::thread::scope(|scope| {

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use assay_sandbox::docker::{ContainerSpec, DockerNetwork};
 use assay_sandbox::{Exit, LimitKind, Mechanism, SandboxError, Session};
 
-use super::{base, container, docker, needs_docker, ok, sh};
+use super::{base, container, docker, needs_docker, needs_docker_beside, ok, sh};
 use crate::common::{command, exec, mount};
 
 #[test]
 fn holds_memory_processes_and_processors() {
-    needs_docker!();
+    needs_docker_beside!();
     let docker = docker("limits");
     let mut spec = ContainerSpec::new(base(&docker), "test");
     spec.limits.memory_bytes = Some(64 << 20);

@@ -47,6 +47,25 @@ macro_rules! needs_docker {
 }
 pub(crate) use needs_docker;
 
+/// Ends the test where the daemon's processes cannot be seen: it runs in another process namespace than this one.
+macro_rules! needs_docker_beside {
+    () => {
+        needs_docker!();
+        if !crate::docker::daemon_is_seen() {
+            println!("skipped: the Docker daemon runs in another process namespace");
+            return;
+        }
+    };
+}
+pub(crate) use needs_docker_beside;
+
+pub(crate) fn daemon_is_seen() -> bool {
+    let is_daemon = |entry: std::fs::DirEntry| {
+        std::fs::read_to_string(entry.path().join("comm")).is_ok_and(|name| name.trim() == "dockerd")
+    };
+    std::fs::read_dir("/proc").unwrap().flatten().any(is_daemon)
+}
+
 /// Of a store that no other test has.
 pub(crate) fn options(test: &str) -> DockerOptions {
     DockerOptions::new(format!("test-{test}-{}", std::process::id()), "tester")
