@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_sandbox::docker::{ContainerSpec, Docker, DockerOptions};
 
-use super::{base, docker, needs_docker, options, sh};
+use super::{base, docker, needs_docker, needs_docker_beside, options, sh};
 use crate::common::{processes_with, within};
 
 /// Names the store of the process that this test starts of itself, to be killed.
@@ -15,7 +15,7 @@ const HOLD: &str = "ASSAY_TEST_HOLD";
 
 #[test]
 fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
-    needs_docker!();
+    needs_docker_beside!();
     if let Some(store) = std::env::var_os(HOLD) {
         return hold(store.to_str().unwrap());
     }
