@@ -1,15 +1,34 @@
 //! Token counts.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
-/// Pieces that a thread remembers, and the longest of them in bytes: 2 MB or so.
-const PIECES: usize = 1 << 15;
-const PIECE: usize = 24;
+/// Places for pieces that a thread remembers, as a power of two: 6 MB.
+const PLACES: u32 = 18;
+/// The longest piece that is remembered, in bytes.
+const PIECE: usize = 22;
+
+/// The bytes of a piece, then its length, then the number of its tokens.
+type Entry = [u64; 3];
 
 thread_local! {
-    /// Most pieces of a text are words that were in another before.
-    static KNOWN: RefCell<HashMap<Box<str>, usize>> = RefCell::new(HashMap::new());
+    /// Most pieces of a text are words that were in another before. Each has one place, and takes it from the piece before.
+    static KNOWN: RefCell<Vec<Entry>> = RefCell::new(vec![[0; 3]; 1 << PLACES]);
+}
+
+/// A piece's entry without the number of its tokens; `None` where it is too long.
+fn entry(piece: &[u8]) -> Option<Entry> {
+    let mut bytes = [0; 24];
+    bytes.get_mut(..piece.len()).filter(|_| piece.len() <= PIECE)?.copy_from_slice(piece);
+    bytes[PIECE] = u8::try_from(piece.len()).ok()?;
+    Some(std::array::from_fn(|part| u64::from_le_bytes(std::array::from_fn(|at| bytes[8 * part + at]))))
+}
+
+/// Where a piece is remembered: multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4).
+fn place(entry: &Entry) -> usize {
+    let hash = entry
+        .iter()
+        .fold(0, |hash: u64, part| (hash.rotate_left(29) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    usize::try_from(hash >> (64 - PLACES)).unwrap_or_default()
 }
 
 /// Counts tokens of the `cl100k_base` vocabulary. Every model has its own tokeniser: this is a common measure, not a bill.
@@ -34,13 +53,16 @@ fn count(text: &str, on: impl Fn(usize, usize) -> bool) -> Option<usize> {
                 return None;
             }
             left -= piece.len();
-            found += known.get(piece).copied().unwrap_or_else(|| {
-                let count = vocabulary.bpe.count(piece.as_bytes());
-                if piece.len() <= PIECE && known.len() < PIECES {
-                    known.insert(piece.into(), count);
-                }
-                count
-            });
+            let Some(own) = entry(piece.as_bytes()) else {
+                found += vocabulary.bpe.count(piece.as_bytes());
+                continue;
+            };
+            let there = &mut known[place(&own)];
+            if there[..2] != own[..2] || there[2] << 8 != own[2] << 8 {
+                let count = vocabulary.bpe.count(piece.as_bytes()) as u64;
+                *there = [own[0], own[1], own[2] | count << 56];
+            }
+            found += (there[2] >> 56) as usize;
         }
         Some(found)
     })
