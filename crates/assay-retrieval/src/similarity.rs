@@ -26,13 +26,20 @@ pub struct Shingles(Vec<u64>);
 impl Shingles {
     /// Those of a text.
     pub fn of(text: &str) -> Self {
-        let hash = |gram: &[String]| {
+        let hash = |word: String| {
             let mut hasher = DefaultHasher::new();
-            gram.hash(&mut hasher);
+            word.hash(&mut hasher);
             hasher.finish()
         };
-        let mut hashes: Vec<u64> = shingles(&words(text)).into_iter().map(hash).collect();
+        let words: Vec<u64> = words(text).into_iter().map(hash).collect();
+        // Odd, so that no two words make the same of what came before them.
+        let join = |gram: &[u64]| {
+            gram.iter()
+                .fold(0, |sum: u64, word| (sum.rotate_left(29) ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        };
+        let mut hashes: Vec<u64> = words.windows(SHINGLE.min(words.len()).max(1)).map(join).collect();
         hashes.sort_unstable();
+        hashes.dedup();
         Self(hashes)
     }
 

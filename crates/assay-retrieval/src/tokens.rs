@@ -6,7 +6,9 @@ pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     for c in text.chars() {
-        if c.is_alphanumeric() || c == '_' {
+        if c.is_ascii_alphanumeric() || c == '_' {
+            word.push(c.to_ascii_lowercase());
+        } else if c.is_alphanumeric() {
             word.extend(c.to_lowercase());
         } else if !word.is_empty() {
             words.push(std::mem::take(&mut word));
