@@ -61,9 +61,20 @@ impl Mapped {
 /// between words, and letters that were s p r e a d out put together again.
 pub(crate) fn fold(mapped: &Mapped) -> Mapped {
     let mut folded = Mapped::default();
+    folded.text.reserve(mapped.text.len());
     let mut space = true;
+    let mut pieces = mapped.pieces.iter().peekable();
+    let mut piece = (0, 0);
     for (at, c) in mapped.text.char_indices() {
-        let source = mapped.source(at);
+        while let Some(next) = pieces.next_if(|&&(text, _)| text <= at) {
+            piece = *next;
+        }
+        let source = piece.1 + (at - piece.0);
+        if c.is_ascii() && !c.is_ascii_whitespace() && c != '\x0b' {
+            folded.push_char(c.to_ascii_lowercase(), source);
+            space = false;
+            continue;
+        }
         if super::unicode::invisible(c) {
             continue;
         }
@@ -75,13 +86,9 @@ pub(crate) fn fold(mapped: &Mapped) -> Mapped {
             continue;
         }
         space = false;
-        if c.is_ascii() {
-            folded.push_char(c.to_ascii_lowercase(), source);
-        } else {
-            match super::unicode::imitates(c) {
-                Some(ascii) => folded.push_char(ascii.to_ascii_lowercase(), source),
-                None => c.to_lowercase().for_each(|lower| folded.push_char(lower, source)),
-            }
+        match super::unicode::imitates(c) {
+            Some(ascii) => folded.push_char(ascii.to_ascii_lowercase(), source),
+            None => c.to_lowercase().for_each(|lower| folded.push_char(lower, source)),
         }
     }
     gather(&folded).unwrap_or(folded)

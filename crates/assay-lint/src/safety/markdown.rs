@@ -122,7 +122,7 @@ impl Cutter {
     fn add(&mut self, kind: Kind, text: Mapped, language: String) {
         // Most pieces hold no word that any rule begins with.
         let bytes = text.text.as_bytes();
-        let hits = needles::hits(bytes);
+        let hits = needles::hits(bytes, |hits| hits.has(Hits::CODE));
         let asks = hits.has(Hits::PROSE)
             || hits.has(Hits::CODE)
             || kind == Kind::Hidden

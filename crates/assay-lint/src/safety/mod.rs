@@ -28,6 +28,8 @@ mod site;
 mod unicode;
 mod value;
 
+use std::path::Path;
+
 use assay_skill::{Severity, decode};
 
 pub use bundle::{Bundle, File, Link};
@@ -88,7 +90,12 @@ fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
             said(scan, &inner, &Mapped::verbatim(&spelled, 0), Kind::Hidden, "");
         }
     }
-    let hits = needles::hits(text.as_bytes());
+    // A page's pieces are asked each by itself.
+    let named = Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
+    let page = named && !text.starts_with("#!");
+    let hits = needles::hits(text.as_bytes(), |hits| {
+        hits == Hits::ALL || page && hits.has(Hits::SECRET) && hits != Hits::SECRET
+    });
     if hits.has(Hits::SECRET) {
         secrets::scan(scan, &site, text);
     }
@@ -159,13 +166,17 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     let coded = piece.coded;
     match piece.kind {
         Kind::Block => {
-            let described = prose::described_strongly(&piece.context) || prose::marked(&piece.text.text);
-            let inner = Site { map: Some(&piece.text), mentioned: site.mentioned || described, ..*site };
+            let inner = || {
+                let described = site.mentioned
+                    || prose::described_strongly(&piece.context)
+                    || prose::marked(&piece.text.text);
+                Site { map: Some(&piece.text), mentioned: described, ..*site }
+            };
             match Language::named(&piece.language) {
-                Some(language) if coded => code(scan, &inner, language, &piece.text.text),
+                Some(language) if coded => code(scan, &inner(), language, &piece.text.text),
                 Some(_) => {}
                 None if matches!(piece.language.as_str(), "markdown" | "md") && site.depth < 3 => {
-                    let nested = inner.inner(0..piece.text.text.len(), None);
+                    let nested = inner().inner(0..piece.text.text.len(), None);
                     page(scan, &nested, &piece.text.text);
                 }
                 None => {
@@ -175,8 +186,9 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
                             "" | "text" | "txt" | "plaintext" | "cmd" | "bat"
                         )
                     {
-                        shell::scan(scan, &inner, &piece.text.text);
+                        shell::scan(scan, &inner(), &piece.text.text);
                     } else if coded {
+                        let inner = inner();
                         for (at, line) in package::recipes(&piece.language, &piece.text.text) {
                             let span = inner.span(at..at + line.len().min(piece.text.text.len() - at));
                             shell::scan(scan, &Site { fixed: Some((span.start, span.end)), ..inner }, &line);
@@ -266,7 +278,7 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
     let inner = site.inner(range.clone(), Some(via));
     let mut apart = Scan::new();
     said(&mut apart, &inner, &Mapped::verbatim(text, 0), Kind::Hidden, "");
-    if needles::hits(text.as_bytes()).has(Hits::CODE) {
+    if needles::hits(text.as_bytes(), |hits| hits.has(Hits::CODE)).has(Hits::CODE) {
         shell::scan(&mut apart, &inner, text);
         for language in [Language::Python, Language::JavaScript] {
             script::scan(&mut apart, &inner, language, text);
@@ -294,14 +306,24 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
 /// Longest runs of encoded text that are tried, and how many of them.
 const BLOBS: usize = 200;
 
+/// Bytes of which encoded text consists.
+const ENCODED: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut b = 0_u8;
+    while b < 128 {
+        table[b as usize] =
+            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'%' | b'\\');
+        b += 1;
+    }
+    table
+};
+
 /// Runs of base64, of hexadecimal digits, and of escapes, wherever they stand.
 fn blobs(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let bytes = text.as_bytes();
     let (mut start, mut tried) = (0, 0);
     for at in 0..=bytes.len() {
-        let inside = bytes.get(at).is_some_and(|b| {
-            b.is_ascii_alphanumeric() || matches!(b, b'+' | b'/' | b'=' | b'-' | b'_' | b'%' | b'\\')
-        });
+        let inside = bytes.get(at).is_some_and(|&b| ENCODED[usize::from(b)]);
         if inside {
             continue;
         }

@@ -359,13 +359,13 @@ static NEEDLES: LazyLock<Option<Needles>> = LazyLock::new(|| {
     Some(Needles { automaton, kinds })
 });
 
-/// Which kinds of rule a text is a candidate for.
-pub(crate) fn hits(bytes: &[u8]) -> Hits {
+/// Which kinds of rule a text is a candidate for, looked at up to where that is enough.
+pub(crate) fn hits(bytes: &[u8], enough: impl Fn(Hits) -> bool) -> Hits {
     let Some(needles) = NEEDLES.as_ref() else { return Hits::ALL };
     let mut hits = Hits::default();
     for found in needles.automaton.find_overlapping_iter(bytes) {
         hits.0 |= needles.kinds[found.pattern().as_usize()];
-        if hits == Hits::ALL {
+        if enough(hits) {
             break;
         }
     }
@@ -393,9 +393,10 @@ mod tests {
 
     #[test]
     fn candidates_are_told_by_kind() {
-        assert_eq!(hits(b"Sort a list."), Hits::default());
-        assert!(hits(b"IGNORE all").has(Hits::PROSE));
-        assert!(hits(b"x | Curl").has(Hits::CODE));
+        let all = |bytes| hits(bytes, |_| false);
+        assert_eq!(all(b"Sort a list."), Hits::default());
+        assert!(all(b"IGNORE all").has(Hits::PROSE));
+        assert!(all(b"x | Curl").has(Hits::CODE));
         assert!(NEEDLES.is_some());
     }
 }

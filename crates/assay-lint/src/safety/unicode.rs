@@ -113,6 +113,10 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
     let mut rest = text.char_indices().peekable();
     let mut bidis: Option<(Range<usize>, usize)> = None;
     while let Some((at, c)) = rest.next() {
+        if c.is_ascii() {
+            previous = Some(c);
+            continue;
+        }
         let end = at + c.len_utf8();
         if tag(c) {
             let (mut last, mut spelled, mut count) = (end, ascii_of(c).into_iter().collect::<String>(), 1);
