@@ -163,14 +163,17 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let (mut folders, mut told) = assay_skill::find(&roots);
     // A folder that was named and holds no skill was meant to be one; one whose skills were found by another path was not.
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let found: Vec<PathBuf> = folders.iter().map(|folder| real(folder)).collect();
-    told.retain(|told| {
-        let empty = told.code == "library-empty";
-        if empty && !found.iter().any(|folder| folder.starts_with(real(&told.file))) {
-            folders.push(told.file.clone());
+    let is_empty = |told: &assay_skill::Diagnostic| told.code == "library-empty";
+    if told.iter().any(is_empty) {
+        let found: Vec<PathBuf> = folders.par_iter().map(|folder| real(folder)).collect();
+        for told in told.iter().filter(|told| is_empty(told)) {
+            let named = real(&told.file);
+            if !found.iter().any(|folder| folder.starts_with(&named)) {
+                folders.push(told.file.clone());
+            }
         }
-        !empty
-    });
+        told.retain(|told| !is_empty(told));
+    }
     let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, options)).collect();
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
     let mut findings: Vec<Findings> = looked.iter().map(|_| Findings::new()).collect();
@@ -343,7 +346,8 @@ fn settle(
             summary.suppressed += 1;
             continue;
         }
-        if let Some(left) = known.get_mut(&key(&found, &options.base)).filter(|left| **left > 0) {
+        let left = if known.is_empty() { None } else { known.get_mut(&key(&found, &options.base)) };
+        if let Some(left) = left.filter(|left| **left > 0) {
             *left -= 1;
             summary.baselined += 1;
             continue;
