@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
 use assay_gateway::{
-    Caps, Cassette, Door, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill,
+    Caps, Cassette, Door, Exchange, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill,
 };
 use assay_sandbox::{Mount, Network};
 use assay_trace::{Exposure, Source, Trajectory};
@@ -206,26 +206,28 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
     }
-    let answered = |status: u16| (200..300).contains(&status);
-    let last = ledger.exchanges.last();
-    let failing = last.filter(|last| !answered(last.status) || !last.complete);
-    match (&run.ended, failing) {
-        // It died, or was still trying again when its time was over, because nobody answered it.
-        (Ended::Broken { .. } | Ended::Deadline, Some(last)) => {
-            let what =
-                last.error.clone().unwrap_or_else(|| format!("it answered with status {}", last.status));
-            run.ended = Ended::Broken { part: Part::ModelProvider, message: what };
+    let refused = refused(ledger);
+    match (&run.ended, refused) {
+        // It died, gave up, or was still trying again when its time was over, because it was answered with errors.
+        (Ended::Broken { part: Part::AgentSetup, .. } | Ended::Deadline | Ended::Finished, Some(message)) => {
+            run.ended = Ended::Broken { part: Part::ModelProvider, message };
         }
-        (Ended::Finished, _) if ledger.exchanges.is_empty() => {
+        (Ended::Finished, None) if ledger.exchanges.is_empty() => {
             let message = "it ended without a word to its model".to_owned();
             run.ended = Ended::Broken { part: Part::AgentSetup, message };
         }
-        (Ended::Finished, Some(last)) => {
-            let message = format!("it gave up: the last answer of its model had status {}", last.status);
-            run.ended = Ended::Broken { part: Part::ModelProvider, message };
-        }
         _ => {}
     }
+}
+
+/// The error with which the last request was answered, where it was. A reply that the end of the agent's time cut short is none: to
+/// be slow is the agent's own doing, its model included. Requests without tools are made beside the work, and count where
+/// there are no others.
+fn refused(ledger: &Ledger) -> Option<String> {
+    let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);
+    let answered = |exchange: &&Exchange| exchange.status != 0 && (!works || exchange.tools > 0);
+    let last = ledger.exchanges.iter().rfind(answered).filter(|last| last.status >= 400)?;
+    Some(last.error.clone().unwrap_or_else(|| format!("the last answer had status {}", last.status)))
 }
 
 /// What the door counted, beside what the agent says of itself.
@@ -256,5 +258,68 @@ pub(crate) fn true_exposure(found: &mut [Exposure], trajectory: &Trajectory, led
             own.opened = seen.opened.map(step);
             own.body_lines_delivered = seen.body_lines_delivered;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Exchanges as `(status, complete, tools)`.
+    fn ledger(exchanges: &[(u16, bool, usize)]) -> Ledger {
+        let exchange = |(status, complete, tools): &(u16, bool, usize)| Exchange {
+            status: *status,
+            complete: *complete,
+            tools: *tools,
+            ..Exchange::default()
+        };
+        Ledger {
+            schema: Ledger::SCHEMA.to_owned(),
+            trial: "t".to_owned(),
+            attempt: 1,
+            provider: "anthropic".to_owned(),
+            model: None,
+            totals: assay_gateway::Totals::default(),
+            exchanges: exchanges.iter().map(exchange).collect(),
+            refused: Vec::new(),
+            exposure: Vec::new(),
+            capped: None,
+            mismatch: None,
+            cassette_error: None,
+        }
+    }
+
+    #[test]
+    fn only_errors_of_the_provider_are_the_providers_doing() {
+        let broken = |part: Part| Ended::Broken { part, message: "x".to_owned() };
+        let check = |ended: Ended, exchanges: &[(u16, bool, usize)], expected: &str| {
+            let mut run = AgentRun {
+                trajectory: Trajectory::new(assay_trace::AgentInfo::default()),
+                usage: None,
+                ended: ended.clone(),
+                throttled: std::time::Duration::ZERO,
+            };
+            settle(&mut run, &ledger(exchanges));
+            let found = serde_json::to_value(&run.ended).unwrap();
+            let part = found.get("part").and_then(Value::as_str);
+            assert_eq!(part.or(found["kind"].as_str()), Some(expected), "{ended:?} {exchanges:?}");
+        };
+        let (answer, cut, gone, error) = ((200, true, 9), (200, false, 9), (0, false, 9), (500, true, 9));
+        check(Ended::Finished, &[answer], "finished");
+        check(Ended::Finished, &[], "agent_setup");
+        check(Ended::Finished, &[answer, error], "model_provider");
+        // A request beside the work, for a title or a count, decides nothing.
+        check(Ended::Finished, &[answer, (404, true, 0)], "finished");
+        check(Ended::Finished, &[(401, true, 0)], "model_provider");
+        // Slow is not broken: its time was over while its model still spoke, or had not begun to.
+        check(Ended::Deadline, &[answer, cut], "deadline");
+        check(Ended::Deadline, &[answer, gone], "deadline");
+        check(Ended::Deadline, &[error, error, gone], "model_provider");
+        check(broken(Part::AgentSetup), &[error], "model_provider");
+        check(broken(Part::AgentSetup), &[answer, cut], "agent_setup");
+        // What broke was the sandbox, whatever it took with it.
+        check(broken(Part::Sandbox), &[error], "sandbox");
     }
 }

@@ -60,7 +60,10 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     if plan.cells.iter().any(|cell| cell.sandbox == "none") {
         ui.note("warning: sandbox `none` isolates nothing: agents run with your rights on your files");
     }
-    check_caps(&plan, args, &only)?;
+    // What is played again costs nothing.
+    if args.replay.is_none() {
+        check_caps(&plan, args, &only)?;
+    }
     if !args.no_checks && args.replay.is_none() {
         super::agent::doctor::before(&plan, &only, &store, ui)?;
     }
