@@ -24,7 +24,7 @@ pub use corpus::{Document, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use index_file::{IndexError, IndexFile, Stamp};
 pub use metrics::{Judged, Metric, Scores, score};
-pub use retriever::{Hit, Lexical, Retriever, Weighting};
+pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
 pub use searcher::{Answer, Found, Searcher, Why};
 pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

@@ -19,10 +19,25 @@ pub trait Retriever: Send + Sync {
 
     /// The best documents, at most `most`: higher scores first, equal ones in order of their ids. A document with the score 0
     /// is no hit.
-    fn search(&self, query: &str, most: usize) -> Vec<Hit>;
+    ///
+    /// # Errors
+    /// A model that it asks does not answer. One that asks none never fails.
+    fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, RetrieverError>;
 
     /// What a document could have at most for a query: scores of different queries are comparable as shares of it.
     fn ceiling(&self, query: &str) -> f32;
+}
+
+/// Why there is no ranking.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RetrieverError {
+    /// A vector or a score is no number.
+    #[error("{what} holds a value that is no number")]
+    NotANumber {
+        /// What was asked.
+        what: String,
+    },
 }
 
 /// A retriever that adds up one number for each word of the query.
@@ -102,6 +117,11 @@ impl Lexical {
         Self { name: name.to_owned(), options, index: Arc::clone(index), weights, repeats: false }
     }
 
+    /// The best documents, as [`Retriever::search`] gives them; it asks no model and so never fails.
+    pub fn rank(&self, query: &str, most: usize) -> Vec<Hit> {
+        best(&self.scores(query), most)
+    }
+
     /// The sums of all documents for the words of a query.
     fn scores(&self, query: &str) -> Vec<f32> {
         let mut scores = vec![0.0; self.index.len()];
@@ -130,8 +150,8 @@ impl Retriever for Lexical {
         self.options.clone()
     }
 
-    fn search(&self, query: &str, most: usize) -> Vec<Hit> {
-        best(&self.scores(query), most)
+    fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, RetrieverError> {
+        Ok(self.rank(query, most))
     }
 
     fn ceiling(&self, query: &str) -> f32 {
@@ -192,7 +212,7 @@ mod tests {
         // Lengths 3, 2, 4, 3 in order of ids; mean 3. `log` stands in 3 of 4: idf = ln(1 + 1.5/3.5).
         let idf = (1.0_f64 + 1.5 / 3.5).ln();
         let score = |tf: f64, length: f64| idf * tf / (tf + 1.5 * (0.25 + 0.75 * length / 3.0));
-        let hits = bm25.search("the LOG", 10);
+        let hits = bm25.rank("the LOG", 10);
         let expected = [(2, score(3.0, 4.0)), (0, score(1.0, 3.0)), (3, score(1.0, 3.0))];
         assert_eq!(hits.len(), 3);
         for (hit, (document, score)) in hits.iter().zip(expected) {
@@ -201,17 +221,17 @@ mod tests {
                 "{hit:?} {document} {score}"
             );
         }
-        assert_eq!(bm25.search("log", 1), hits[..1]);
-        assert!((bm25.search("log log", 1)[0].1 - 2.0 * hits[0].1).abs() < 1e-6);
-        assert_eq!(bm25.search("", 5), []);
-        assert_eq!(bm25.search("unknown", 5), []);
+        assert_eq!(bm25.rank("log", 1), hits[..1]);
+        assert!((bm25.rank("log log", 1)[0].1 - 2.0 * hits[0].1).abs() < 1e-6);
+        assert_eq!(bm25.rank("", 5), []);
+        assert_eq!(bm25.rank("unknown", 5), []);
     }
 
     #[test]
     fn fields_weigh_as_they_are_told() {
         let index = index();
         let weighting = Weighting { k1: 1.0, weights: [4.0, 1.0, 0.0, 0.0, 0.0], b: [0.0; FIELDS] };
-        let hits = Lexical::bm25f("bm25f", &index, &weighting).search("ledger ledger", 10);
+        let hits = Lexical::bm25f("bm25f", &index, &weighting).rank("ledger ledger", 10);
         // tf̃ is 4 for the name and 1 for a description; 3 of 4 documents hold the word.
         let idf = (1.0_f64 + 1.5 / 3.5).ln();
         for (hit, (document, tf)) in hits.iter().zip([(2, 4.0), (0, 1.0), (3, 1.0)]) {

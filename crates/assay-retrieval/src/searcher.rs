@@ -10,7 +10,7 @@ use crate::catalogue;
 use crate::corpus::Document;
 use crate::index::{FIELDS, Index, split};
 use crate::index_file::{IndexError, IndexFile, Stamp};
-use crate::retriever::{Retriever, Weighting};
+use crate::retriever::Weighting;
 
 /// Most characters of a sentence that is shown.
 const SENTENCE: usize = 240;
@@ -83,8 +83,7 @@ impl Searcher {
             let why = terms.why(&index, &FIRST, number, &document);
             Ok(Found { document, confidence, fits, why })
         };
-        let hits =
-            retriever.search(request, most).into_iter().map(found).collect::<Result<_, IndexError>>()?;
+        let hits = retriever.rank(request, most).into_iter().map(found).collect::<Result<_, IndexError>>()?;
         Ok(Answer { hits, words: terms.words, known: terms.known.len() })
     }
 }

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::index::Index;
 use crate::metrics::{Judged, Scores, score};
-use crate::retriever::Retriever;
+use crate::retriever::{Retriever, RetrieverError};
 
 pub use findings::{
     Comparison, Estimate, Findings, NegativeFindings, Part, Pool, RetrieverFindings, Threshold, findings,
@@ -63,38 +63,39 @@ pub fn run(
     queries: &[Query],
     negatives: &[Negative],
     index_seconds: f64,
-) -> Run {
+) -> Result<Run, RetrieverError> {
     let mut seconds: Vec<f64> = queries
         .iter()
         .map(|query| {
             let clock = Instant::now();
-            let hits = retriever.search(&query.text, DEPTH);
+            let hits = retriever.search(&query.text, DEPTH)?;
             let taken = clock.elapsed().as_secs_f64();
             std::hint::black_box(hits);
-            taken
+            Ok(taken)
         })
-        .collect();
+        .collect::<Result<_, RetrieverError>>()?;
     seconds.sort_by(f64::total_cmp);
-    let named = |text: &str| -> Vec<(String, f32)> {
-        let hits = retriever.search(text, DEPTH).into_iter();
-        hits.map(|(document, score)| (index.id(document).to_owned(), score)).collect()
+    let named = |text: &str| -> Result<Vec<(String, f32)>, RetrieverError> {
+        let hits = retriever.search(text, DEPTH)?.into_iter();
+        Ok(hits.map(|(document, score)| (index.id(document).to_owned(), score)).collect())
     };
     let clock = Instant::now();
-    let rankings: Vec<Vec<(String, f32)>> = queries.par_iter().map(|query| named(&query.text)).collect();
+    let rankings: Vec<Vec<(String, f32)>> =
+        queries.par_iter().map(|query| named(&query.text)).collect::<Result<_, _>>()?;
     let together = clock.elapsed().as_secs_f64();
     let at = |share: f64| {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place in a list")]
         let place = (share * seconds.len() as f64).ceil() as usize;
         seconds.get(place.saturating_sub(1)).copied().unwrap_or(0.0)
     };
-    Run {
+    Ok(Run {
         retriever: retriever.name().to_owned(),
         options: retriever.options(),
         ceilings: queries.iter().map(|query| retriever.ceiling(&query.text)).collect(),
         negatives: negatives
             .par_iter()
-            .map(|negative| (named(&negative.text), retriever.ceiling(&negative.text)))
-            .collect(),
+            .map(|negative| Ok((named(&negative.text)?, retriever.ceiling(&negative.text))))
+            .collect::<Result<_, RetrieverError>>()?,
         cost: Some(Cost {
             index_seconds,
             queries_per_second: if together > 0.0 { queries.len() as f64 / together } else { 0.0 },
@@ -103,7 +104,7 @@ pub fn run(
             rss_bytes: None,
         }),
         rankings,
-    }
+    })
 }
 
 /// The measures of every query, strictly, and with what stands for the relevant skills.

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::corpus::Document;
 use crate::index::{FIELDS, Field, Index};
 use crate::index_file::IndexFile;
-use crate::retriever::{Hit, Lexical, Retriever, Weighting};
+use crate::retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
 
 pub use features::{FEATURES, Features, NAMES};
 
@@ -90,8 +90,16 @@ impl<T: Texts> Best<T> {
 
     /// The candidates of a request and their features.
     pub(crate) fn candidates(&self, request: &str) -> Vec<Candidate> {
-        let hits = self.first.search(request, CANDIDATES);
+        let hits = self.first.rank(request, CANDIDATES);
         features::features(&self.index, &self.texts, request, &hits)
+    }
+
+    /// The best skills for a request.
+    pub(crate) fn rank(&self, request: &str, most: usize) -> Vec<Hit> {
+        let mut hits = confidence(&self.candidates(request), &WEIGHTS, &CALIBRATION);
+        hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        hits.truncate(most);
+        hits
     }
 }
 
@@ -138,11 +146,8 @@ impl<T: Texts> Retriever for Best<T> {
         })
     }
 
-    fn search(&self, query: &str, most: usize) -> Vec<Hit> {
-        let mut hits = confidence(&self.candidates(query), &WEIGHTS, &CALIBRATION);
-        hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        hits.truncate(most);
-        hits
+    fn search(&self, query: &str, most: usize) -> Result<Vec<Hit>, RetrieverError> {
+        Ok(self.rank(query, most))
     }
 
     /// A score is a probability.

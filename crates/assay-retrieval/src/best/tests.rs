@@ -63,7 +63,7 @@ fn features_are_those_by_hand() {
     check(0, "length_description", 7.0_f64.ln());
     check(1, "length_body", 3.0_f64.ln());
     let k = |tf: f64, length: f64| tf / (tf + 1.2 * (0.25 + 0.75 * length / (10.0 / 3.0)));
-    let top = f64::from(Lexical::bm25f("x", &best.index, &FIRST).search(request, 1)[0].1);
+    let top = f64::from(Lexical::bm25f("x", &best.index, &FIRST).rank(request, 1)[0].1);
     let alone = idf(1.0);
     check(0, "bm25_description", 3.0 * alone * k(1.0, 6.0) / top);
 }
@@ -75,8 +75,8 @@ fn whole_and_part_rank_alike() {
     for request in ["pivot tables of the export", "audit my logs", "letters", "export", "", "quixotic"] {
         let index = Arc::new(file.narrowed(request).unwrap());
         let part = Best::new("best", &index, &file);
-        let hits = part.search(request, 5);
-        assert_eq!(hits, whole.search(request, 5), "{request}");
+        let hits = part.rank(request, 5);
+        assert_eq!(hits, whole.rank(request, 5), "{request}");
         assert!(hits.iter().all(|(_, likely)| (0.0..=1.0).contains(likely)), "{hits:?}");
         assert!(hits.windows(2).all(|pair| pair[0].1 >= pair[1].1), "{hits:?}");
     }
@@ -94,16 +94,16 @@ fn long_requests_and_long_lines_end() {
     let mut all = documents();
     all[0].document = "pivot ".repeat(200_000);
     all[1].name = "x".repeat(100_000);
-    let hits = best(all).search(&"pivot export table ".repeat(5_000), 3);
+    let hits = best(all).rank(&"pivot export table ".repeat(5_000), 3);
     assert_eq!(hits.len(), 2);
 }
 
 #[test]
 fn a_declined_skill_comes_last() {
     let best = best(documents());
-    let named = |request: &str| best.search(request, 5)[0].0;
+    let named = |request: &str| best.rank(request, 5)[0].0;
     assert_eq!(named("export pivot tables"), 0);
-    let hits = best.search("export a table, not by pivot tables", 5);
+    let hits = best.rank("export a table, not by pivot tables", 5);
     assert_eq!(hits[0].0, 1);
     assert!(hits[1].1 <= 1e-6, "{hits:?}");
 }

@@ -42,7 +42,7 @@ fn a_part_scores_as_the_whole() {
     for file in both(folder.path()) {
         for request in ["audit logs", "Pivot the ledger rows, pivot", "größe", "unknown", "", "the of"] {
             let part = retriever(file.narrowed(request).unwrap());
-            assert_eq!(part.search(request, 50), whole.search(request, 50), "{request}");
+            assert_eq!(part.rank(request, 50), whole.rank(request, 50), "{request}");
             assert!((part.ceiling(request) - whole.ceiling(request)).abs() < 1e-6, "{request}");
         }
         let expected = documents();
@@ -117,7 +117,7 @@ fn damage_does_no_harm() {
             continue;
         };
         match file.narrowed("audit the logs of größe") {
-            Ok(index) => drop(retriever(index).search("audit the logs of größe", 5)),
+            Ok(index) => drop(retriever(index).rank("audit the logs of größe", 5)),
             Err(_) => errors += 1,
         }
         let texts: Vec<_> = (0..40).map(|number| file.document(number)).collect();
@@ -131,6 +131,6 @@ fn nothing_is_indexed_too() {
     let file = IndexFile::build(Vec::new(), Stemmer::English, &[]).unwrap();
     assert!(file.is_empty());
     let index = std::sync::Arc::new(file.narrowed("anything").unwrap());
-    assert!(Lexical::bm25("bm25", &index, &[Field::Name], 1.5, 0.75).search("anything", 5).is_empty());
+    assert!(Lexical::bm25("bm25", &index, &[Field::Name], 1.5, 0.75).rank("anything", 5).is_empty());
     assert!(file.document(0).is_err());
 }

@@ -64,8 +64,10 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
         let mut negatives: Vec<Negative> = negatives.clone();
         negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
-        let runs =
-            sources.iter().map(|source| asked(source, &documents, &ids, &queries, &negatives)).collect();
+        let runs = sources
+            .iter()
+            .map(|source| asked(source, &documents, &ids, &queries, &negatives))
+            .collect::<Result<_, Failure>>()?;
         ran.push((name, documents.len(), negatives, runs));
     }
     if let Some(folder) = &args.run_out {
@@ -177,14 +179,15 @@ fn asked(
     ids: &BTreeSet<&str>,
     queries: &[Query],
     negatives: &[Negative],
-) -> Run {
-    match source {
+) -> Result<Run, Failure> {
+    let run = match source {
         Source::Own(wanted) => {
             let documents = documents.to_vec();
             let clock = Instant::now();
             let opened = wanted.open(documents);
             let taken = clock.elapsed().as_secs_f64();
-            let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken);
+            let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken)
+                .map_err(|error| Failure::infrastructure(error.to_string()))?;
             if let Some(cost) = &mut run.cost {
                 cost.rss_bytes = machine::resident();
             }
@@ -211,7 +214,8 @@ fn asked(
                 cost: None,
             }
         }
-    }
+    };
+    Ok(run)
 }
 
 fn write_runs(folder: &Path, queries: &[Query], runs: &[Run]) -> Result<(), Failure> {
