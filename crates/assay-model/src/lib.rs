@@ -3,6 +3,8 @@
 //! [`ChatModel`]: messages and tools in, one message and its usage out. [`open`] gives one by its name. Calls block, and one
 //! model serves any number of threads. A model never holds a conversation: the caller does.
 //!
+//! [`Embeddings`] and [`Rerank`] hold no conversation: texts in, vectors or scores out, over the same transport.
+//!
 //! # Own clients
 //!
 //! The clients for OpenAI's chat completions (and the many servers that speak them), Anthropic and Gemini are assay's own
@@ -25,6 +27,7 @@
 mod answer;
 mod anthropic;
 mod backoff;
+mod embeddings;
 mod endpoint;
 mod gate;
 mod gemini;
@@ -32,6 +35,7 @@ mod openai;
 mod options;
 mod price;
 mod provider;
+mod rerank;
 mod scripted;
 mod text;
 mod tokens;
@@ -41,8 +45,10 @@ pub mod wire;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+pub use embeddings::Embeddings;
 pub use options::{ModelOptions, open};
 pub use price::Price;
+pub use rerank::Rerank;
 pub use scripted::{Fault, Script, Turn};
 pub use tokens::tokens;
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::anthropic::{self, Anthropic};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, Service};
 use crate::gemini::{self, Gemini};
 use crate::openai::{self, OpenAi};
 use crate::provider::Hosted;
@@ -79,9 +79,7 @@ pub fn open(
     if provider == "scripted" {
         return Ok(Arc::new(Scripted::open(name, &options.directory)?));
     }
-    // The name becomes part of a path at one provider, and of every record.
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
-    if !name.chars().all(is_plain) || name.split('/').any(|part| matches!(part, "" | "." | "..")) {
+    if !is_plain(name) {
         return Err(wrong("holds a character that no model's name has"));
     }
     if options.temperature.is_some_and(|temperature| !(0.0..=2.0).contains(&temperature)) {
@@ -93,10 +91,7 @@ pub fn open(
         "openai" => {
             let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
             let dialect = OpenAi { model, is_home: endpoint.is_home };
-            let authorization =
-                |key: &Secret| ("authorization", Secret::new(format!("Bearer {}", key.expose())));
-            let headers = endpoint.key.as_ref().map(authorization).into_iter().collect();
-            let transport = Transport::new(endpoint, "/chat/completions", headers, options)?;
+            let transport = bearing(endpoint, "/chat/completions", options)?;
             Ok(Arc::new(Hosted { id, dialect, transport, options: options.clone() }))
         }
         "anthropic" => {
@@ -113,4 +108,39 @@ pub fn open(
             Ok(Arc::new(Hosted { id, dialect: Gemini, transport, options: options.clone() }))
         }
     }
+}
+
+/// Whether a model's name may become part of a path, as it does at one provider, and of every record.
+fn is_plain(name: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
+    name.chars().all(is_plain) && name.split('/').all(|part| !matches!(part, "" | "." | ".."))
+}
+
+/// Requests that show the key, where there is one, as OpenAI's do.
+fn bearing(endpoint: Endpoint, path: &str, options: &ModelOptions) -> Result<Transport, ModelError> {
+    let authorization = |key: &Secret| ("authorization", Secret::new(format!("Bearer {}", key.expose())));
+    let headers = endpoint.key.as_ref().map(authorization).into_iter().collect();
+    Transport::new(endpoint, path, headers, options)
+}
+
+/// A model that holds no conversation, and how it is reached.
+pub(crate) struct Rest {
+    pub(crate) model: String,
+    pub(crate) transport: Transport,
+}
+
+/// A model by its name, behind `path` of a service.
+pub(crate) fn rest(
+    model: &str,
+    service: &Service,
+    path: &str,
+    options: &ModelOptions,
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<Rest, ModelError> {
+    if !is_plain(model) {
+        let told = format!("{:?} is no model's name", escape(model));
+        return Err(ModelError::Spec(told));
+    }
+    let endpoint = Endpoint::resolve(service, options, env)?;
+    Ok(Rest { model: model.to_owned(), transport: bearing(endpoint, path, options)? })
 }

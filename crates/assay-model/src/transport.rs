@@ -109,6 +109,11 @@ impl Transport {
         })
     }
 
+    /// Where it sends.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
     /// Sends `body` until there is an answer, or there will be none.
     pub(crate) fn post(&self, body: &Value, call: &Call<'_>) -> Result<Answer, ModelError> {
         let bytes: Arc<[u8]> = body.to_string().into_bytes().into();

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
 mod anthropic;
+mod embeddings;
 mod gemini;
 mod openai;
 mod scripted;
