@@ -93,11 +93,11 @@ impl Embeddings {
             .iter()
             .map(single)
             .collect::<Option<_>>()
-            .ok_or_else(|| protocol("a vector holds what is no finite number".to_owned()))?;
+            .ok_or_else(|| protocol("a vector holds what is no finite number"))?;
         let width = *self.dimensions.get_or_init(|| own.len());
         if own.len() != width {
             let told = format!("a vector has {} numbers, and those before had {width}", own.len());
-            return Err(protocol(told));
+            return Err(protocol(&told));
         }
         Ok(own)
     }
@@ -124,9 +124,9 @@ pub(crate) fn place<'a, T>(item: &Value, all: &'a mut [Option<T>]) -> Result<&'a
     let index = item.get("index").and_then(Value::as_u64).ok_or_else(|| lacks("number `index`", item))?;
     let count = all.len();
     let place = usize::try_from(index).ok().and_then(|index| all.get_mut(index));
-    let place = place.ok_or_else(|| protocol(format!("it names the index {index} of {count}")))?;
+    let place = place.ok_or_else(|| protocol(&format!("it names the index {index} of {count}")))?;
     if place.is_some() {
-        return Err(protocol(format!("it names the index {index} twice")));
+        return Err(protocol(&format!("it names the index {index} twice")));
     }
     Ok(place)
 }
@@ -134,12 +134,12 @@ pub(crate) fn place<'a, T>(item: &Value, all: &'a mut [Option<T>]) -> Result<&'a
 /// All of them, where none is missing.
 pub(crate) fn whole<T>(all: Vec<Option<T>>, what: &str, of: &str) -> Result<Vec<T>, ModelError> {
     let (count, there) = (all.len(), all.iter().flatten().count());
-    let told = || protocol(format!("it has a {what} for {there} of {count} {of}s"));
+    let told = || protocol(&format!("it has a {what} for {there} of {count} {of}s"));
     all.into_iter().collect::<Option<_>>().ok_or_else(told)
 }
 
-pub(crate) fn protocol(message: String) -> ModelError {
-    ModelError::Protocol { message: escape(&message) }
+pub(crate) fn protocol(message: &str) -> ModelError {
+    ModelError::Protocol { message: escape(message) }
 }
 
 #[cfg(test)]
