@@ -1,4 +1,4 @@
-//! Lexical retrieval: which texts of a collection a request resembles, and which resemble each other.
+//! Retrieval: which texts of a collection a request resembles, and which resemble each other.
 //!
 //! [`Index`] holds the words of many skills, and a [`Retriever`] ranks them for a request; [`bench`](mod@bench) says how well.
 //! [`Bm25`] does the same for a handful of texts; [`shingle_similarity`] tells near-duplicates. This crate knows nothing of
@@ -10,6 +10,7 @@ pub mod best;
 mod bm25;
 mod catalogue;
 mod corpus;
+pub mod dense;
 mod index;
 pub mod index_file;
 mod metrics;

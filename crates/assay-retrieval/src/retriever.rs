@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use assay_model::ModelError;
 use serde_json::{Value, json};
 
 use crate::index::{Counts, FIELDS, Field, Index, Lengths, idf};
@@ -33,11 +34,20 @@ pub trait Retriever: Send + Sync {
 #[non_exhaustive]
 pub enum RetrieverError {
     /// A vector or a score is no number.
-    #[error("{what} holds a value that is no number")]
+    #[error("{what} holds a value that is no finite number")]
     NotANumber {
-        /// What was asked.
+        /// What holds it.
         what: String,
     },
+    /// A model gave what cannot be used.
+    #[error("{what}")]
+    Unusable {
+        /// What, and what was due.
+        what: String,
+    },
+    /// A model behind an address gave no answer.
+    #[error(transparent)]
+    Model(ModelError),
 }
 
 /// A retriever that adds up one number for each word of the query.

@@ -134,7 +134,7 @@ enum Bytes {
 }
 
 /// The digest of documents, which are in order of their ids: equal where every id, name, description and text is.
-fn digest(documents: &[Document]) -> String {
+pub(crate) fn digest(documents: &[Document]) -> String {
     let mut hasher = blake3::Hasher::new();
     for document in documents {
         for text in [&document.id, &document.name, &document.description, &document.document] {

@@ -1,0 +1,179 @@
+//! What makes vectors of texts.
+
+use std::ops::Range;
+use std::sync::atomic::AtomicBool;
+
+use assay_model::{Call, Embeddings, Scene};
+use serde_json::{Value, json};
+
+use crate::retriever::RetrieverError;
+
+/// What a text is: many models are told, by words before it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A request.
+    Query,
+    /// What is to be found.
+    Document,
+}
+
+/// Makes vectors of texts.
+pub trait Embedder: Send + Sync {
+    /// The model, for reports.
+    fn name(&self) -> &str;
+
+    /// Tells models apart: equal where every text gets an equal vector, as far as that can be known.
+    fn digest(&self) -> String;
+
+    /// Tokens of a text that count; what follows them is cut off.
+    fn max_tokens(&self) -> usize;
+
+    /// What the vectors depend on, for reports.
+    fn options(&self) -> Value;
+
+    /// A vector for each text, all of one width, of any length. `progress` hears how many are done.
+    fn embed(
+        &self,
+        texts: &[&str],
+        kind: Kind,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<Vec<f32>>, RetrieverError>;
+
+    /// Parts of a text of at most so many tokens, each beginning so many before the end of the one before.
+    fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>>;
+}
+
+/// Words before a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prompts {
+    /// Before a request.
+    pub query: String,
+    /// Before a document.
+    pub document: String,
+}
+
+/// Bytes that count as a token where a model's tokenizer is not known: about four in English prose.
+const TOKEN: usize = 4;
+
+/// A model behind an address. Its tokens are not known: four bytes count as one.
+pub struct Remote {
+    model: Embeddings,
+    prompts: Prompts,
+    max_tokens: usize,
+}
+
+/// Nobody gives a request up.
+static GOING: AtomicBool = AtomicBool::new(false);
+
+/// Asks a model, without a deadline but that of each try.
+pub(crate) fn asked<T>(ask: impl FnOnce(&Call<'_>) -> T) -> T {
+    let scene = Scene::default();
+    ask(&Call { deadline: None, cancel: &GOING, scene: &scene })
+}
+
+impl Remote {
+    /// A model that is told what a text is by these words, and that takes so many tokens.
+    pub fn new(model: Embeddings, prompts: Prompts, max_tokens: usize) -> Self {
+        Self { model, prompts, max_tokens: max_tokens.max(1) }
+    }
+
+    fn prompt(&self, kind: Kind) -> &str {
+        match kind {
+            Kind::Query => &self.prompts.query,
+            Kind::Document => &self.prompts.document,
+        }
+    }
+}
+
+impl Embedder for Remote {
+    fn name(&self) -> &str {
+        self.model.model()
+    }
+
+    /// What a server's model holds is not known: one behind the same address and name is taken for the same.
+    fn digest(&self) -> String {
+        let parts =
+            [self.model.url(), self.model.model(), &self.prompts.document, &self.max_tokens.to_string()];
+        let mut hasher = blake3::Hasher::new();
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part.as_bytes());
+        }
+        format!("blake3:{}", hasher.finalize().to_hex())
+    }
+
+    fn max_tokens(&self) -> usize {
+        self.max_tokens
+    }
+
+    fn options(&self) -> Value {
+        json!({
+            "model": self.model.model(), "endpoint": self.model.url(), "dimensions": self.model.dimensions(),
+            "max_tokens": self.max_tokens, "token": "4 bytes",
+            "prompts": { "query": self.prompts.query, "document": self.prompts.document },
+        })
+    }
+
+    fn embed(
+        &self,
+        texts: &[&str],
+        kind: Kind,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<Vec<Vec<f32>>, RetrieverError> {
+        let prompt = self.prompt(kind);
+        let cut = |text: &&str| format!("{prompt}{}", head(text, self.max_tokens.saturating_mul(TOKEN)));
+        let texts: Vec<String> = texts.iter().map(cut).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        asked(|call| self.model.embed(&texts, call, progress)).map_err(RetrieverError::Model)
+    }
+
+    fn chunks(&self, text: &str, tokens: usize, overlap: usize) -> Vec<Range<usize>> {
+        pieces(text, tokens.saturating_mul(TOKEN), overlap.saturating_mul(TOKEN))
+    }
+}
+
+/// The first bytes of a text, whole characters.
+pub(crate) fn head(text: &str, bytes: usize) -> &str {
+    let end = (0..=bytes.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+    &text[..end.unwrap_or(0)]
+}
+
+/// Parts of at most so many bytes that end at a space where there is one, and overlap by about so many.
+fn pieces(text: &str, bytes: usize, overlap: usize) -> Vec<Range<usize>> {
+    let bytes = bytes.max(TOKEN);
+    let overlap = overlap.min(bytes / 2);
+    let mut found = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        let rest = head(&text[start..], bytes);
+        let is_last = start + rest.len() == text.len();
+        let space = rest.rfind(char::is_whitespace).filter(|at| *at > bytes / 2);
+        let end = start + if is_last { rest.len() } else { space.unwrap_or(rest.len()) };
+        found.push(start..end);
+        if is_last {
+            break;
+        }
+        let next = (start + 1..=end - overlap).rev().find(|at| text.is_char_boundary(*at));
+        start = next.unwrap_or(end);
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_text() {
+        let check = |text: &str, bytes: usize, overlap: usize, expected: &[&str]| {
+            let found: Vec<&str> = pieces(text, bytes, overlap).into_iter().map(|at| &text[at]).collect();
+            assert_eq!(found, expected, "{text:?}");
+        };
+        check("", 8, 0, &[]);
+        check("short", 8, 0, &["short"]);
+        check("one two three", 9, 0, &["one two", " three"]);
+        check("abcdefghijkl", 8, 4, &["abcdefgh", "efghijkl"]);
+        check("äöüäöü", 5, 0, &["äö", "üä", "öü"]);
+        check("abc", 0, 9, &["abc"]);
+    }
+}

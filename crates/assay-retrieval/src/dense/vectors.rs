@@ -1,0 +1,339 @@
+//! Vectors of a corpus, in memory and as a file.
+//!
+//! Little-endian, in this order: 8 bytes that say what it is, the format's version, the length of the header, the header (JSON)
+//! and its BLAKE3 digest; for each document, in order of the ids, the digest of what was embedded (32 bytes) and how many
+//! vectors it has (4); then the vectors, single precision. The header holds the digest of all that follows it. The file is
+//! read in one go and not mapped: mapping needs `unsafe`, which the workspace forbids, and 19,314 vectors of 384 numbers are
+//! 30 MB, read in 20 ms. What the file says about itself is not believed.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+/// What a file begins with.
+const MAGIC: [u8; 8] = *b"ASSAYVEC";
+
+/// The format's version. A file of another one is refused.
+const VERSION: u32 = 1;
+
+/// Most bytes of a header.
+const HEADER_CAP: usize = 1 << 16;
+
+/// Most bytes of a file.
+const CAP: u64 = 8 << 30;
+
+/// Most numbers of a vector; no model has near as many.
+const WIDEST: usize = 1 << 16;
+
+/// Bytes of a document before the vectors.
+const ENTRY: usize = 32 + 4;
+
+/// Why there are no vectors.
+#[derive(Debug, thiserror::Error)]
+pub enum VectorsError {
+    /// They cannot be written.
+    #[error("cannot write the vectors {}", path.display())]
+    Write {
+        /// Where.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// They cannot be read.
+    #[error("cannot read the vectors {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The file is something else.
+    #[error("{} holds no vectors of assay", _0.display())]
+    Foreign(PathBuf),
+    /// It is of another version.
+    #[error("the vectors {} are of format {found}, and this version of assay reads format {VERSION}", path.display())]
+    Version {
+        /// Which.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+    },
+    /// It says what cannot be.
+    #[error("the vectors {} are damaged: {what}", path.display())]
+    Damaged {
+        /// Which.
+        path: PathBuf,
+        /// What does not fit.
+        what: &'static str,
+    },
+    /// Another model made them, or of other texts.
+    #[error("the vectors {} were made by {found}, and not by {wanted}", path.display())]
+    Model {
+        /// Which.
+        path: PathBuf,
+        /// What made them.
+        found: String,
+        /// What was to have made them.
+        wanted: String,
+    },
+    /// They are of other documents.
+    #[error("the vectors {} are of other skills", _0.display())]
+    Corpus(PathBuf),
+}
+
+/// What vectors are of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Origin {
+    /// The model's name.
+    pub model: String,
+    /// The model's digest.
+    pub model_digest: String,
+    /// What of a document was embedded.
+    pub text: String,
+    /// The digest of the documents, as an index has it.
+    pub corpus: String,
+}
+
+impl Origin {
+    /// Whether vectors of both can be compared.
+    pub(super) fn is_alike(&self, other: &Self) -> bool {
+        (&self.model_digest, &self.text) == (&other.model_digest, &other.text)
+    }
+
+    fn told(&self) -> String {
+        let digest: String = self.model_digest.chars().filter(|c| !c.is_control()).take(15).collect();
+        format!("{} ({digest}…) over {}", self.model, self.text)
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Header {
+    origin: Origin,
+    documents: usize,
+    vectors: usize,
+    dimensions: usize,
+    content: String,
+}
+
+/// The vectors of a corpus.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vectors {
+    pub(super) origin: Origin,
+    pub(super) dimensions: usize,
+    /// By document: the digest of what was embedded.
+    pub(super) digests: Vec<[u8; 32]>,
+    /// Where a document's vectors begin, counted in vectors; one more at the end.
+    pub(super) starts: Vec<usize>,
+    /// All vectors, of length 1 or 0.
+    pub(super) numbers: Vec<f32>,
+}
+
+impl Vectors {
+    /// What they are of.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// How many documents have vectors.
+    pub fn len(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// Whether none has.
+    pub fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
+    /// A document's vectors, one after the other.
+    pub(super) fn of(&self, document: usize) -> &[f32] {
+        &self.numbers[self.starts[document] * self.dimensions..self.starts[document + 1] * self.dimensions]
+    }
+
+    /// Writes them beside their place, and moves them there when they are whole.
+    pub fn save(&self, path: &Path) -> Result<(), VectorsError> {
+        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let write = || -> io::Result<()> {
+            let bytes = self.encode()?;
+            let mut file =
+                tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
+            file.write_all(&bytes)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        write().map_err(|source| VectorsError::Write { path: path.to_owned(), source })
+    }
+
+    fn encode(&self) -> io::Result<Vec<u8>> {
+        let count =
+            |count: usize| u32::try_from(count).map_err(|_| io::Error::other("too many to be counted"));
+        let mut content = Vec::with_capacity(self.len() * ENTRY + self.numbers.len() * 4);
+        for (digest, pair) in self.digests.iter().zip(self.starts.windows(2)) {
+            content.extend_from_slice(digest);
+            content.extend_from_slice(&count(pair[1] - pair[0])?.to_le_bytes());
+        }
+        content.extend(self.numbers.iter().flat_map(|number| number.to_le_bytes()));
+        let header = serde_json::to_vec(&Header {
+            origin: self.origin.clone(),
+            documents: self.len(),
+            vectors: self.starts.last().copied().unwrap_or(0),
+            dimensions: self.dimensions,
+            content: digest(&content),
+        })?;
+        let mut all = Vec::with_capacity(content.len() + header.len() + 64);
+        all.extend_from_slice(&MAGIC);
+        all.extend_from_slice(&VERSION.to_le_bytes());
+        all.extend_from_slice(&count(header.len())?.to_le_bytes());
+        all.extend_from_slice(&header);
+        all.extend_from_slice(blake3::hash(&header).as_bytes());
+        all.extend_from_slice(&content);
+        Ok(all)
+    }
+
+    /// Reads vectors that have to be of this model, texts and corpus.
+    pub fn open(path: &Path, origin: &Origin) -> Result<Self, VectorsError> {
+        let found = Self::read(path)?;
+        if !found.origin.is_alike(origin) {
+            let (found, wanted) = (found.origin.told(), origin.told());
+            return Err(VectorsError::Model { path: path.to_owned(), found, wanted });
+        }
+        if found.origin.corpus != origin.corpus {
+            return Err(VectorsError::Corpus(path.to_owned()));
+        }
+        Ok(found)
+    }
+
+    /// Reads vectors, of whatever they are.
+    pub fn read(path: &Path) -> Result<Self, VectorsError> {
+        let failed = |source| VectorsError::Read { path: path.to_owned(), source };
+        let mut bytes = Vec::new();
+        File::open(path).map_err(failed)?.take(CAP).read_to_end(&mut bytes).map_err(failed)?;
+        let damaged = |what| VectorsError::Damaged { path: path.to_owned(), what };
+        let rest = bytes.strip_prefix(&MAGIC).ok_or_else(|| VectorsError::Foreign(path.to_owned()))?;
+        let (version, rest) = rest.split_first_chunk().ok_or_else(|| damaged("it ends too early"))?;
+        let version = u32::from_le_bytes(*version);
+        if version != VERSION {
+            return Err(VectorsError::Version { path: path.to_owned(), found: version });
+        }
+        decode(rest).map_err(damaged)
+    }
+}
+
+fn digest(content: &[u8]) -> String {
+    format!("blake3:{}", blake3::hash(content).to_hex())
+}
+
+/// What stands after the version.
+fn decode(bytes: &[u8]) -> Result<Vectors, &'static str> {
+    const SHORT: &str = "it ends too early";
+    let (length, rest) = bytes.split_first_chunk().ok_or(SHORT)?;
+    let length = u32::from_le_bytes(*length) as usize;
+    if length > HEADER_CAP {
+        return Err("its header is too long");
+    }
+    let (header, rest) = rest.split_at_checked(length).ok_or(SHORT)?;
+    let (sum, content) = rest.split_first_chunk::<{ blake3::OUT_LEN }>().ok_or(SHORT)?;
+    if blake3::hash(header).as_bytes() != sum {
+        return Err("its header does not have the digest that follows it");
+    }
+    let header: Header = serde_json::from_slice(header).map_err(|_| "its header cannot be read")?;
+    let Header { origin, documents, vectors, dimensions, content: sum } = header;
+    if dimensions > WIDEST {
+        return Err("its vectors are too wide");
+    }
+    let size = documents.checked_mul(ENTRY).zip(vectors.checked_mul(dimensions * 4));
+    if size.and_then(|(entries, numbers)| entries.checked_add(numbers)) != Some(content.len()) {
+        return Err("it is not as long as its header says");
+    }
+    if digest(content) != sum {
+        return Err("its vectors do not have the digest that its header names");
+    }
+    let (entries, numbers) = content.split_at(documents * ENTRY);
+    let (mut digests, mut starts) = (Vec::with_capacity(documents), vec![0]);
+    for entry in entries.as_chunks::<ENTRY>().0 {
+        let (digest, count) = entry.split_first_chunk::<32>().ok_or(SHORT)?;
+        let count = count.first_chunk().map_or(0, |count| u32::from_le_bytes(*count)) as usize;
+        digests.push(*digest);
+        starts.push(starts[starts.len() - 1] + count);
+    }
+    if starts.last() != Some(&vectors) {
+        return Err("its documents have not as many vectors as it holds");
+    }
+    let numbers: Vec<f32> = numbers.as_chunks::<4>().0.iter().map(|own| f32::from_le_bytes(*own)).collect();
+    if !numbers.iter().all(|number| number.is_finite()) {
+        return Err("it holds what is no finite number");
+    }
+    Ok(Vectors { origin, dimensions, digests, starts, numbers })
+}
+
+/// Vectors of one model and one kind of text that are kept in a folder: one file a corpus.
+pub(super) struct Shelf {
+    folder: PathBuf,
+}
+
+/// Corpora of one model whose vectors are kept; those used longest ago go first.
+const KEPT: usize = 8;
+
+impl Shelf {
+    /// Below a folder, which may be missing.
+    pub(super) fn below(folder: &Path, origin: &Origin) -> Self {
+        let key = blake3::hash(format!("{}\n{}", origin.model_digest, origin.text).as_bytes());
+        Self { folder: folder.join(&key.to_hex().as_str()[..16]) }
+    }
+
+    fn path(&self, origin: &Origin) -> PathBuf {
+        let key = blake3::hash(origin.corpus.as_bytes());
+        self.folder.join(format!("{}.vectors", &key.to_hex().as_str()[..16]))
+    }
+
+    /// The vectors of a corpus, where they are kept and whole.
+    pub(super) fn get(&self, origin: &Origin) -> Option<Vectors> {
+        let path = self.path(origin);
+        let found = Vectors::open(&path, origin).ok()?;
+        // The time says when they were used last. Where it cannot be set, they go a little sooner.
+        drop(
+            File::options()
+                .append(true)
+                .open(&path)
+                .and_then(|file| file.set_modified(std::time::SystemTime::now())),
+        );
+        Some(found)
+    }
+
+    /// What is kept of other corpora, the latest first.
+    pub(super) fn others(&self, origin: &Origin) -> impl Iterator<Item = Vectors> {
+        let is_alike = |found: &Vectors| found.origin.is_alike(origin);
+        self.files().into_iter().filter_map(|path| Vectors::read(&path).ok()).filter(is_alike)
+    }
+
+    /// Keeps vectors.
+    pub(super) fn put(&self, vectors: &Vectors) -> Result<(), VectorsError> {
+        let failed = |source| VectorsError::Write { path: self.folder.clone(), source };
+        fs::create_dir_all(&self.folder).map_err(failed)?;
+        vectors.save(&self.path(&vectors.origin))?;
+        for path in self.files().into_iter().skip(KEPT) {
+            // Another process may have been faster.
+            drop(fs::remove_file(path));
+        }
+        Ok(())
+    }
+
+    /// The files, the latest first.
+    fn files(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        let of = |entry: fs::DirEntry| {
+            let path = entry.path();
+            let is_own = path.extension().is_some_and(|extension| extension == "vectors");
+            let modified = entry.metadata().ok()?.modified().ok()?;
+            is_own.then_some((modified, path))
+        };
+        let mut found: Vec<_> = entries.filter_map(of).collect();
+        found.sort_by(|one, other| other.cmp(one));
+        found.into_iter().map(|(_, path)| path).collect()
+    }
+}
