@@ -295,7 +295,7 @@ impl Groups {
                 Version::V2 => "memory.peak",
             }))
         });
-        Usage { cpu_seconds, peak_memory_bytes }
+        Usage { cpu_seconds, peak_memory_bytes, ..Usage::default() }
     }
 }
 

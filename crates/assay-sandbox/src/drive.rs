@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::hold::{Clock, Turn};
 use crate::streams::{CHUNK, Stream};
 use crate::wire::Ended;
 use crate::{Exit, LimitKind};
@@ -29,6 +30,8 @@ pub(crate) trait Leader {
     fn kill(&mut self);
     /// Kills the sandbox.
     fn kill_sandbox(&mut self);
+    /// Has the whole sandbox stand still, or go on.
+    fn freeze(&mut self, turn: Turn);
     /// A limit that was passed since it started, found by polling.
     fn breach(&self) -> Option<LimitKind>;
 }
@@ -55,14 +58,14 @@ pub(crate) struct Driven {
     pub(crate) wall: Duration,
 }
 
-/// Reads the streams until the command has ended; kills it at `deadline`, on `cancel`, when it passes a limit and when
-/// a stream's file cannot be written.
+/// Reads the streams until the command has ended; kills it when its time is over, on `cancel`, when it passes a limit and
+/// when a stream's file cannot be written. Has it stand still when its clock does.
 ///
 /// A process left in the background may hold the streams open; they are read for 50 ms after the end and then left.
 pub(crate) fn drive(
     leader: &mut dyn Leader,
     streams: &mut [Stream],
-    deadline: Option<Instant>,
+    clock: &mut Clock,
     cancel: &AtomicBool,
 ) -> Driven {
     let start = Instant::now();
@@ -74,9 +77,12 @@ pub(crate) fn drive(
         let now = Instant::now();
         match killed {
             None => {
-                let why = if cancel.load(Ordering::Relaxed) {
+                if let Some(turn) = clock.turn() {
+                    leader.freeze(turn);
+                }
+                let why = if cancel.load(Ordering::Relaxed) || clock.is_over() {
                     Some(Some(Exit::Cancelled))
-                } else if deadline.is_some_and(|deadline| deadline <= now) {
+                } else if clock.deadline().is_some_and(|deadline| deadline <= now) {
                     Some(Some(Exit::Deadline))
                 } else if let Some(limit) = leader.breach() {
                     Some(Some(Exit::Limit(limit)))
@@ -86,6 +92,9 @@ pub(crate) fn drive(
                 if let Some(why) = why {
                     cause = why;
                     killed = Some(now);
+                    if let Some(turn) = clock.thaw() {
+                        leader.freeze(turn);
+                    }
                     leader.kill();
                 }
             }
@@ -96,7 +105,8 @@ pub(crate) fn drive(
             Some(at) if now > at + GIVE_UP => break State::Gone,
             Some(_) => {}
         }
-        let wait = deadline.filter(|_| killed.is_none()).map_or(TICK, |at| at.duration_since(now).min(TICK));
+        let wait =
+            clock.deadline().filter(|_| killed.is_none()).map_or(TICK, |at| at.duration_since(now).min(TICK));
         if turn(leader, streams, &mut buffer, wait) {
             match leader.state() {
                 State::Running => {}
@@ -105,6 +115,10 @@ pub(crate) fn drive(
         }
     };
     let wall = start.elapsed();
+    // It may have been killed from elsewhere while it stood still; what it left behind goes on.
+    if let Some(turn) = clock.thaw() {
+        leader.freeze(turn);
+    }
     drain(streams, &mut buffer);
     Driven { state, cause, wall }
 }

@@ -118,10 +118,11 @@ fn obey(
                 }
             }
         }
-        // The group "of process 1" is -1 to the kernel: everything it may signal, that is all but itself.
-        Order::KillAll => {
-            let _ = kill_process_group(Pid::INIT, Signal::KILL);
-        }
+        Order::KillAll => all(Signal::KILL),
+        // And not the freezer of a control group: that of version 1 keeps SIGKILL from what it holds, which would then
+        // outlive us. What is stopped so dies as ever.
+        Order::Freeze => all(Signal::STOP),
+        Order::Thaw => all(Signal::CONT),
         Order::Exec { id, argv, env, cwd } => {
             let mut fds = fds.into_iter();
             let started = match fds.next() {
@@ -148,6 +149,12 @@ fn obey(
         }
     }
     Ok(())
+}
+
+/// Signals everything but this process, at once: no process is started meanwhile (kill(2), Linux's `kill_something_info`).
+fn all(signal: Signal) {
+    // The group "of process 1" is -1 to the kernel: everything it may signal, that is all but itself. There may be nothing.
+    let _ = kill_process_group(Pid::INIT, signal);
 }
 
 /// Lowers a resource limit, as far as it can be.

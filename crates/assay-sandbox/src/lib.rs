@@ -8,6 +8,7 @@
 //! This crate knows nothing of skills, tasks or agents.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,7 @@ pub mod docker;
 mod drain;
 mod drive;
 mod forward;
+mod hold;
 mod init;
 mod keeper;
 mod manifest;
@@ -43,6 +45,7 @@ pub use cgroup::sweep_cgroups;
 pub use collect::{Caps, CollectError, CopyReport, LeftOut, copy_tree, read_beneath, remove_tree};
 pub use diff::{escape_path, unified_diff};
 pub use forward::forward_main;
+pub use hold::Hold;
 pub use init::init_main;
 pub use manifest::{Change, ChangeKind, Entry, EntryKind, Manifest};
 pub use none::NoSandbox;
@@ -71,6 +74,10 @@ pub trait Session: Send {
 
     /// What holds each limit here.
     fn enforcement(&self) -> &Enforcement;
+
+    /// Has every command from now on stand still, with all that runs in the sandbox, whenever `hold` says so. What cannot
+    /// stand still runs on.
+    fn hold(&mut self, _hold: Arc<dyn Hold>) {}
 
     /// Kills every process of the sandbox, at once, and waits until none is left.
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError>;
@@ -179,7 +186,7 @@ pub struct Exec {
     pub env: Vec<(String, String)>,
     /// Instead of the session's working folder.
     pub cwd: Option<PathBuf>,
-    /// When it is killed, with its process group.
+    /// When it is killed, with its process group. What a [`Hold`] takes comes on top.
     pub deadline: Option<Instant>,
     /// Where standard output goes.
     pub stdout: Sink,
@@ -268,6 +275,9 @@ pub struct Usage {
     pub cpu_seconds: Option<f64>,
     /// Most memory in use at once, in bytes; `None` where nothing counts it.
     pub peak_memory_bytes: Option<u64>,
+    /// Seconds in which it stood still; `None` where nothing could have held it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub frozen_seconds: Option<f64>,
 }
 
 /// Why a sandbox could not do its work. All of these are infrastructure, never a result of the command inside.

@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Child;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -14,13 +15,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 use crate::bubblewrap::unnamed;
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive};
+use crate::hold::{Clock, Holds, Turn};
 use crate::spawn::{Start, spawn};
 use crate::spec::{check, check_exec, on_the_host};
 use crate::streams::{close_both, open_both};
 use crate::wire::Ended;
 use crate::{
-    Enforcement, Exec, ExecOutcome, Exit, LimitKind, Mechanism, Sandbox, SandboxError, Session, Spec, Usage,
-    procs, remove_tree,
+    Enforcement, Exec, ExecOutcome, Exit, Hold, LimitKind, Mechanism, Sandbox, SandboxError, Session, Spec,
+    Usage, procs, remove_tree,
 };
 
 /// No isolation: commands run on the host, as the calling user, and can do all that user can.
@@ -57,6 +59,7 @@ impl Sandbox for NoSandbox {
             workdir: spec.workdir.clone(),
             groups: Vec::new(),
             drain: Drain::default(),
+            holds: Holds::default(),
         }))
     }
 }
@@ -91,6 +94,7 @@ struct NoSession {
     /// Process groups that had members when their command ended.
     groups: Vec<i32>,
     drain: Drain,
+    holds: Holds,
 }
 
 impl NoSession {
@@ -135,7 +139,9 @@ impl Session for NoSession {
         let started =
             spawn(Start { argv: &command.argv, env: env.into_iter().collect(), cwd: &cwd, stdout, stderr });
         let mut leader = Running::new(started)?;
-        let driven = drive(&mut leader, &mut streams, command.deadline, cancel);
+        let mut clock = Clock::start(&self.holds, command.deadline);
+        let driven = drive(&mut leader, &mut streams, &mut clock, cancel);
+        self.holds.frozen += clock.frozen();
         if let Some(group) = leader.pid().filter(|&pid| rustix::process::test_kill_process_group(pid).is_ok())
         {
             self.groups.push(group.as_raw_nonzero().get());
@@ -162,9 +168,13 @@ impl Session for NoSession {
         &NOTHING
     }
 
+    fn hold(&mut self, hold: Arc<dyn Hold>) {
+        self.holds.hold = Some(hold);
+    }
+
     fn stop(mut self: Box<Self>) -> Result<Usage, SandboxError> {
         self.clean()?;
-        Ok(Usage::default())
+        Ok(Usage { frozen_seconds: self.holds.seconds(), ..Usage::default() })
     }
 }
 
@@ -230,6 +240,13 @@ impl Leader for Running {
 
     fn kill_sandbox(&mut self) {
         self.kill();
+    }
+
+    fn freeze(&mut self, turn: Turn) {
+        if let Some(pid) = self.pid() {
+            let signal = if turn == Turn::Freeze { Signal::STOP } else { Signal::CONT };
+            let _ = kill_process_group(pid, signal);
+        }
     }
 
     fn breach(&self) -> Option<LimitKind> {

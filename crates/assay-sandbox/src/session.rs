@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -13,11 +14,14 @@ use crate::bubblewrap::unnamed;
 use crate::cgroup::Groups;
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive, readable};
+use crate::hold::{Clock, Holds, Turn};
 use crate::keeper::Keeper;
 use crate::spec::check_exec;
 use crate::streams::{close_both, open_both};
 use crate::wire::{Answer, Ended, Order, Received, receive, send};
-use crate::{Enforcement, Exec, ExecOutcome, Exit, LimitKind, SandboxError, Session, Spec, Usage, procs};
+use crate::{
+    Enforcement, Exec, ExecOutcome, Exit, Hold, LimitKind, SandboxError, Session, Spec, Usage, procs,
+};
 
 /// How long the processes of a killed sandbox may take to be gone.
 const GONE: Duration = Duration::from_secs(10);
@@ -43,6 +47,7 @@ pub(crate) struct BubblewrapSession {
     workdir: PathBuf,
     enforcement: Enforcement,
     limits_storage: bool,
+    holds: Holds,
     next: u64,
     dead: bool,
     usage: Option<Usage>,
@@ -67,6 +72,7 @@ impl BubblewrapSession {
             workdir: spec.workdir.clone(),
             enforcement,
             limits_storage: spec.limits.storage_bytes.is_some(),
+            holds: Holds::default(),
             next: 0,
             dead: false,
             usage: None,
@@ -87,6 +93,7 @@ impl BubblewrapSession {
         let mut usage = self.groups.usage();
         usage.cpu_seconds = usage.cpu_seconds.or(ticks.map(|ticks| ticks as f64 / TICKS));
         usage.peak_memory_bytes = usage.peak_memory_bytes.or(self.keeper.peak_memory());
+        usage.frozen_seconds = self.holds.seconds();
         self.dead = true;
         self.usage = Some(usage);
         usage
@@ -143,7 +150,9 @@ impl Session for BubblewrapSession {
         drop((stdout, stderr));
 
         let mut leader = Running { id: self.next, keeper: &self.keeper, handle: &self.handle };
-        let driven = drive(&mut leader, &mut streams, command.deadline, cancel);
+        let mut clock = Clock::start(&self.holds, command.deadline);
+        let driven = drive(&mut leader, &mut streams, &mut clock, cancel);
+        self.holds.frozen += clock.frozen();
 
         let out_of_memory = self.groups.memory_kills() > kills;
         let breach = self.keeper.breach(false);
@@ -167,6 +176,10 @@ impl Session for BubblewrapSession {
 
     fn enforcement(&self) -> &Enforcement {
         &self.enforcement
+    }
+
+    fn hold(&mut self, hold: Arc<dyn Hold>) {
+        self.holds.hold = Some(hold);
     }
 
     fn stop(mut self: Box<Self>) -> Result<Usage, SandboxError> {
@@ -208,6 +221,12 @@ impl Leader for Running<'_> {
 
     fn kill_sandbox(&mut self) {
         let _ = pidfd_send_signal(self.handle, Signal::KILL);
+    }
+
+    fn freeze(&mut self, turn: Turn) {
+        let order = if turn == Turn::Freeze { Order::Freeze } else { Order::Thaw };
+        // Where it cannot be told it runs on, and its time is counted all the same.
+        let _ = send(self.watch(), &order, &[], SendFlags::DONTWAIT);
     }
 
     fn breach(&self) -> Option<LimitKind> {

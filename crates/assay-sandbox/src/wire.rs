@@ -54,6 +54,10 @@ pub(crate) enum Order {
     },
     /// Kills everything but the first process.
     KillAll,
+    /// Stops everything but the first process.
+    Freeze,
+    /// Has it go on.
+    Thaw,
 }
 
 /// From the first process.

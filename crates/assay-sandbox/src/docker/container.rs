@@ -19,9 +19,10 @@ use bollard::query_parameters::{
 use super::counters::Counters;
 use super::layers::Layers;
 use super::{Docker, Image, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE, failed, status};
+use crate::hold::Holds;
 use crate::spec::{absolute, bad, environment, limits};
 use crate::{
-    ChangeKind, Enforcement, Exec, ExecOutcome, Limits, Mechanism, Mount, SandboxError, Session, Usage,
+    ChangeKind, Enforcement, Exec, ExecOutcome, Hold, Limits, Mechanism, Mount, SandboxError, Session, Usage,
 };
 
 /// The first process. It waits for the end of its standard input in a child, which it starts anew should somebody inside
@@ -149,6 +150,7 @@ pub struct Container {
     pub(super) enforcement: Enforcement,
     pub(super) counters: Counters,
     pub(super) alive: bool,
+    pub(super) holds: Holds,
     label: String,
     /// Where its files are, if this process may use them there.
     layers: Option<Layers>,
@@ -199,6 +201,7 @@ impl Docker {
             },
             counters: Counters::nothing(),
             alive: false,
+            holds: Holds::default(),
             label: spec.label.clone(),
             layers: None,
             held: None,
@@ -348,7 +351,8 @@ impl Container {
 
     /// What it has used so far, all its lives together. Nothing where the daemon is not on this machine.
     pub fn usage(&self) -> Usage {
-        if self.alive { sum(self.used, self.counters.usage()) } else { self.used }
+        let used = if self.alive { sum(self.used, self.counters.usage()) } else { self.used };
+        Usage { frozen_seconds: self.holds.seconds(), ..used }
     }
 
     fn count(&mut self) {
@@ -414,6 +418,10 @@ impl Session for Container {
         &self.enforcement
     }
 
+    fn hold(&mut self, hold: Arc<dyn Hold>) {
+        self.holds.hold = Some(hold);
+    }
+
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
         self.remove()
     }
@@ -426,6 +434,7 @@ fn sum(before: Usage, now: Usage) -> Usage {
             (before, now) => before.or(now),
         },
         peak_memory_bytes: before.peak_memory_bytes.max(now.peak_memory_bytes),
+        frozen_seconds: before.frozen_seconds,
     }
 }
 

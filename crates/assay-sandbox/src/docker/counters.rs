@@ -53,7 +53,8 @@ impl Counters {
         });
         // `memory.peak` came with Linux 5.19.
         let peak = if self.unified { "memory.peak" } else { "memory.max_usage_in_bytes" };
-        Usage { cpu_seconds, peak_memory_bytes: self.memory.as_ref().and_then(|dir| number(&dir.join(peak))) }
+        let peak_memory_bytes = self.memory.as_ref().and_then(|dir| number(&dir.join(peak)));
+        Usage { cpu_seconds, peak_memory_bytes, ..Usage::default() }
     }
 
     /// How often the kernel has killed for want of memory.

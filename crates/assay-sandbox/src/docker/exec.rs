@@ -15,6 +15,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::container::{Container, user_name};
 use super::counters::Counters;
 use super::{failed, status, words};
+use crate::hold::{Clock, Turn};
 use crate::spec::check_exec;
 use crate::streams::Recorder;
 use crate::{Captured, Exec, ExecOutcome, Exit, LimitKind, SandboxError};
@@ -77,7 +78,8 @@ impl Container {
         let mut stdout = Recorder::open(&command.stdout)?;
         let mut stderr = command.stderr.as_ref().map(Recorder::open).transpose()?;
         let kills = self.counters.memory_kills();
-        let mut running = Running { container: self, id: String::new(), pid: None };
+        let clock = Clock::start(&self.holds, command.deadline);
+        let mut running = Running { container: self, id: String::new(), pid: None, clock };
         let ran = running.container.inner.clone().block(running.run(
             command,
             user,
@@ -85,6 +87,8 @@ impl Container {
             &mut stdout,
             stderr.as_mut(),
         ));
+        let frozen = running.clock.frozen();
+        self.holds.frozen += frozen;
         let ran = match ran {
             Ok(ran) => ran,
             Err(error) => return Err(self.what_happened(&error, command)),
@@ -144,6 +148,7 @@ struct Running<'a> {
     id: String,
     /// Its process on this machine, where the daemon is on this machine.
     pid: Option<Pid>,
+    clock: Clock,
 }
 
 impl Running<'_> {
@@ -194,7 +199,7 @@ impl Running<'_> {
         let mut watch = Watch::default();
         loop {
             let wake =
-                command.deadline.filter(|_| watch.killed.is_none()).map(tokio::time::Instant::from_std);
+                self.clock.deadline().filter(|_| watch.killed.is_none()).map(tokio::time::Instant::from_std);
             tokio::select! {
                 frame = output.next(), if !watch.closed => match frame {
                     Some(Ok(LogOutput::StdErr { message })) => match &mut stderr {
@@ -212,16 +217,28 @@ impl Running<'_> {
                 }
             }
             if watch.killed.is_none() {
+                if let Some(turn) = self.clock.turn() {
+                    self.freeze(turn).await?;
+                }
                 let full = stdout.has_failed() || stderr.as_ref().is_some_and(|stderr| stderr.has_failed());
-                if cancel.load(Ordering::Relaxed) {
+                if cancel.load(Ordering::Relaxed) || self.clock.is_over() {
                     watch.kill(Some(Exit::Cancelled));
-                } else if command.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+                } else if self.clock.deadline().is_some_and(|deadline| deadline <= Instant::now()) {
                     watch.kill(Some(Exit::Deadline));
                 } else if full {
                     watch.kill(None);
                 }
+                // Nothing that stands still can be killed: the freezer of version 1 keeps signals from it.
+                if watch.killed.is_some()
+                    && let Some(turn) = self.clock.thaw()
+                {
+                    self.freeze(turn).await?;
+                }
             }
             if let Some(code) = self.look(&mut watch, start).await? {
+                if let Some(turn) = self.clock.thaw() {
+                    self.freeze(turn).await?;
+                }
                 return Ok(Ran { cause: watch.cause, code, wall: start.elapsed() });
             }
         }
@@ -267,6 +284,19 @@ impl Running<'_> {
 
     async fn inspect(&self) -> Result<ExecInspectResponse, Error> {
         self.container.inner.api.inspect_exec(&self.id).await
+    }
+
+    /// Has the container stand still, or go on. One that the daemon cannot hold runs on.
+    async fn freeze(&self, turn: Turn) -> Result<(), Error> {
+        let (api, id) = (&self.container.inner.api, &self.container.id);
+        let done = match turn {
+            Turn::Freeze => api.pause_container(id).await,
+            Turn::Thaw => api.unpause_container(id).await,
+        };
+        match done {
+            Err(error) if status(&error).is_none() => Err(error),
+            _ => Ok(()),
+        }
     }
 
     /// Finds its process, if that is on this machine.

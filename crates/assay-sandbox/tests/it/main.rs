@@ -16,3 +16,4 @@ mod life;
 mod limits;
 mod none;
 mod probe;
+mod still;

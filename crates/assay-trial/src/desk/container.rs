@@ -86,6 +86,10 @@ impl Session for Seat {
         self.container.enforcement()
     }
 
+    fn hold(&mut self, hold: Arc<dyn assay_sandbox::Hold>) {
+        self.container.hold(hold);
+    }
+
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
         self.container.remove()
     }
