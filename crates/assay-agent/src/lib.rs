@@ -144,6 +144,8 @@ pub enum Ended {
     TurnLimit,
     /// It used up its tokens.
     TokenLimit,
+    /// It used up its money.
+    CostLimit,
     /// It passed the limit of memory or disk.
     ResourceLimit {
         /// Which.
@@ -172,6 +174,8 @@ pub enum Part {
     ModelProvider,
     /// The agent's own set-up.
     AgentSetup,
+    /// What the whole run may spend: it was spent before the agent was done.
+    Budget,
 }
 
 /// An agent by its name in an experiment. `model` is there for the agents that use one.

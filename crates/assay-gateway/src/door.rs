@@ -23,7 +23,7 @@ use crate::cassette::{self, Recorder, Take};
 use crate::conn::{Conn, Ended, Stream};
 use crate::exchange;
 use crate::head::Head;
-use crate::ledger::{Exchange, Ledger, Mismatch, Refused, Totals};
+use crate::ledger::{Capped, Exchange, Ledger, Mismatch, Refused, Totals};
 use crate::protocol::Protocol;
 use crate::provider::Stop;
 use crate::{Cassette, GatewayError, Listen, Run, TrialPass, lock};
@@ -79,7 +79,7 @@ pub(crate) struct State {
     watches: Vec<Watched>,
     /// Texts that were read already: agents send their whole conversation each time.
     texts: BTreeSet<[u8; 16]>,
-    capped: Option<String>,
+    capped: Option<Capped>,
     pub(crate) mismatch: Option<Mismatch>,
     /// Which replies of the cassette were played.
     pub(crate) played_takes: BTreeSet<usize>,
@@ -113,10 +113,9 @@ enum Listener {
 
 impl Door {
     pub(crate) fn open(run: Arc<Run>, mut pass: TrialPass) -> Result<Self, GatewayError> {
-        let capped = pass.caps.usd.is_some() || run.options.caps.usd.is_some();
-        if capped
+        if pass.caps.usd.is_some()
             && let Some(model) = &pass.model
-            && run.price(model).is_none()
+            && run.price(&pass, model).is_none()
         {
             return Err(GatewayError::Unpriced(model.clone()));
         }
@@ -185,10 +184,14 @@ impl Door {
         format!("http://127.0.0.1:{port}{}", protocol.base_path())
     }
 
+    /// What goes on at the door, for whoever is to look from elsewhere.
+    pub fn gauge(&self) -> Gauge {
+        Gauge(Arc::clone(&self.inside))
+    }
+
     /// How long requests have waited for the provider's limits so far. Time in which several did counts once.
     pub fn waited(&self) -> Duration {
-        let waiting = lock(&self.inside.waiting);
-        waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
+        self.inside.waited()
     }
 
     /// Whether a request waits now.
@@ -197,7 +200,7 @@ impl Door {
     }
 
     /// Which cap has stopped the trial, if one has.
-    pub fn capped(&self) -> Option<String> {
+    pub fn capped(&self) -> Option<Capped> {
         lock(&self.inside.state).capped.clone()
     }
 
@@ -234,6 +237,27 @@ impl Door {
         if let Some(socket) = self.socket.take() {
             let _ = std::fs::remove_file(socket);
         }
+    }
+}
+
+/// Tells what goes on at a door; what it holds of the door keeps nothing open.
+#[derive(Debug, Clone)]
+pub struct Gauge(Arc<Inside>);
+
+impl Gauge {
+    /// As [`Door::waited`].
+    pub fn waited(&self) -> Duration {
+        self.0.waited()
+    }
+
+    /// As [`Door::is_waiting`].
+    pub fn is_waiting(&self) -> bool {
+        lock(&self.0.waiting).now > 0
+    }
+
+    /// As [`Door::capped`].
+    pub fn capped(&self) -> Option<Capped> {
+        lock(&self.0.state).capped.clone()
     }
 }
 
@@ -400,6 +424,12 @@ impl Inside {
             let request = assay_model::wire::excerpt(request.as_bytes());
             state.refused.push(Refused { request, status, reason: reason.to_owned() });
         }
+    }
+
+    /// How long at least one request waited.
+    pub(crate) fn waited(&self) -> Duration {
+        let waiting = lock(&self.waiting);
+        waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
     /// Waits for a provider, on nobody's time. `false` where the request was ended meanwhile.

@@ -9,7 +9,7 @@ use crate::Protocol;
 /// What went through a door, from its opening to its closing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
-    /// `assay.gateway/1`.
+    /// `assay.gateway/2`.
     pub schema: String,
     /// The trial.
     pub trial: String,
@@ -28,7 +28,10 @@ pub struct Ledger {
     /// What became of the watched skills.
     pub exposure: Vec<SkillExposure>,
     /// Which cap stopped the trial.
-    pub capped: Option<String>,
+    pub capped: Option<Capped>,
+    /// Seconds in which at least one request waited for the provider's limits.
+    #[serde(default)]
+    pub held_seconds: f64,
     /// Where a replay first differed from its cassette.
     pub mismatch: Option<Mismatch>,
     /// Why the cassette is not whole.
@@ -37,7 +40,49 @@ pub struct Ledger {
 
 impl Ledger {
     /// The format written here.
-    pub const SCHEMA: &str = "assay.gateway/1";
+    pub const SCHEMA: &str = "assay.gateway/2";
+}
+
+/// A cap that was reached.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Capped {
+    /// Whose.
+    pub scope: CapScope,
+    /// Of what.
+    pub of: CapKind,
+    /// In words, with both figures.
+    pub reason: String,
+}
+
+/// Whose a cap is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapScope {
+    /// One trial's.
+    Trial,
+    /// All trials' of a run together.
+    Run,
+}
+
+impl CapScope {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Trial => "trial",
+            Self::Run => "run",
+        }
+    }
+}
+
+/// What a cap counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CapKind {
+    /// Tokens.
+    Tokens,
+    /// Requests.
+    Requests,
+    /// US dollars.
+    Usd,
 }
 
 /// Sums over requests.

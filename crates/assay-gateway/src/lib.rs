@@ -41,11 +41,13 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use assay_model::Scene;
-use assay_trace::Prices;
+use assay_trace::{Prices, Usage};
 
 pub use cassette::Cassette;
-pub use door::Door;
-pub use ledger::{Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals, Wait};
+pub use door::{Door, Gauge};
+pub use ledger::{
+    CapKind, CapScope, Capped, Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals, Wait,
+};
 pub use limits::{Caps, Limits};
 pub use pace::Pace;
 pub use protocol::Protocol;
@@ -56,7 +58,7 @@ pub use provider::{Provider, ProviderOptions};
 pub struct GatewayOptions {
     /// Bounds on sizes and times.
     pub limits: Limits,
-    /// What the whole run may spend.
+    /// What the whole run may spend. Costs in USD that nobody knows count as nothing here.
     pub caps: Caps,
     /// What tokens cost, by model and date.
     pub prices: Prices,
@@ -72,7 +74,15 @@ pub struct Gateway {
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) options: GatewayOptions,
-    pub(crate) spent: Mutex<Totals>,
+    pub(crate) spent: Mutex<Spent>,
+}
+
+/// What went through all doors, and past them.
+#[derive(Debug, Default)]
+pub(crate) struct Spent {
+    pub(crate) totals: Totals,
+    /// As far as it is known.
+    pub(crate) usd: f64,
 }
 
 /// What one trial may do at the gateway.
@@ -92,6 +102,8 @@ pub struct TrialPass {
     pub max_output_tokens: Option<u64>,
     /// What the trial may spend.
     pub caps: Caps,
+    /// What its tokens cost, in place of what the run says.
+    pub prices: Option<Prices>,
     /// Most requests at the provider at once; others wait.
     pub concurrency: usize,
     /// Skills whose way into requests is followed.
@@ -115,6 +127,7 @@ impl TrialPass {
             model: None,
             max_output_tokens: None,
             caps: Caps::default(),
+            prices: None,
             concurrency: 4,
             skills: Vec::new(),
             provider_tools: Vec::new(),
@@ -190,9 +203,21 @@ impl Gateway {
         Door::open(Arc::clone(&self.run), pass)
     }
 
+    /// Counts what was spent past its doors, by agents that ask their models themselves.
+    pub fn charge(&self, tokens: &Usage, usd: Option<f64>) {
+        let mut spent = lock(&self.run.spent);
+        spent.totals.tokens.add(tokens);
+        spent.usd += usd.unwrap_or_default();
+    }
+
+    /// Which cap of the run is reached.
+    pub fn capped(&self) -> Option<Capped> {
+        self.run.capped()
+    }
+
     /// What went through all doors so far.
     pub fn spent(&self) -> Totals {
-        lock(&self.run.spent).clone()
+        lock(&self.run.spent).totals.clone()
     }
 }
 

@@ -23,6 +23,8 @@ pub struct Limits {
     pub provider_idle: Duration,
     /// Most time that one request waits for a provider, all its retries together.
     pub patience: Duration,
+    /// Most time that requests of one trial wait, all together; what comes later gets the provider's answer as it is.
+    pub trial_patience: Duration,
     /// Most retries of one request.
     pub retries: u32,
     /// Most requests of a trial that are recorded; more are refused.
@@ -40,6 +42,7 @@ impl Default for Limits {
             client_idle: Duration::from_mins(5),
             provider_idle: Duration::from_mins(5),
             patience: Duration::from_mins(10),
+            trial_patience: Duration::from_hours(1),
             retries: 8,
             requests: 10_000,
         }

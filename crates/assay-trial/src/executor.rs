@@ -6,6 +6,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use assay_gateway::Caps;
 use serde_json::{Value, json};
 
 use crate::life::{Executed, Runner};
@@ -27,6 +28,9 @@ pub struct RunOptions {
     pub max_trials: Option<usize>,
     /// Most USD spent; no trial is begun that would be likely to pass it. Trials of unknown cost count as nothing.
     pub max_usd: Option<f64>,
+    /// Most tokens, read and written. Agents behind the gateway are stopped in the middle of a trial, by this and by the most USD;
+    /// of others, no trial is begun any more.
+    pub max_tokens: Option<u64>,
     /// Which cells.
     pub only: Selection,
     /// Whether trials that broke in an earlier run are tried again.
@@ -104,12 +108,14 @@ pub struct RunOutcome {
     pub reused: usize,
     /// Of them, ended as infrastructure.
     pub infrastructure: usize,
-    /// Of them, without a record: interrupted, or beyond the number allowed.
+    /// Of them, without a result: interrupted, or beyond the number or the sum allowed.
     pub unfinished: usize,
     /// What the executed trials cost, as far as their costs are known.
     pub spent_usd: f64,
     /// Oracle and nop trials executed now.
     pub checks_executed: usize,
+    /// Which cap of the run was reached.
+    pub capped: Option<String>,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// Tasks that cannot be graded here, and why.
@@ -125,7 +131,8 @@ pub fn run(
     cancel: &AtomicBool,
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<RunOutcome, StoreError> {
-    let workshop = Workshop::new(store)?;
+    let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
+    let workshop = Workshop::with_caps(store, caps)?;
     let pool = Pool { store, workshop: &workshop, run, cancel, concurrency: options.concurrency };
     let mut outcome = RunOutcome::default();
 
@@ -183,10 +190,11 @@ pub fn run(
     for trial in &trials {
         match store.record(&trial.id) {
             Ok(Some(record)) if record.outcome.counts() => {}
-            Ok(Some(_)) => outcome.infrastructure += 1,
-            Ok(None) | Err(_) => outcome.unfinished += 1,
+            Ok(Some(record)) if record.cause != Some(Cause::Budget) => outcome.infrastructure += 1,
+            Ok(_) | Err(_) => outcome.unfinished += 1,
         }
     }
+    outcome.capped = workshop.gateway.capped().map(|capped| capped.reason);
     outcome.interrupted = cancel.load(Ordering::Relaxed);
     Ok(outcome)
 }
@@ -283,7 +291,12 @@ impl Pool<'_> {
         let mut reused = 0;
         for trial in trials {
             match self.store.record(&trial.id) {
-                Ok(Some(record)) if record.outcome.counts() || !policy.retry_broken => reused += 1,
+                Ok(Some(record))
+                    if record.outcome.counts()
+                        || !policy.retry_broken && record.cause != Some(Cause::Budget) =>
+                {
+                    reused += 1;
+                }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
                     listen(Event::Note(format!("{}, and is made anew", crate::workshop::chain(&error))));
@@ -390,6 +403,9 @@ impl Pool<'_> {
         policy: Policy,
         tell: &dyn Fn(Message),
     ) -> Result<bool, StoreError> {
+        if self.workshop.gateway.capped().is_some() {
+            return Ok(true);
+        }
         match shared.purse().ask() {
             Leave::Go => {}
             Leave::Wait => return Ok(false),
@@ -429,8 +445,14 @@ impl Pool<'_> {
             match runner.execute(trial, &lease)? {
                 Executed::Interrupted => return Ok(true),
                 Executed::Recorded { record, .. } => {
+                    // What went through the gateway was counted there.
+                    if let (None, Some(usage)) = (&record.metered, record.usage) {
+                        let assay_model::Usage { input, output, cache_read, cache_write } = usage;
+                        let tokens = assay_trace::Usage { input, output, cache_read, cache_write };
+                        self.workshop.gateway.charge(&tokens, record.cost_usd);
+                    }
                     let again = record.outcome == Outcome::Infrastructure
-                        && record.cause != Some(Cause::AgentSetup)
+                        && !matches!(record.cause, Some(Cause::AgentSetup | Cause::Budget))
                         && round < policy.retries
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {

@@ -136,6 +136,8 @@ pub struct AgentSpec {
     pub max_turns: Option<usize>,
     /// Most tokens in all.
     pub max_tokens: Option<u64>,
+    /// Most USD in all, for agents behind the gateway.
+    pub max_usd: Option<f64>,
     /// Most seconds of the agent's own time; a task's shorter limit wins.
     #[serde(default = "default_timeout")]
     pub timeout: f64,
@@ -189,6 +191,7 @@ impl AgentSpec {
             model: None,
             max_turns: None,
             max_tokens: None,
+            max_usd: None,
             timeout: default_timeout(),
             command_timeout: None,
             context_tokens: None,
@@ -424,6 +427,19 @@ impl Experiment {
                     .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 86_400.0),
                 agents_at,
                 &format!("the agent {:?} needs a `command_timeout` above 0, in seconds", agent.name),
+            )?;
+            check(
+                agent.max_usd.is_none_or(|usd| usd.is_finite() && usd >= 0.0),
+                agents_at,
+                &format!("the agent {:?} needs a `max_usd` that is a sum of money", agent.name),
+            )?;
+            check(
+                agent.max_usd.is_none() || assay_agent::shipped::find(&agent.name).is_some(),
+                agents_at,
+                &format!(
+                    "the agent {:?} is not behind the gateway, which is what holds `max_usd`",
+                    agent.name
+                ),
             )?;
             check(
                 assay_agent::names().any(|name| name == agent.name),

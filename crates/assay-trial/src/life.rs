@@ -146,6 +146,9 @@ impl Attempt<'_> {
         let workdir = desk.workdir();
         let session = desk.seat_agent()?;
         findings.enforcement = Some(*session.enforcement());
+        if let Some((door, _)) = &door {
+            session.hold(door.hold());
+        }
         let catalogue = trial.catalogue(|path| session.path(path));
         let scene = trial.scene();
         let workdir = session.path(&workdir);
@@ -301,6 +304,7 @@ fn cause(part: Part) -> Cause {
         Part::Sandbox => Cause::Sandbox,
         Part::ModelProvider => Cause::ModelProvider,
         Part::AgentSetup => Cause::AgentSetup,
+        Part::Budget => Cause::Budget,
     }
 }
 

@@ -168,6 +168,8 @@ pub enum Cause {
     Verifier,
     /// assay itself, or the disk under it.
     Harness,
+    /// What the run may spend was spent in the middle of it: the next run does it again.
+    Budget,
 }
 
 impl Cause {
@@ -180,6 +182,7 @@ impl Cause {
             Self::ModelProvider => "model_provider",
             Self::Verifier => "verifier",
             Self::Harness => "harness",
+            Self::Budget => "budget",
         }
     }
 }
@@ -191,7 +194,7 @@ pub struct Seconds {
     pub prepare: f64,
     /// The agent's own time.
     pub agent: f64,
-    /// Of it, waiting for a provider between tries.
+    /// Of it, waiting for a provider between tries. Behind the gateway this is none of the agent's time.
     pub throttled: f64,
     /// The verifier.
     pub verify: f64,

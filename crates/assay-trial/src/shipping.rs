@@ -2,14 +2,17 @@
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
 use assay_gateway::{
-    Caps, Cassette, Door, Exchange, Ledger, Listen, Provider, ProviderOptions, TrialPass, WatchedSkill,
+    CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
+    ProviderOptions, TrialPass, WatchedSkill,
 };
-use assay_sandbox::{Mount, Network};
-use assay_trace::{Exposure, Source, Trajectory};
+use assay_sandbox::{Hold, Mount, Network};
+use assay_trace::{Exposure, Prices, Source, Trajectory};
 use serde_json::json;
 
 use crate::desk::{Attempt, Broken, make};
@@ -94,10 +97,20 @@ pub(crate) fn outfit(
     let caps = Caps {
         tokens: Some(spec.loop_options().max_tokens),
         requests: spec.max_turns.and_then(|turns| turns.try_into().ok()),
-        usd: None,
+        usd: spec.max_usd,
     };
+    if spec.max_usd.is_some() && spec.price.is_none() {
+        return Err("`max_usd` needs a `price`".to_owned());
+    }
     let most = spec.max_output_tokens.map(u64::from);
-    let limits = json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
+    let mut limits =
+        json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
+    if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
+        // What a dollar buys decides where the agent is stopped.
+        let price = price.price();
+        let prices = [price.input, price.output, price.cache_read, price.cache_write];
+        limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
+    }
     let agent = Shipped::new(make, installation, model, script, limits)?;
     Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, shipping: shipping.clone() }))
 }
@@ -119,6 +132,7 @@ impl OpenDoor {
             TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
         pass.model.clone_from(&way.model);
         pass.caps = way.caps;
+        pass.prices = trial.price.map(prices);
         pass.max_output_tokens = way.max_output_tokens;
         pass.skills = trial
             .provision
@@ -154,10 +168,41 @@ impl OpenDoor {
         InnerDoor { port: self.port, token: self.door.token().to_owned(), launcher: self.launcher.clone() }
     }
 
+    /// Says when the sandbox is to stand still.
+    pub(crate) fn hold(&self) -> Arc<dyn Hold> {
+        Arc::new(DoorHold(self.door.gauge()))
+    }
+
     /// Closes it, and says what went through.
     pub(crate) fn close(self) -> Ledger {
         self.door.close()
     }
+}
+
+/// A sandbox stands still while its agent's provider is waited for, and is ended when the run has nothing left to spend.
+#[derive(Debug)]
+struct DoorHold(Gauge);
+
+impl Hold for DoorHold {
+    fn is_held(&self) -> bool {
+        self.0.is_waiting()
+    }
+
+    fn held(&self) -> Duration {
+        self.0.waited()
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.capped().is_some_and(|capped| capped.scope == CapScope::Run)
+    }
+}
+
+/// An experiment's price, which holds for whatever model answers and on any day.
+fn prices(price: assay_model::Price) -> Prices {
+    let assay_model::Price { input, output, cache_read, cache_write } = price;
+    let from = jiff::civil::Date::MIN;
+    let price = assay_trace::Price { model: "*".to_owned(), from, input, output, cache_read, cache_write };
+    Prices { price: vec![price] }
 }
 
 /// The cassette of a trial in another store.
@@ -192,10 +237,21 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
         cache_read: tokens.cache_read,
         cache_write: tokens.cache_write,
     });
-    run.throttled = std::time::Duration::from_secs_f64(ledger.totals.waited_seconds.max(0.0));
-    if ledger.capped.is_some() {
-        run.ended = Ended::TokenLimit;
-        return;
+    run.throttled = Duration::from_secs_f64(ledger.held_seconds.max(0.0));
+    match &ledger.capped {
+        Some(Capped { scope: CapScope::Run, reason, .. }) => {
+            run.ended = Ended::Broken { part: Part::Budget, message: reason.clone() };
+            return;
+        }
+        Some(capped) => {
+            run.ended = match capped.of {
+                CapKind::Tokens => Ended::TokenLimit,
+                CapKind::Requests => Ended::TurnLimit,
+                CapKind::Usd => Ended::CostLimit,
+            };
+            return;
+        }
+        None => {}
     }
     if let Some(first) = &ledger.mismatch {
         let message = format!(
@@ -286,6 +342,7 @@ mod tests {
             refused: Vec::new(),
             exposure: Vec::new(),
             capped: None,
+            held_seconds: 0.0,
             mismatch: None,
             cassette_error: None,
         }
@@ -299,7 +356,7 @@ mod tests {
                 trajectory: Trajectory::new(assay_trace::AgentInfo::default()),
                 usage: None,
                 ended: ended.clone(),
-                throttled: std::time::Duration::ZERO,
+                throttled: Duration::ZERO,
             };
             settle(&mut run, &ledger(exchanges));
             let found = serde_json::to_value(&run.ended).unwrap();

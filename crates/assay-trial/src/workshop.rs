@@ -92,6 +92,11 @@ impl<T> Once<T> {
 impl Workshop {
     /// One in a folder of its own in the store's scratch folder of this process.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
+        Self::with_caps(store, assay_gateway::Caps::default())
+    }
+
+    /// The same for trials that may spend so much together.
+    pub fn with_caps(store: &Store, caps: assay_gateway::Caps) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let scratch = store.scratch()?.join(format!("workshop-{number}"));
@@ -103,7 +108,7 @@ impl Workshop {
             images: Once::default(),
             surveys: Once::default(),
             numbers: AtomicUsize::new(1),
-            gateway: Gateway::new(GatewayOptions::default()),
+            gateway: Gateway::new(GatewayOptions { caps, ..GatewayOptions::default() }),
         })
     }
 

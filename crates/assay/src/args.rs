@@ -206,9 +206,13 @@ pub(crate) struct RunArgs {
     /// Execute at most so many trials; the next run goes on
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,
-    /// Spend at most so much; no trial is begun that would be likely to pass it
+    /// Spend at most so much; no trial is begun that would be likely to pass it, and agents behind the gateway are stopped where it is
+    /// reached
     #[arg(long, value_name = "USD")]
     pub(crate) max_usd: Option<f64>,
+    /// Stop at so many tokens, read and written; agents behind the gateway are stopped where it is reached
+    #[arg(long, value_name = "N")]
+    pub(crate) max_tokens: Option<u64>,
     /// Run a paid model without a cap
     #[arg(long)]
     pub(crate) no_cap: bool,

@@ -5,8 +5,8 @@ use std::time::Instant;
 use assay_model::{ChatRequest, Message};
 
 use super::{Inside, State, Watched};
-use crate::ledger::{Exchange, Ledger, SkillExposure, Totals};
-use crate::{Caps, Run, lock};
+use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure, Totals};
+use crate::{Caps, Run, TrialPass, lock};
 
 /// Most texts of which is known that they were read.
 const TEXTS: usize = 200_000;
@@ -14,38 +14,38 @@ const TEXTS: usize = 200_000;
 impl Inside {
     /// Lets a request through, or says which cap forbids it. Gives its number, and how many tokens are left.
     pub(crate) fn begin(&self, exchange: Exchange) -> Result<(usize, Option<u64>), String> {
-        let run_caps = &self.run.options.caps;
-        let spent = lock(&self.run.spent).clone();
+        let run_left = self.run.left();
+        let run_capped = self.run.capped();
         let mut state = lock(&self.state);
-        let capped = over(&self.pass.caps, &state.totals, "trial")
-            .or_else(|| over(run_caps, &spent, "run"))
+        let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
+        let capped = run_capped
+            .or_else(|| over(&self.pass.caps, &state.totals, state.totals.usd, CapScope::Trial))
             .or_else(|| {
                 let most = self.run.options.limits.requests;
-                (state.exchanges.len() >= most)
-                    .then(|| format!("the trial has made {most} requests, the most there may be"))
+                let reason = || format!("the trial has made {most} requests, the most there may be");
+                (state.exchanges.len() >= most).then(|| trial(CapKind::Requests, reason()))
             })
             .or_else(|| {
-                let capped = self.pass.caps.usd.is_some() || run_caps.usd.is_some();
-                (capped && self.run.price(&exchange.model).is_none())
-                    .then(|| "the model has no price, and USD are capped".to_owned())
+                let reason = || "the model has no price, and USD are capped".to_owned();
+                (self.pass.caps.usd.is_some() && self.price(&exchange.model).is_none())
+                    .then(|| trial(CapKind::Usd, reason()))
             });
-        if let Some(reason) = capped {
-            state.capped.get_or_insert_with(|| reason.clone());
+        if let Some(capped) = capped {
+            let reason = capped.reason.clone();
+            state.capped.get_or_insert(capped);
             return Err(reason);
         }
-        let left =
-            |caps: &Caps, totals: &Totals| Some(caps.tokens?.saturating_sub(totals.tokens.total()).max(1));
-        let left = [left(&self.pass.caps, &state.totals), left(run_caps, &spent)].into_iter().flatten().min();
+        let left = [left(&self.pass.caps, &state.totals), run_left].into_iter().flatten().min();
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
-        lock(&self.run.spent).requests += 1;
+        lock(&self.run.spent).totals.requests += 1;
         Ok((ordinal, left))
     }
 
     /// Puts down how a request ended.
     pub(crate) fn finish(&self, mut exchange: Exchange) {
-        if let (Some(tokens), Some(price)) = (&exchange.tokens, self.run.price(&exchange.model)) {
+        if let (Some(tokens), Some(price)) = (&exchange.tokens, self.price(&exchange.model)) {
             exchange.usd = Some(price.cost(tokens));
             let uncached =
                 assay_trace::Usage { input: tokens.prompt(), output: tokens.output, ..Default::default() };
@@ -54,7 +54,11 @@ impl Inside {
         if let Some(tokens) = &exchange.tokens {
             self.pass.provider.inner.pacer.count(tokens.total(), Instant::now());
         }
-        lock(&self.run.spent).add(&exchange);
+        {
+            let mut spent = lock(&self.run.spent);
+            spent.totals.add(&exchange);
+            spent.usd += exchange.usd.unwrap_or_default();
+        }
         let mut state = lock(&self.state);
         state.totals.add(&exchange);
         let ordinal = exchange.ordinal;
@@ -128,17 +132,35 @@ impl Inside {
             refused: state.refused.clone(),
             exposure: exposure.collect(),
             capped: state.capped.clone(),
+            held_seconds: self.waited().as_secs_f64(),
             mismatch: state.mismatch.clone(),
             cassette_error: state.cassette_error.clone(),
         }
     }
 }
 
+impl Inside {
+    fn price(&self, model: &str) -> Option<Priced<'_>> {
+        self.run.price(&self.pass, model)
+    }
+}
+
 impl Run {
+    /// Which of its caps is reached.
+    pub(crate) fn capped(&self) -> Option<Capped> {
+        let spent = lock(&self.spent);
+        over(&self.options.caps, &spent.totals, Some(spent.usd), CapScope::Run)
+    }
+
+    /// How many tokens are left.
+    fn left(&self) -> Option<u64> {
+        left(&self.options.caps, &lock(&self.spent).totals)
+    }
+
     /// What a model costs today.
-    pub(crate) fn price(&self, model: &str) -> Option<Priced<'_>> {
+    pub(crate) fn price<'a>(&'a self, pass: &'a TrialPass, model: &str) -> Option<Priced<'a>> {
         let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        let prices = &self.options.prices;
+        let prices = pass.prices.as_ref().unwrap_or(&self.options.prices);
         prices.of(model, day).map(|_| Priced { prices, model: model.to_owned(), day })
     }
 }
@@ -156,21 +178,28 @@ impl Priced<'_> {
     }
 }
 
+/// How many tokens are left, at least one.
+fn left(caps: &Caps, totals: &Totals) -> Option<u64> {
+    Some(caps.tokens?.saturating_sub(totals.tokens.total()).max(1))
+}
+
 /// Which cap is reached.
-fn over(caps: &Caps, totals: &Totals, whose: &str) -> Option<String> {
+fn over(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
     let tokens = totals.tokens.total();
-    let reached = |what: String| Some(format!("the {whose}'s cap is reached: {what}"));
+    let reached = |of, what: String| {
+        Some(Capped { scope, of, reason: format!("the {}'s cap is reached: {what}", scope.word()) })
+    };
     match caps {
         Caps { tokens: Some(most), .. } if tokens >= *most => {
-            reached(format!("{tokens} of at most {most} tokens"))
+            reached(CapKind::Tokens, format!("{tokens} of at most {most} tokens"))
         }
         Caps { requests: Some(most), .. } if totals.requests >= *most => {
-            reached(format!("{} of at most {most} requests", totals.requests))
+            reached(CapKind::Requests, format!("{} of at most {most} requests", totals.requests))
         }
-        Caps { usd: Some(most), .. } => match totals.usd {
+        Caps { usd: Some(most), .. } => match usd {
             Some(usd) if usd < *most => None,
-            Some(usd) => reached(format!("{usd:.4} of at most {most} USD")),
-            None => reached("a cost in USD that is not known".to_owned()),
+            Some(usd) => reached(CapKind::Usd, format!("{usd:.4} of at most {most} USD")),
+            None => reached(CapKind::Usd, "a cost in USD that is not known".to_owned()),
         },
         _ => None,
     }

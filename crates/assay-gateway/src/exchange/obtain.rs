@@ -111,7 +111,7 @@ impl Call<'_> {
                     }
                     (None, Ok(())) => break,
                 };
-                if waited + pause > limits.patience {
+                if self.is_too_long(waited, pause) {
                     return Outcome::Failed { status: status.unwrap_or(429), message };
                 }
                 if !self.wait(exchange, &mut waited, pause, status, message) {
@@ -172,13 +172,19 @@ impl Call<'_> {
                 Some(told) => told + spread(told),
                 None => own_wait(tries - 1),
             };
-            if verdict.is_final || tries > limits.retries || waited + pause > limits.patience {
+            if verdict.is_final || tries > limits.retries || self.is_too_long(waited, pause) {
                 return outcome;
             }
             if !self.wait(exchange, &mut waited, pause, verdict.status, verdict.message) {
                 return Outcome::Stopped { asked: false };
             }
         }
+    }
+
+    /// Whether a wait is longer than there is patience for: the request's, or the trial's.
+    fn is_too_long(&self, waited: Duration, pause: Duration) -> bool {
+        let limits = &self.inside.run.options.limits;
+        waited + pause > limits.patience || self.inside.waited() + pause > limits.trial_patience
     }
 
     /// Waits, and puts it down.

@@ -1,6 +1,6 @@
 //! What a trial, or a run, may spend.
 
-use assay_gateway::{Caps, Gateway, GatewayError, GatewayOptions, Listen, TrialPass};
+use assay_gateway::{CapScope, Caps, Gateway, GatewayError, GatewayOptions, Listen, TrialPass};
 use assay_trace::{Price, Prices};
 
 use crate::client::post;
@@ -29,7 +29,7 @@ fn caps_stop_a_trial_before_its_next_request() {
             assert!(reply.json()["error"]["message"].is_string(), "{reply:?}");
         }
         let ledger = door.close();
-        assert!(ledger.capped.as_deref().is_some_and(|capped| capped.contains(expected)), "{ledger:?}");
+        assert!(ledger.capped.as_ref().is_some_and(|capped| capped.reason.contains(expected)), "{ledger:?}");
         assert_eq!((ledger.totals.requests, ledger.refused.len()), (1, 4));
     };
     check(Caps { tokens: Some(1), ..Caps::default() }, "of at most 1 tokens");
@@ -50,7 +50,7 @@ fn a_run_shares_its_caps() {
         [post(&one, &path, &body).status, post(&two, &path, &body).status, post(&one, &path, &body).status];
     assert_eq!(statuses, [200, 200, 400]);
     assert_eq!(gateway.spent().requests, 2);
-    assert!(one.capped().is_some_and(|capped| capped.contains("the run's cap")));
+    assert!(one.capped().is_some_and(|capped| capped.scope == CapScope::Run));
     drop(two);
 }
 

@@ -33,6 +33,7 @@ impl Stage {
             concurrency: 2,
             max_trials: None,
             max_usd: None,
+            max_tokens: None,
             only: Selection::default(),
             retry_broken: true,
             checks: false,

@@ -276,7 +276,7 @@ fn lay_out(ledger: &Ledger) -> String {
         ));
     }
     if let Some(capped) = &ledger.capped {
-        text.push_str(&format!("stopped: {capped}\n"));
+        text.push_str(&format!("stopped: {}\n", capped.reason));
     }
     if let Some(mismatch) = &ledger.mismatch {
         text.push_str(&format!(

@@ -29,6 +29,8 @@ struct Document<'a> {
     unfinished: usize,
     checks_executed: usize,
     interrupted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    capped: Option<&'a str>,
     report: &'a Report,
 }
 
@@ -72,6 +74,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         concurrency: args.jobs.map_or(plan.experiment.concurrency, usize::from),
         max_trials: args.max_trials,
         max_usd: args.max_usd,
+        max_tokens: args.max_tokens,
         only,
         retry_broken: !args.no_retry,
         checks: !args.no_checks,
@@ -110,6 +113,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
             unfinished: outcome.unfinished,
             checks_executed: outcome.checks_executed,
             interrupted: outcome.interrupted,
+            capped: outcome.capped.as_deref(),
             report,
         });
     }
@@ -120,6 +124,9 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
     );
     if outcome.unfinished > 0 {
         line.push_str(&format!(", {} to go: run it again", outcome.unfinished));
+    }
+    if let Some(capped) = &outcome.capped {
+        line.push_str(&format!("; {capped}"));
     }
     ui.out(&(line + "\n"))
 }
@@ -148,6 +155,7 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
     }
     if let Some(entry) = paid.first()
         && args.max_usd.is_none()
+        && args.max_tokens.is_none()
         && args.max_trials.is_none()
         && !args.no_cap
     {
@@ -156,7 +164,7 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
             "{model} costs money, and nothing caps this run of {} trials",
             selected.len()
         ))
-        .hint("--max-usd USD, --max-trials N, or --no-cap"));
+        .hint("--max-usd USD, --max-tokens N, --max-trials N, or --no-cap"));
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ const ALL: [&str; 5] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-
 
 /// The agents of a list that are installed here. Says which are skipped.
 #[expect(clippy::print_stdout, reason = "what is skipped is counted by what a test prints")]
-fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
+pub(crate) fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
     let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
     let is_there = |name: &str| {
         let mut agents = listed["agents"].as_array().unwrap().iter();
@@ -33,14 +33,14 @@ fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
 }
 
 /// A laboratory with the cache of this machine.
-fn lab() -> Lab {
+pub(crate) fn lab() -> Lab {
     let home = std::env::var("HOME").unwrap_or_default();
     let cache = std::env::var("ASSAY_CACHE").unwrap_or_else(|_| format!("{home}/.cache/assay"));
     Lab::new().env("ASSAY_CACHE", &cache)
 }
 
 /// One task that only those can do who have read the skill.
-fn words(lab: Lab) -> Lab {
+pub(crate) fn words(lab: Lab) -> Lab {
     let body = "# The agreed word\n\nEvery report of this house ends with one word, and this page says which.\n\
                 The agreed word is right, in small letters and without a stop.\nWrite it into answer.txt and write nothing else into it.";
     lab.task("t1", |task| task)
@@ -57,7 +57,7 @@ fn words(lab: Lab) -> Lab {
         ])
 }
 
-fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str) {
+pub(crate) fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str) {
     let tables: String = agents
         .iter()
         .map(|name| format!("[[agents]]\nname = \"{name}\"\nmodel = \"{model}\"\ntimeout = 240\n"))
@@ -73,7 +73,7 @@ fn experiment(lab: &Lab, sandbox: &str, agents: &[&str], model: &str) {
 }
 
 /// Records of agents that went through the gateway, each with its trial's folder.
-fn records(lab: &Lab) -> Vec<Value> {
+pub(crate) fn records(lab: &Lab) -> Vec<Value> {
     let record = |folder: PathBuf| {
         let mut record = read_json(&folder.join("record.json"))?;
         record["folder"] = json!(folder);
@@ -211,7 +211,7 @@ fn a_cap_on_tokens_stops_an_agent() {
     let record = &records(&lab)[0];
     assert_eq!((&record["outcome"], &record["ended"]["kind"]), (&json!("failed"), &json!("token_limit")));
     let ledger = read_json(&attempt(record, "gateway.json")).unwrap();
-    assert!(ledger["capped"].as_str().unwrap().contains("tokens"), "{ledger:#}");
+    assert_eq!((&ledger["capped"]["of"], &ledger["capped"]["scope"]), (&json!("tokens"), &json!("trial")));
 }
 
 /// Eight ways in which an agent is there and cannot be measured with, and what is said of each.
@@ -301,7 +301,7 @@ fn find(cache: &Path, end: &str) -> PathBuf {
 }
 
 /// All regular files below a folder.
-fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();

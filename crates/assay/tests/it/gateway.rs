@@ -58,7 +58,7 @@ fn an_agent_is_metered_and_its_skills_are_followed() {
     let ledger = ran.ok().json();
     assert_eq!(
         (&ledger["schema"], &ledger["provider"]),
-        (&json!("assay.gateway/1"), &json!("scripted:turns.jsonl"))
+        (&json!("assay.gateway/2"), &json!("scripted:turns.jsonl"))
     );
     let first = &ledger["exchanges"][0];
     assert_eq!((&first["protocol"], &first["status"]), (&json!("openai-completions"), &json!(200)));
@@ -103,7 +103,7 @@ fn caps_and_replays_that_differ_end_with_1() {
     let lab = lab();
     let script = ["--provider", "scripted:turns.jsonl"];
     let capped = agent(&lab, "3", &[&script[..], &["--max-requests", "2"]].concat()).ended(1).json();
-    assert!(capped["capped"].as_str().unwrap().contains("2 of at most 2 requests"), "{capped}");
+    assert!(capped["capped"]["reason"].as_str().unwrap().contains("2 of at most 2 requests"), "{capped}");
     let live = agent(&lab, "2", &[&script[..], &["--record", "tape"]].concat()).ok().json();
     let again = agent(&lab, "2", &[&script[..], &["--replay", "tape"]].concat()).ok().json();
     for key in ["exposure", "mismatch"] {

@@ -13,6 +13,7 @@ mod commands;
 mod corpus;
 mod disk;
 mod docker;
+mod door;
 mod errors;
 mod exposure;
 mod fixture;

@@ -162,6 +162,7 @@ fn examine(
         concurrency: 1,
         max_trials: None,
         max_usd: None,
+        max_tokens: None,
         only: Selection::default(),
         retry_broken: false,
         checks: false,

@@ -180,6 +180,7 @@ impl<'a> Executor<'a> {
             concurrency: self.jobs,
             max_trials: None,
             max_usd: None,
+            max_tokens: None,
             only: Selection::default(),
             retry_broken: true,
             checks: false,

@@ -1,0 +1,115 @@
+//! What the door does to trials of real command lines: waits, caps, and what is told of them.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::agents::{experiment, installed, lab, records, words};
+use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
+
+/// A laboratory with Codex, the quickest of them; `None` where it is not installed.
+fn codex(more: &str) -> Option<Lab> {
+    let lab = words(lab());
+    if installed(&lab, &["codex"]).is_empty() {
+        return None;
+    }
+    experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("timeout = 240\n", more));
+    Some(lab)
+}
+
+/// The one record of a run under the condition `curated`.
+fn curated(lab: &Lab, arguments: &[&str]) -> Value {
+    let (document, code) = lab.run(&[&["--no-checks", "--only", "condition=curated"], arguments].concat());
+    assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
+    records(lab).remove(0)
+}
+
+/// A limit of the provider is waited out for longer than the agent has time: it passes, and what it left behind did not
+/// move meanwhile.
+#[test]
+fn a_wait_is_nobodys_time_and_everything_stands_still() {
+    needs_bubblewrap!();
+    let Some(lab) = codex("timeout = 20\n") else { return };
+    let count = "setsid sh -c 'while :; do date +%s.%N >> /app/ticks; sleep 0.05; done' > /dev/null 2>&1 &";
+    let lab = lab.script(&[
+        json!({ "tools": false, "say": "A report" }),
+        json!({ "turn": 0, "run": format!("{count}\necho right > answer.txt") }),
+        json!({ "turn": 1, "fault": "429", "retry_after": 22, "times": 1 }),
+        json!({ "turn": 1, "run": "sleep 1; wc -l ticks" }),
+    ]);
+    // The longest time between two ticks.
+    let gap =
+        "awk 'NR > 1 && $1 - last > gap { gap = $1 - last } { last = $1 } END { print gap }' /app/ticks";
+    let check = format!("echo gap $({gap})\n[ \"$({gap} | cut -d. -f1)\" -ge 20 ] && reward 1 || reward 0\n");
+    let head = "#!/bin/bash\nreward() { echo \"$1\" > /logs/verifier/reward.txt; }\n";
+    lab.write("tasks/t1/tests/test.sh", format!("{head}{check}"));
+    let record = curated(&lab, &[]);
+    let said = fs::read_to_string(attempt(&record, "verifier/test-stdout.txt")).unwrap();
+    assert_eq!(record["outcome"], "passed", "{said}\n{record:#}");
+    let waited = record["seconds"]["throttled"].as_f64().unwrap();
+    let frozen = record["used"]["frozen_seconds"].as_f64().unwrap();
+    let agent = record["seconds"]["agent"].as_f64().unwrap();
+    assert!(waited >= 22.0 && frozen >= 20.0 && agent >= waited, "{record:#}");
+    let ledger = read_json(&attempt(&record, "gateway.json")).unwrap();
+    let held = ledger["held_seconds"].as_f64().unwrap();
+    assert!((held - waited).abs() < 0.01, "{held} {waited}");
+}
+
+/// Each cap has a word of its own.
+#[test]
+fn what_stopped_an_agent_is_told() {
+    needs_bubblewrap!();
+    let check = |cap: &str, kind: &str, of: &str| {
+        let Some(lab) = codex(&format!("timeout = 240\n{cap}\n")) else { return };
+        let record = curated(&lab, &[]);
+        assert_eq!(
+            (&record["outcome"], &record["ended"]["kind"]),
+            (&json!("failed"), &json!(kind)),
+            "{record:#}"
+        );
+        let capped = &read_json(&attempt(&record, "gateway.json")).unwrap()["capped"];
+        assert_eq!((&capped["scope"], &capped["of"]), (&json!("trial"), &json!(of)), "{capped:#}");
+    };
+    check("max_turns = 1", "turn_limit", "requests");
+    check("max_usd = 0.000001\nprice = { input = 1.0, output = 1.0 }", "cost_limit", "usd");
+}
+
+/// What a run may spend ends in the middle of a trial: that trial is no result, and the next run makes it anew.
+#[test]
+fn a_cap_of_the_run_stops_trials_at_work() {
+    needs_bubblewrap!();
+    let Some(lab) = codex("timeout = 240\nprice = { input = 1000.0, output = 1000.0 }\n") else { return };
+    let one = curated(&lab, &[]);
+    let tokens = one["metered"]["tokens"].as_u64().unwrap();
+    let usd = one["cost_usd"].as_f64().unwrap();
+    assert!((usd - tokens as f64 / 1000.0).abs() < 1e-9, "{one:#}");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replace("repetitions = 1", "repetitions = 3"));
+    let only = ["--no-checks", "--only", "condition=curated", "-j", "1"];
+    // One more trial, and half of the last.
+    let half = (tokens + tokens / 2).to_string();
+    let (document, code) = lab.run(&[&only[..], &["--max-tokens", &half]].concat());
+    assert_eq!(
+        (code, &document["reused"], &document["unfinished"]),
+        (0, &json!(1), &json!(1)),
+        "{document:#}"
+    );
+    assert!(document["capped"].as_str().unwrap().contains("the run's cap is reached"), "{document:#}");
+    let causes = &document["report"]["arms"][1]["infrastructure_causes"];
+    assert_eq!(causes, &json!({ "budget": 1 }), "{document:#}");
+    let broken: Vec<Value> =
+        records(&lab).into_iter().filter(|record| record["outcome"] == "infrastructure").collect();
+    assert_eq!(broken.len(), 1);
+    assert_eq!((&broken[0]["cause"], &broken[0]["ended"]["part"]), (&json!("budget"), &json!("budget")));
+    assert!(broken[0]["metered"]["tokens"].as_u64().unwrap() > 0, "it was stopped at work: {:#}", broken[0]);
+    // Nothing is left to spend: nothing is begun. A cap in USD does the same.
+    let most = format!("{}", usd * 0.5);
+    let (document, _) = lab.run(&[&only[..], &["--max-usd", &most]].concat());
+    assert_eq!((&document["unfinished"], &document["executed"]), (&json!(1), &json!(1)), "{document:#}");
+    let (document, code) = lab.run(&[&only[..], &["--no-retry"]].concat());
+    assert_eq!((code, &document["reused"], &document["executed"]), (0, &json!(2), &json!(1)), "{document:#}");
+    let arm = &document["report"]["arms"][1];
+    assert_eq!((&arm["bounds"], &arm["infrastructure"]), (&json!([1.0, 1.0]), &json!(0)), "{arm:#}");
+}
