@@ -63,7 +63,7 @@ fn comes_to_a_stand<T: PartialEq>(counts: &dyn Fn() -> T) {
 }
 
 /// The counters' command in a session, held for longer than its time.
-fn stands_still(session: &mut dyn Session, folder: &Path, out: &str) {
+pub(crate) fn stands_still(session: &mut dyn Session, folder: &Path, out: &str) {
     let hand = Arc::new(Hand::default());
     session.hold(Arc::<Hand>::clone(&hand));
     let mut counters = command(&["bash", "-c", COUNT]);
@@ -131,8 +131,13 @@ fn time_that_is_held_is_not_a_commands() {
 #[test]
 fn what_stands_still_can_be_ended() {
     needs_bubblewrap!();
-    let end = |act: &(dyn Fn(&Hand, &AtomicBool) + Sync)| {
-        let mut session = start(&spec());
+    ends_while_still(&mut || start(&spec()));
+}
+
+/// Interrupts a command that stands still, and one that nothing will come for.
+pub(crate) fn ends_while_still(make: &mut dyn FnMut() -> Box<dyn Session>) {
+    let mut end = |act: &(dyn Fn(&Hand, &AtomicBool) + Sync)| {
+        let mut session = make();
         let hand = Arc::new(Hand::default());
         session.hold(Arc::<Hand>::clone(&hand));
         hand.close();

@@ -14,6 +14,7 @@ mod daemon;
 mod files;
 mod hold;
 mod limits;
+mod still;
 
 /// What tests start from; `scripts/base-image` makes it.
 pub(crate) const BASE: &str = "base:bookworm";
