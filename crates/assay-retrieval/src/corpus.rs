@@ -15,22 +15,23 @@ pub struct Document {
     pub document: String,
     /// The repository it comes from. No score may depend on it; pools do.
     pub repo: String,
+    /// Its class in the corpus's own taxonomy (`category`, or SkillRet's `major`), where it has one. No score may depend on it.
+    pub category: String,
 }
 
-/// A line of a corpus file: the project's own, or SkillRet's.
+/// A line of a corpus file: the project's own, or SkillRet's, which has both `body` and `skill_md`, and `null` where there is nothing.
 #[derive(Deserialize)]
 struct Line {
     #[serde(alias = "_id", alias = "skill_id")]
     id: String,
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    description: String,
-    #[serde(default, alias = "body", alias = "content")]
-    skill_md: String,
-    #[serde(default)]
-    repo: String,
-    #[serde(default)]
+    name: Option<String>,
+    description: Option<String>,
+    skill_md: Option<String>,
+    body: Option<String>,
+    content: Option<String>,
+    repo: Option<String>,
+    category: Option<String>,
+    major: Option<String>,
     filter_stage: Option<String>,
 }
 
@@ -46,8 +47,17 @@ pub fn read_document(line: &str) -> Result<Option<Document>, String> {
     if line.filter_stage.is_some_and(|stage| stage != "kept") {
         return Ok(None);
     }
-    let Line { id, name, description, skill_md: document, repo, .. } = line;
-    Ok(Some(Document { id, name, description, document, repo }))
+    let first = |all: &mut dyn Iterator<Item = Option<String>>| {
+        all.flatten().find(|text| !text.trim().is_empty()).unwrap_or_default()
+    };
+    Ok(Some(Document {
+        id: line.id,
+        name: line.name.unwrap_or_default(),
+        description: line.description.unwrap_or_default(),
+        document: first(&mut [line.skill_md, line.body, line.content].into_iter()),
+        repo: line.repo.unwrap_or_default(),
+        category: first(&mut [line.category, line.major].into_iter()),
+    }))
 }
 
 #[cfg(test)]
@@ -66,8 +76,20 @@ mod tests {
         );
         check(r#"{"id":"a","filter_stage":"license"}"#, Ok(None));
         check(r#"{"_id":"a","body":"x","stars":3}"#, Ok(Some("a")));
+        check(r#"{"id":"a","name":null,"repo":null}"#, Ok(Some("a")));
         check(r#"{"id":""}"#, Err(()));
         check(r#"{"name":"a"}"#, Err(()));
         check("nonsense", Err(()));
+    }
+
+    #[test]
+    fn of_several_texts_the_first_that_is_one_counts() {
+        let check = |line: &str, document: &str, category: &str| {
+            let read = read_document(line).unwrap().unwrap();
+            assert_eq!((read.document.as_str(), read.category.as_str()), (document, category), "{line}");
+        };
+        check(r#"{"id":"a","body":"b","skill_md":"m","major":"AI Agents","sub":"x"}"#, "m", "AI Agents");
+        check(r#"{"id":"a","body":"b","skill_md":" ","category":"Data","major":"AI"}"#, "b", "Data");
+        check(r#"{"id":"a","skill_md":null,"content":"c"}"#, "c", "");
     }
 }

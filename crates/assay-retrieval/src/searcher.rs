@@ -192,7 +192,7 @@ mod tests {
             name: name.to_owned(),
             description: description.to_owned(),
             document: document.to_owned(),
-            repo: String::new(),
+            ..Document::default()
         };
         let documents = vec![
             document(

@@ -23,6 +23,8 @@ pub(crate) enum Purpose {
     ClusterBootstrap = 6,
     /// Resampled items of a sheet of ratings, one stream a measure.
     Agreement = 7,
+    /// Figures of systems in two benchmarks.
+    RankAgreement = 8,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.

@@ -9,8 +9,12 @@ use assay_stats::{holm, sign_flip, stratified_cluster_bootstrap};
 use rayon::prelude::*;
 use serde::Serialize;
 
+use super::depths::{Reranked, reranked};
+use super::erase::Erasure;
+use super::negatives::{NegativeFindings, negative};
+use super::orders::{Agreement, Covariance, covariance};
 use super::{Cost, Negative, Query, Run, grouped, scored};
-use crate::metrics::{Metric, Scores};
+use crate::metrics::{Judged, Metric, Scores, score};
 
 /// Of every interval.
 const LEVEL: f64 = 0.95;
@@ -21,14 +25,14 @@ const HOUSE: (usize, usize) = (10, 30);
 /// What the houses below that are called together.
 const OTHERS: &str = "others";
 
+/// Share of a query's 3-grams above which it is taken to copy its skill.
+const OVERLAP: f64 = 0.1;
+
 /// The primary measure.
 const PRIMARY: Metric = Metric::Ndcg(10);
 
 /// How far down a skill that must not be found is looked for.
 const FORBIDDEN_DEPTH: usize = 3;
-
-/// How far down a triggered skill is looked for.
-const TRIGGER_DEPTH: usize = 5;
 
 /// Queries asked of one set of skills, by several retrievers.
 pub struct Pool<'a> {
@@ -55,12 +59,47 @@ pub struct Findings {
     pub queries: usize,
     /// Seed of the intervals and tests.
     pub seed: u64,
+    /// What the queries give away.
+    pub leakage: Leakage,
     /// Every retriever in every pool.
     pub retrievers: Vec<RetrieverFindings>,
     /// Each retriever against the first, in every pool.
     pub comparisons: Vec<Comparison>,
     /// Requests that must not lead to certain skills.
     pub negatives: Vec<NegativeFindings>,
+    /// Every retriever as the second stage of the first.
+    pub reranked: Vec<Reranked>,
+    /// How surely the retrievers are told apart, for comparing their order with that of another benchmark.
+    pub covariances: Vec<Covariance>,
+    /// What masking a sentence does, where that was asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub erasure: Vec<Erasure>,
+    /// Whether another benchmark puts the retrievers in the same order, where one was named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<Agreement>,
+}
+
+/// What queries give away of the skills that they need.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Leakage {
+    /// Queries that share more than a tenth of their 3-grams with their skill.
+    pub overlap3_above_10: usize,
+    /// Queries that name their skill.
+    pub names_skill: usize,
+    /// Queries that do neither.
+    pub neither: usize,
+}
+
+impl Leakage {
+    fn of(queries: &[Query]) -> Self {
+        let copies = |query: &&Query| query.overlap3.is_some_and(|share| share > OVERLAP);
+        let names = |query: &&Query| query.names_skill == Some(true);
+        Self {
+            overlap3_above_10: queries.iter().filter(copies).count(),
+            names_skill: queries.iter().filter(names).count(),
+            neither: queries.iter().filter(|query| !copies(query) && !names(query)).count(),
+        }
+    }
 }
 
 /// How large a corpus is.
@@ -95,13 +134,17 @@ pub struct RetrieverFindings {
     /// Means over houses, by measure.
     #[serde(rename = "macro")]
     pub macro_: BTreeMap<String, Estimate>,
+    /// Means over sources, by measure, where there are several.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub macro_sources: BTreeMap<String, Estimate>,
     /// Means over queries where near-duplicates and acceptable skills count too.
     pub micro_lenient: BTreeMap<String, f64>,
     /// NDCG@10 by house.
     pub houses: BTreeMap<String, Part>,
     /// NDCG@10 by source.
     pub sources: BTreeMap<String, Part>,
-    /// NDCG@10 by what else parts the queries: number of relevant skills, length, whether the skill is named, overlap.
+    /// NDCG@10 by what else parts the queries: number of relevant skills, length, whether the skill is named, overlap,
+    /// category.
     pub parts: BTreeMap<&'static str, BTreeMap<String, Part>>,
     /// Among queries that forbid skills: the share in which one of them stands among the first three.
     pub forbidden_top3: Option<f64>,
@@ -141,41 +184,11 @@ pub struct Comparison {
     pub smallest_detectable: Option<f64>,
 }
 
-/// What a retriever does with requests that must not lead to certain skills.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct NegativeFindings {
-    /// In which pool.
-    pub pool: &'static str,
-    /// The retriever.
-    pub retriever: String,
-    /// Negative requests whose skills the pool holds.
-    pub requests: usize,
-    /// The highest threshold that keeps at least four fifths of the achievable Recall@5.
-    pub default: Option<Threshold>,
-    /// From 0 upward.
-    pub curve: Vec<Threshold>,
-}
-
-/// What becomes of requests where only skills count whose share of the ceiling is at least `threshold`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Threshold {
-    /// Share of the highest score that a document could have for the request.
-    pub threshold: f64,
-    /// Share of negative requests for which a skill that must not be found stands among the first five.
-    pub false_triggers: f64,
-    /// Recall@5 of the queries, as a share of that without a threshold.
-    pub recall_kept: f64,
-    /// Share of queries with any skill left.
-    pub coverage: f64,
-    /// Of those, the share whose first skill is wrong.
-    pub risk: f64,
-}
-
 /// The figures of every retriever in every pool. The first run of a pool is what the others are held against.
 pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
     let mut retrievers = Vec::new();
     let mut comparisons = Vec::new();
-    let mut negatives = Vec::new();
+    let (mut negatives, mut second, mut covariances) = (Vec::new(), Vec::new(), Vec::new());
     for pool in pools {
         let table = Table::new(pool.queries);
         let scores: Vec<Vec<(Scores, Scores)>> =
@@ -184,6 +197,8 @@ pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
             retrievers.push(table.retriever(pool, run, scores, seed));
             negatives.push(negative(pool, run));
         }
+        covariances.push(covariance(pool, &table.micro, &primary(&scores)));
+        second.extend(reranked(pool, seed));
         if let Some(((base, others), (run, runs))) = scores.split_first().zip(pool.runs.split_first()) {
             for (scores, other) in others.iter().zip(runs) {
                 comparisons.push(table.comparison(pool.name, (other, scores), (run, base), seed));
@@ -200,9 +215,45 @@ pub fn findings(pools: &[Pool<'_>], seed: u64) -> Findings {
         corpus: CorpusSize { documents: pools.iter().map(|pool| pool.documents).max().unwrap_or(0) },
         queries: pools.first().map_or(0, |pool| pool.queries.len()),
         seed,
+        leakage: Leakage::of(pools.first().map_or(&[], |pool| pool.queries)),
         retrievers,
         comparisons,
         negatives,
+        reranked: second,
+        covariances,
+        erasure: Vec::new(),
+        agreement: None,
+    }
+}
+
+/// By run and query: the primary measure.
+fn primary(scores: &[Vec<(Scores, Scores)>]) -> Vec<Vec<f64>> {
+    scores.iter().map(|own| own.iter().map(|(strict, _)| strict[place(PRIMARY)]).collect()).collect()
+}
+
+/// The primary measure of a ranking.
+pub(super) fn ndcg(ranking: &[&str], query: &Query) -> f64 {
+    let relevant = query.gold.iter().map(String::as_str).collect();
+    score(ranking, &Judged { relevant, ..Judged::default() })[place(PRIMARY)]
+}
+
+/// A mean over queries, with its interval by drawing gold skills.
+pub(super) fn by_gold(values: &[(&Query, f64)], seed: u64) -> Estimate {
+    let clusters = grouped(values, |(query, _)| &query.gold).into_values();
+    let clusters = clusters.map(|own| own.into_iter().map(|(_, value)| *value).collect()).collect();
+    estimate(&[clusters], seed)
+}
+
+/// The mean over strata of the means over their values, which come in clusters.
+fn estimate(strata: &[Vec<Vec<f64>>], seed: u64) -> Estimate {
+    let mean = |clusters: &Vec<Vec<f64>>| {
+        let own: Vec<f64> = clusters.iter().flatten().copied().collect();
+        own.iter().sum::<f64>() / own.len().max(1) as f64
+    };
+    let interval = stratified_cluster_bootstrap(strata, LEVEL, seed);
+    Estimate {
+        mean: strata.iter().map(mean).sum::<f64>() / strata.len().max(1) as f64,
+        ci95: interval.map(|interval| [interval.low, interval.high]),
     }
 }
 
@@ -213,6 +264,8 @@ struct Table<'a> {
     micro: Vec<Vec<usize>>,
     /// The same within each house that stands for itself, and within the rest.
     by_house: Vec<Vec<Vec<usize>>>,
+    /// The same within each source.
+    by_source: Vec<Vec<Vec<usize>>>,
 }
 
 fn place(metric: Metric) -> usize {
@@ -232,27 +285,22 @@ impl<'a> Table<'a> {
             let is_large = gold.len() >= HOUSE.0 && own.len() >= HOUSE.1;
             houses.entry(if is_large { house } else { OTHERS }).or_default().extend(own);
         }
-        let by_house = houses.into_values().map(clusters).collect();
-        Self { queries, micro: clusters((0..queries.len()).collect()), by_house }
+        let sources = grouped(0..queries.len(), |query| queries[*query].source.as_str());
+        Self {
+            queries,
+            micro: clusters((0..queries.len()).collect()),
+            by_house: houses.into_values().map(clusters).collect(),
+            by_source: sources.into_values().map(clusters).collect(),
+        }
     }
 
-    /// A mean over queries, and one over houses, each with its interval.
-    fn estimates(&self, values: &[f64], seed: u64) -> (Estimate, Estimate) {
+    /// A mean over queries, one over houses, and one over sources, each with its interval.
+    fn estimates(&self, values: &[f64], seed: u64) -> [Estimate; 3] {
         let of = |clusters: &Vec<Vec<usize>>| -> Vec<Vec<f64>> {
             clusters.iter().map(|own| own.iter().map(|query| values[*query]).collect()).collect()
         };
-        let estimate = |strata: Vec<Vec<Vec<f64>>>| {
-            let mean = |clusters: &Vec<Vec<f64>>| {
-                let own: Vec<f64> = clusters.iter().flatten().copied().collect();
-                own.iter().sum::<f64>() / own.len().max(1) as f64
-            };
-            let interval = stratified_cluster_bootstrap(&strata, LEVEL, seed);
-            Estimate {
-                mean: strata.iter().map(mean).sum::<f64>() / strata.len().max(1) as f64,
-                ci95: interval.map(|interval| [interval.low, interval.high]),
-            }
-        };
-        (estimate(vec![of(&self.micro)]), estimate(self.by_house.iter().map(of).collect()))
+        let over = |strata: &[Vec<Vec<usize>>]| estimate(&strata.iter().map(of).collect::<Vec<_>>(), seed);
+        [over(std::slice::from_ref(&self.micro)), over(&self.by_house), over(&self.by_source)]
     }
 
     fn retriever(
@@ -262,28 +310,36 @@ impl<'a> Table<'a> {
         scores: &[(Scores, Scores)],
         seed: u64,
     ) -> RetrieverFindings {
-        let estimates: Vec<(String, Estimate, Estimate)> = Metric::ALL
+        let estimates: Vec<(String, [Estimate; 3])> = Metric::ALL
             .into_par_iter()
             .map(|metric| {
                 let values: Vec<f64> = scores.iter().map(|(strict, _)| strict[place(metric)]).collect();
-                let (micro, macro_) = self.estimates(&values, seed);
-                (metric.name(), micro, macro_)
+                (metric.name(), self.estimates(&values, seed))
             })
             .collect();
+        let over = |which: usize| -> BTreeMap<String, Estimate> {
+            estimates.iter().map(|(name, own)| (name.clone(), own[which])).collect()
+        };
         let lenient = |metric: Metric| {
             let sum: f64 = scores.iter().map(|(_, lenient)| lenient[place(metric)]).sum();
             (metric.name(), sum / scores.len().max(1) as f64)
         };
         let part = |key: &dyn Fn(&Query) -> Option<String>| self.part(scores, key);
-        let overlap =
-            |query: &Query| Some(if query.overlap3? > 0.1 { "above .1" } else { "at most .1" }.to_owned());
+        let overlap = |query: &Query| {
+            Some(if query.overlap3? > OVERLAP { "above .1" } else { "at most .1" }.to_owned())
+        };
+        let class = |query: &Query| match query.categories.len() {
+            0 | 1 => query.categories.first().cloned(),
+            _ => Some("several".to_owned()),
+        };
         RetrieverFindings {
             name: run.retriever.clone(),
             options: run.options.clone(),
             pool: pool.name,
             documents: pool.documents,
-            micro: estimates.iter().map(|(name, micro, _)| (name.clone(), *micro)).collect(),
-            macro_: estimates.into_iter().map(|(name, _, macro_)| (name, macro_)).collect(),
+            micro: over(0),
+            macro_: over(1),
+            macro_sources: if self.by_source.len() > 1 { over(2) } else { BTreeMap::new() },
             micro_lenient: Metric::ALL.into_iter().map(lenient).collect(),
             houses: part(&|query| Some(query.house.clone())),
             sources: part(&|query| Some(query.source.clone())),
@@ -295,6 +351,7 @@ impl<'a> Table<'a> {
                     part(&|query| Some(if query.names_skill? { "yes" } else { "no" }.to_owned())),
                 ),
                 ("3-grams shared with the skill", part(&overlap)),
+                ("category of the skill", part(&class)),
             ]
             .into_iter()
             .filter(|(_, parts)| !parts.is_empty())
@@ -347,7 +404,7 @@ impl<'a> Table<'a> {
             .zip(base_scores)
             .map(|((own, _), (base, _))| own[place(PRIMARY)] - base[place(PRIMARY)])
             .collect();
-        let (micro, macro_) = self.estimates(&differences, seed);
+        let [micro, macro_, _] = self.estimates(&differences, seed);
         let sums: Vec<f64> =
             self.micro.iter().map(|own| own.iter().map(|query| differences[*query]).sum()).collect();
         // Half an interval of 95 % is 1.96 standard errors; 2.8 of them are seen with a power of .8.
@@ -372,67 +429,6 @@ fn length(text: &str) -> &'static str {
         10..=24 => "10 to 24",
         25..=49 => "25 to 49",
         _ => "50 and more",
-    }
-}
-
-/// Steps of the threshold curve.
-const STEPS: u32 = 50;
-
-fn negative(pool: &Pool<'_>, run: &Run) -> NegativeFindings {
-    let share = |score: f32, ceiling: f32| if ceiling > 0.0 { f64::from(score / ceiling) } else { 0.0 };
-    // For each negative request, how sure the retriever is of a skill that must not be found.
-    let wrong: Vec<f64> = pool
-        .negatives
-        .iter()
-        .zip(&run.negatives)
-        .map(|(negative, (ranking, ceiling))| {
-            let found = ranking.iter().take(TRIGGER_DEPTH).filter(|(id, _)| negative.not.contains(id));
-            found.map(|(_, score)| share(*score, *ceiling)).fold(-1.0, f64::max)
-        })
-        .collect();
-    let at = |threshold: f64| {
-        let (mut recall, mut covered, mut wrong_first) = (0.0, 0_usize, 0_usize);
-        for ((query, ranking), ceiling) in pool.queries.iter().zip(&run.rankings).zip(&run.ceilings) {
-            let left = |(_, score): &&(String, f32)| share(*score, *ceiling) >= threshold;
-            let kept: Vec<&(String, f32)> = ranking.iter().take(TRIGGER_DEPTH).filter(left).collect();
-            let found = kept.iter().filter(|(id, _)| query.gold.contains(id)).count();
-            recall += found as f64 / query.gold.len().max(1) as f64;
-            if let Some((id, _)) = kept.first() {
-                covered += 1;
-                wrong_first += usize::from(!query.gold.contains(id));
-            }
-        }
-        let triggered = wrong.iter().filter(|share| **share >= threshold).count();
-        let queries = pool.queries.len().max(1) as f64;
-        let risk = if covered > 0 { wrong_first as f64 / covered as f64 } else { 0.0 };
-        let false_triggers = triggered as f64 / wrong.len().max(1) as f64;
-        (
-            recall / queries,
-            Threshold {
-                threshold,
-                false_triggers,
-                recall_kept: 0.0,
-                coverage: covered as f64 / queries,
-                risk,
-            },
-        )
-    };
-    let (achievable, _) = at(0.0);
-    let curve: Vec<Threshold> = (0..=STEPS)
-        .map(|step| {
-            let (recall, point) = at(f64::from(step) / f64::from(STEPS));
-            let recall_kept = if achievable > 0.0 { recall / achievable } else { 0.0 };
-            Threshold { recall_kept, ..point }
-        })
-        .collect();
-    let default = curve.iter().rev().find(|point| point.recall_kept >= 0.8).copied();
-    let (retriever, requests) = (run.retriever.clone(), pool.negatives.len());
-    NegativeFindings {
-        pool: pool.name,
-        retriever,
-        requests,
-        default: default.filter(|_| requests > 0),
-        curve,
     }
 }
 

@@ -1,25 +1,36 @@
 //! The benchmark: how well retrievers find the skills that requests need, how sure that is, and what it costs.
 
+mod depths;
+mod erase;
 mod findings;
+mod leakage;
+mod negatives;
+mod orders;
 mod queries;
 mod render;
 mod trec;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Instant;
 
 use rayon::prelude::*;
 
+use crate::corpus::Document;
 use crate::index::Index;
 use crate::metrics::{Judged, Scores, score};
 use crate::retriever::{Retriever, RetrieverError};
 
+pub use depths::Reranked;
+pub use erase::{Erasure, Masked, erase};
 pub use findings::{
-    Comparison, Estimate, Findings, NegativeFindings, Part, Pool, RetrieverFindings, Threshold, findings,
+    Comparison, CorpusSize, Estimate, Findings, Leakage, Part, Pool, RetrieverFindings, findings,
 };
+pub use leakage::annotate;
+pub use negatives::{NegativeFindings, Threshold};
+pub use orders::{Agreement, Correlation, Covariance, Ordered, agreement};
 pub use queries::{Checked, Negative, Query, check, read_negative, read_query};
 pub use render::render;
-pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_run};
+pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_qrels, write_run};
 
 /// Results that are kept of a query; as deep as SkillRet reranks, and more.
 pub const DEPTH: usize = 100;
@@ -46,6 +57,8 @@ pub struct Run {
 pub struct Cost {
     /// From documents in memory to the first query.
     pub index_seconds: f64,
+    /// Documents over that time.
+    pub documents_per_second: f64,
     /// All queries on all threads.
     pub queries_per_second: f64,
     /// One query alone, the middle one.
@@ -54,6 +67,53 @@ pub struct Cost {
     pub p99_seconds: f64,
     /// Resident memory of the process after the queries.
     pub rss_bytes: Option<u64>,
+    /// What a result puts into the context of a model.
+    pub context: Option<Context>,
+}
+
+/// Tokens that results put into a context, mean over queries.
+#[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
+pub struct Context {
+    /// Hits whose names and descriptions are counted.
+    pub hits: usize,
+    /// Tokens of their names and descriptions.
+    pub description_tokens: f64,
+    /// Tokens of the first hit's SKILL.md.
+    pub skill_tokens: f64,
+}
+
+/// Hits that are shown to a model.
+const CONTEXT: usize = 5;
+
+/// Counts the tokens of results by a counter of tokens.
+pub fn context(run: &Run, documents: &[Document], tokens: impl Fn(&str) -> usize + Sync) -> Context {
+    let by_id: HashMap<&str, &Document> = documents.iter().map(|own| (own.id.as_str(), own)).collect();
+    let mut wanted: BTreeMap<&str, bool> = BTreeMap::new();
+    for ranking in &run.rankings {
+        for (place, (id, _)) in ranking.iter().take(CONTEXT).enumerate() {
+            *wanted.entry(id).or_default() |= place == 0;
+        }
+    }
+    let counted: HashMap<&str, (usize, usize)> = wanted
+        .into_par_iter()
+        .filter_map(|(id, first)| {
+            let own = by_id.get(id)?;
+            let described = tokens(&own.name) + tokens(&own.description);
+            Some((id, (described, if first { tokens(&own.document) } else { 0 })))
+        })
+        .collect();
+    let of = |id: &String| counted.get(id.as_str()).copied().unwrap_or_default();
+    let (mut described, mut skill) = (0, 0);
+    for ranking in &run.rankings {
+        described += ranking.iter().take(CONTEXT).map(|(id, _)| of(id).0).sum::<usize>();
+        skill += ranking.first().map_or(0, |(id, _)| of(id).1);
+    }
+    let queries = run.rankings.len().max(1) as f64;
+    Context {
+        hits: CONTEXT,
+        description_tokens: described as f64 / queries,
+        skill_tokens: skill as f64 / queries,
+    }
 }
 
 /// Asks a retriever every query, twice: alone, to see how long one takes, and all together, to see how many fit in a second.
@@ -98,10 +158,12 @@ pub fn run(
             .collect::<Result<_, RetrieverError>>()?,
         cost: Some(Cost {
             index_seconds,
+            documents_per_second: if index_seconds > 0.0 { index.len() as f64 / index_seconds } else { 0.0 },
             queries_per_second: if together > 0.0 { queries.len() as f64 / together } else { 0.0 },
             p50_seconds: at(0.5),
             p99_seconds: at(0.99),
             rss_bytes: None,
+            context: None,
         }),
         rankings,
     })

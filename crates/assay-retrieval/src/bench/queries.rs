@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct Query {
     pub names_skill: Option<bool>,
     /// Share of its 3-grams that stand in the skill; `None` where nobody said.
     pub overlap3: Option<f64>,
+    /// Classes of the skills in the corpus's taxonomy, where it has one.
+    pub categories: BTreeSet<String>,
 }
 
 /// A request that must not lead to certain skills.
@@ -42,41 +45,57 @@ struct Line {
     qid: String,
     #[serde(alias = "text")]
     query: String,
-    #[serde(default)]
-    source: String,
-    #[serde(default)]
-    house: String,
-    #[serde(default, alias = "skill_ids", alias = "labels")]
-    gold_ids: Vec<String>,
-    #[serde(default)]
-    acceptable_ids: Vec<String>,
-    #[serde(default)]
-    neardup_ids: Vec<String>,
-    #[serde(default)]
-    negatives: Vec<String>,
-    #[serde(default)]
+    source: Option<String>,
+    house: Option<String>,
+    #[serde(alias = "skill_ids")]
+    gold_ids: Option<Vec<String>>,
+    labels: Option<Value>,
+    acceptable_ids: Option<Vec<String>>,
+    neardup_ids: Option<Vec<String>>,
+    negatives: Option<Vec<String>>,
     names_skill: Option<bool>,
-    #[serde(default)]
     overlap3: Option<f64>,
 }
 
-/// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `labels` or a qrels file).
+/// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `skill_ids`, `labels` or a qrels file).
 ///
 /// # Errors
 /// What is wrong with the line.
 pub fn read_query(line: &str) -> Result<Query, String> {
     let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let gold = match line.labels {
+        Some(labels) => labelled(labels)?,
+        None => line.gold_ids.unwrap_or_default().into_iter().collect(),
+    };
     Ok(Query {
         id: line.qid,
         text: line.query,
-        source: line.source,
-        house: line.house,
-        gold: line.gold_ids.into_iter().collect(),
-        lenient: line.acceptable_ids.into_iter().chain(line.neardup_ids).collect(),
-        forbidden: line.negatives.into_iter().collect(),
+        source: line.source.unwrap_or_default(),
+        house: line.house.unwrap_or_default(),
+        gold,
+        lenient: [line.acceptable_ids, line.neardup_ids].into_iter().flatten().flatten().collect(),
+        forbidden: line.negatives.unwrap_or_default().into_iter().collect(),
         names_skill: line.names_skill,
         overlap3: line.overlap3,
+        categories: BTreeSet::new(),
     })
+}
+
+/// SkillRet's labels: ids, or objects with `id` and `relevance`, as a list or as a text that holds the list.
+fn labelled(labels: Value) -> Result<BTreeSet<String>, String> {
+    let labels = match labels {
+        Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("`labels`: {error}"))?,
+        labels => labels,
+    };
+    let wrong = || "`labels` holds something that is neither an id nor an object with `id`".to_owned();
+    let mut gold = BTreeSet::new();
+    for label in labels.as_array().ok_or_else(wrong)? {
+        let id = label.as_str().or_else(|| label["id"].as_str()).ok_or_else(wrong)?;
+        if label["relevance"].as_f64().is_none_or(|relevance| relevance > 0.0) {
+            gold.insert(id.to_owned());
+        }
+    }
+    Ok(gold)
 }
 
 /// Reads one line of a file of negative requests: `query` and `not_ids`.
@@ -161,7 +180,15 @@ mod tests {
         let own = r#"{"qid":"q","query":"x","gold_ids":["a"],"acceptable_ids":["b"],"neardup_ids":["c"],"negatives":["d"]}"#;
         let own = read_query(own).unwrap();
         assert_eq!((own.gold.len(), own.lenient.len(), own.forbidden.len()), (1, 2, 1));
-        assert_eq!(read_query(r#"{"id":"q","query":"x","labels":["a"]}"#).unwrap().gold.len(), 1);
+        for skillret in [
+            r#"{"id":"q","query":"x","labels":["a"]}"#,
+            r#"{"id":"q","query":"x","skill_ids":["a"],"k":1,"source":null}"#,
+            r#"{"id":"q","query":"x","skill_ids":["z"],"labels":[{"id":"a","relevance":1},{"id":"b","relevance":0}]}"#,
+            r#"{"id":"q","query":"x","labels":"[{\"id\":\"a\"}]"}"#,
+        ] {
+            assert_eq!(read_query(skillret).unwrap().gold, BTreeSet::from(["a".to_owned()]), "{skillret}");
+        }
+        assert!(read_query(r#"{"id":"q","query":"x","labels":[3]}"#).unwrap_err().contains("`labels`"));
         assert!(read_query(r#"{"query":"x"}"#).is_err() && read_query("").is_err());
         assert_eq!(read_negative(r#"{"query":"x","not_ids":["a"]}"#).unwrap().not.len(), 1);
     }

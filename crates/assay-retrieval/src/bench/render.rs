@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Estimate, Findings, Part, RetrieverFindings};
+use super::{Agreement, Erasure, Estimate, Findings, Part, Reranked, RetrieverFindings};
 
 /// Lays findings out.
 pub fn render(findings: &Findings) -> String {
@@ -10,6 +10,11 @@ pub fn render(findings: &Findings) -> String {
         "{} skills, {} requests; 95 % intervals by drawing gold skills\n",
         findings.corpus.documents, findings.queries
     );
+    let own = findings.leakage;
+    text.push_str(&format!(
+        "{} requests share more than a tenth of their 3-grams with their skill, {} name it, {} do neither\n",
+        own.overlap3_above_10, own.names_skill, own.neither
+    ));
     for pool in ["all", "houses"] {
         let own: Vec<&RetrieverFindings> =
             findings.retrievers.iter().filter(|own| own.pool == pool).collect();
@@ -20,6 +25,7 @@ pub fn render(findings: &Findings) -> String {
                 "retriever",
                 "NDCG@10",
                 "macro NDCG@10",
+                "over sources",
                 "Recall@5",
                 "Recall@10",
                 "Hit@1",
@@ -32,7 +38,18 @@ pub fn render(findings: &Findings) -> String {
         ));
         let costs: Vec<Vec<String>> = own.iter().filter_map(|own| cost(own)).collect();
         if !costs.is_empty() {
-            let head = ["retriever", "index", "queries a second", "p50", "p99", "memory", "on the frontier"];
+            let head = [
+                "retriever",
+                "index",
+                "documents a second",
+                "queries a second",
+                "p50",
+                "p99",
+                "memory",
+                "tokens of 5 hits",
+                "of the first skill",
+                "on the frontier",
+            ];
             text.push('\n');
             text.push_str(&table(&head, pareto(&own, costs)));
         }
@@ -80,13 +97,97 @@ pub fn render(findings: &Findings) -> String {
             text.push('\n');
             text.push_str(&table(&head, negatives));
         }
+        text.push_str(&second_stages(findings.reranked.iter().filter(|own| own.pool == pool).collect()));
+        text.push_str(&erasures(findings.erasure.iter().filter(|own| own.pool == pool).collect()));
         text.push_str(&parts("house", &own, |own| &own.houses));
         text.push_str(&parts("source", &own, |own| &own.sources));
         for by in first.parts.keys() {
             text.push_str(&parts(by, &own, |own| own.parts.get(by).unwrap_or(&own.houses)));
         }
     }
+    text.push_str(&findings.agreement.as_ref().map_or(String::new(), order));
     text
+}
+
+/// What each retriever is worth as a second stage.
+fn second_stages(all: Vec<&Reranked>) -> String {
+    let Some(first) = all.first() else { return String::new() };
+    let mut head = vec![format!("NDCG@10 of {}'s first hits in the order of", first.first)];
+    head.extend(first.ndcg.iter().map(|(depth, _)| format!("first {depth}")));
+    let row = |own: &&Reranked| {
+        let mut row = vec![own.retriever.clone()];
+        row.extend(own.ndcg.iter().map(|(_, estimate)| format!("{:.4}", estimate.mean)));
+        row
+    };
+    let head: Vec<&str> = head.iter().map(String::as_str).collect();
+    format!("\n{}", table(&head, all.iter().map(row).collect()))
+}
+
+/// Requests shown of each retriever.
+const SHOWN: usize = 3;
+
+/// What masking one sentence does.
+fn erasures(all: Vec<&Erasure>) -> String {
+    if all.is_empty() {
+        return String::new();
+    }
+    let head = [
+        "without one sentence",
+        "requests",
+        "NDCG@10 whole",
+        "falls by, most important",
+        "any one",
+        "score falls by, most important",
+        "any one",
+    ];
+    let row = |own: &&Erasure| {
+        vec![
+            own.retriever.clone(),
+            own.queries.to_string(),
+            format!("{:.4}", own.ndcg.mean),
+            interval(Some(&own.ndcg_drop)),
+            interval(Some(&own.ndcg_drop_any)),
+            interval(Some(&own.score_drop)),
+            interval(Some(&own.score_drop_any)),
+        ]
+    };
+    let mut text = format!("\n{}", table(&head, all.iter().map(row).collect()));
+    for own in all {
+        for masked in own.examples.iter().take(SHOWN) {
+            text.push_str(&format!(
+                "  {}, {}: NDCG@10 {:.2} to {:.2}, score {:.3} to {:.3} without “{}”\n",
+                own.retriever,
+                printable(&masked.query),
+                masked.ndcg[0],
+                masked.ndcg[1],
+                masked.score[0],
+                masked.score[1],
+                clipped(&masked.sentence)
+            ));
+        }
+    }
+    text
+}
+
+/// Whether another benchmark orders the retrievers alike.
+fn order(own: &Agreement) -> String {
+    let row = |ordered: &super::Ordered| {
+        vec![ordered.name.clone(), format!("{:.4}", ordered.here), format!("{:.4}", ordered.there)]
+    };
+    let head = ["NDCG@10", "here", "there"];
+    let correlation = |own: super::Correlation| {
+        let ci = own.ci95.map_or(String::new(), |[low, high]| format!(" ({low:.2} to {high:.2})"));
+        format!("{:.2}{ci}", own.value)
+    };
+    format!(
+        "\nthe order of {} retrievers against {}, pool {}: Spearman {}, Kendall {}\n{}",
+        own.retrievers.len(),
+        printable(&own.against),
+        printable(&own.pool),
+        correlation(own.spearman),
+        correlation(own.kendall),
+        table(&head, own.retrievers.iter().map(row).collect())
+    )
 }
 
 fn none() -> String {
@@ -116,6 +217,7 @@ fn quality(own: &RetrieverFindings) -> Vec<String> {
         own.name.clone(),
         interval(own.micro.get("ndcg@10")),
         interval(own.macro_.get("ndcg@10")),
+        own.macro_sources.get("ndcg@10").map_or_else(none, |estimate| format!("{:.4}", estimate.mean)),
         mean("recall@5"),
         mean("recall@10"),
         mean("hit@1"),
@@ -131,10 +233,13 @@ fn cost(own: &RetrieverFindings) -> Option<Vec<String>> {
     Some(vec![
         own.name.clone(),
         format!("{:.2} s", cost.index_seconds),
+        format!("{:.0}", cost.documents_per_second),
         format!("{:.0}", cost.queries_per_second),
         format!("{:.2} ms", 1e3 * cost.p50_seconds),
         format!("{:.2} ms", 1e3 * cost.p99_seconds),
-        cost.rss_bytes.map_or_else(none, |bytes| format!("{} MB", bytes >> 20)),
+        cost.rss_bytes.map_or_else(none, |bytes| format!("{} MB", bytes / 1_000_000)),
+        cost.context.map_or_else(none, |context| format!("{:.0}", context.description_tokens)),
+        cost.context.map_or_else(none, |context| format!("{:.0}", context.skill_tokens)),
     ])
 }
 
@@ -185,6 +290,12 @@ fn parts<'a>(
 /// A name from outside, without what a terminal would obey.
 fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(50).collect()
+}
+
+/// The start of a text from outside.
+fn clipped(text: &str) -> String {
+    let start: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(160).collect();
+    if start.chars().count() < text.chars().count() { start + "…" } else { start }
 }
 
 /// Columns as wide as they have to be; the first to the left, the others to the right.

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use super::{Query, Run};
 
 /// A run as `query Q0 document rank score tag`, a line each.
@@ -59,7 +61,25 @@ pub fn read_run(text: &str) -> Result<Rankings, BadLine> {
     Ok(run)
 }
 
-/// Reads judgements, `query 0 document relevance` a line: by query, the documents with a relevance above 0.
+/// Judgements as `query 0 document relevance`, a line each.
+pub fn write_qrels(queries: &[Query]) -> String {
+    let line = |query: &Query, id: &String| format!("{} 0 {id} 1\n", plain(&query.id));
+    queries.iter().flat_map(|query| query.gold.iter().map(move |id| line(query, id))).collect()
+}
+
+/// SkillRet's judgement, a JSON object a line; in BEIR's words too.
+#[derive(Deserialize)]
+struct Judgement {
+    #[serde(alias = "query-id")]
+    query_id: String,
+    #[serde(alias = "corpus-id")]
+    skill_id: String,
+    #[serde(alias = "score")]
+    relevance: f64,
+}
+
+/// Reads judgements, `query 0 document relevance` a line, or SkillRet's JSON Lines (`query_id`, `skill_id`, `relevance`): by query, the
+/// documents with a relevance above 0. Grades above 0 count alike.
 ///
 /// # Errors
 /// The first line, from 1, that is no judgement, and what is wrong with it.
@@ -67,17 +87,23 @@ pub fn read_qrels(text: &str) -> Result<Judgements, BadLine> {
     let mut judged: Judgements = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()) {
         let fields: Vec<&str> = line.split_whitespace().collect();
-        match fields[..] {
-            [] => {}
+        let (query, id, relevance) = match fields[..] {
+            [] => continue,
+            [first, ..] if first.starts_with('{') => {
+                let own: Judgement =
+                    serde_json::from_str(line).map_err(|error| (number, error.to_string()))?;
+                (own.query_id, own.skill_id, own.relevance)
+            }
             [query, _, id, relevance] => {
                 let relevance: f64 =
                     relevance.parse().map_err(|_| (number, format!("{relevance:?} is no relevance")))?;
-                let own = judged.entry(query.to_owned()).or_default();
-                if relevance > 0.0 {
-                    own.insert(id.to_owned());
-                }
+                (query.to_owned(), id.to_owned(), relevance)
             }
             _ => return Err((number, "a judgement is `query 0 document relevance`".to_owned())),
+        };
+        let own = judged.entry(query).or_default();
+        if relevance > 0.0 {
+            own.insert(id);
         }
     }
     Ok(judged)
@@ -114,5 +140,11 @@ mod tests {
         let judged = read_qrels("q 0 a 1\nq 0 b 0\n\nr 0 c 2").unwrap();
         assert_eq!((judged["q"].len(), judged["r"].len()), (1, 1));
         assert_eq!(read_qrels("q 0 a").unwrap_err().0, 1);
+        let lines = "{\"query_id\":\"q\",\"skill_id\":\"a\",\"relevance\":2}\n{\"query_id\":\"q\",\"skill_id\":\"b\",\"relevance\":0}";
+        assert_eq!(read_qrels(lines).unwrap(), read_qrels("q 0 a 1\nq 0 b 0").unwrap());
+        assert_eq!(read_qrels("q 0 a 1\n{\"query_id\":\"q\"}").unwrap_err().0, 2);
+        let query =
+            Query { id: "a b".to_owned(), gold: BTreeSet::from(["x".to_owned()]), ..Query::default() };
+        assert_eq!(write_qrels(&[query]), "a_b 0 x 1\n");
     }
 }

@@ -8,7 +8,7 @@ fn documents() -> Vec<Document> {
         name: name.to_owned(),
         description: description.to_owned(),
         document: document.to_owned(),
-        repo: String::new(),
+        ..Document::default()
     };
     vec![
         document(

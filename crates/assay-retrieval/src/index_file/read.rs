@@ -123,7 +123,7 @@ impl IndexFile {
         }
         let packed = self.item(section::TEXT_STARTS, section::TEXTS, number)?;
         let [id, name, description, document]: [String; 4] = self.unpacked(&packed)?;
-        Ok(Document { id, name, description, document, repo: String::new() })
+        Ok(Document { id, name, description, document, ..Document::default() })
     }
 
     /// The part of the index that a request needs: it scores this request as the whole index would.

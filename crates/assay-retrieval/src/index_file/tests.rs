@@ -13,7 +13,7 @@ fn documents() -> Vec<Document> {
             name: ["log-audit", "größe", "pivot"][n % 3].to_owned(),
             description: format!("Number {n} of all logs."),
             document: texts[n % 4].to_owned(),
-            repo: String::new(),
+            ..Document::default()
         })
         .collect()
 }

@@ -24,7 +24,7 @@ fn documents(reference: &Value) -> Vec<Document> {
         name: text(&value["name"]),
         description: text(&value["description"]),
         document: text(&value["document"]),
-        repo: String::new(),
+        ..Document::default()
     };
     reference["documents"].as_array().unwrap().iter().map(document).collect()
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::bench::Threshold;
 
 fn query(id: &str, house: &str, gold: &str) -> Query {
     Query {

@@ -93,7 +93,7 @@ pub(crate) struct SearchBenchArgs {
     /// Requests with the skills that serve them, as JSON Lines
     #[arg(long, value_name = "FILE")]
     pub(crate) queries: PathBuf,
-    /// Judgements in TREC's layout, in place of those in the requests
+    /// Judgements, in TREC's layout or SkillRet's, in place of those in the requests
     #[arg(long, value_name = "FILE")]
     pub(crate) qrels: Option<PathBuf>,
     /// Requests that must not lead to certain skills, as JSON Lines
@@ -106,6 +106,12 @@ pub(crate) struct SearchBenchArgs {
     /// Write each retriever's TREC run into this folder
     #[arg(long, value_name = "DIR")]
     pub(crate) run_out: Option<PathBuf>,
+    /// Mask the sentences of each request, one at a time: what the most important one is worth to each retriever
+    #[arg(long)]
+    pub(crate) erase: bool,
+    /// A report of another benchmark (--format json): do both put the retrievers in the same order?
+    #[arg(long, value_name = "FILE")]
+    pub(crate) against: Option<PathBuf>,
     /// Of the intervals and tests
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,

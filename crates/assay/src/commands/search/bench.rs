@@ -5,11 +5,11 @@ use std::path::Path;
 use std::time::Instant;
 
 use assay_retrieval::bench::{
-    Negative, Pool, Query, Run, check, findings, read_negative, read_qrels, read_query, read_run, render,
-    run as ask, write_run,
+    Erasure, Negative, Pool, Query, Rankings, Run, agreement, annotate, check, context, erase, findings,
+    read_negative, read_qrels, read_query, read_run, render, run as ask, write_qrels, write_run,
 };
 use assay_retrieval::best::train::train;
-use assay_retrieval::{Document, NAMES, Wanted, read_document};
+use assay_retrieval::{Document, NAMES, RetrieverError, Wanted, read_document};
 
 use super::args::{SearchBenchArgs, SearchTrainArgs};
 use crate::failure::{Failure, Status};
@@ -32,7 +32,7 @@ pub(super) fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
 /// What answers the queries: a retriever of ours, or a run made elsewhere.
 enum Source {
     Own(Wanted),
-    Read(String, assay_retrieval::bench::Rankings),
+    Read(String, Rankings),
     /// `best`, for each house as it would be had it never seen the house.
     HeldOut,
 }
@@ -60,14 +60,17 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         pools.push(("houses", houses));
     }
     let mut ran: Vec<(&'static str, usize, Vec<Negative>, Vec<Run>)> = Vec::new();
+    let mut erased = Vec::new();
     for (name, documents) in pools {
         let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
         let mut negatives: Vec<Negative> = negatives.clone();
         negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
-        let runs = sources
-            .iter()
-            .map(|source| asked(source, &documents, &ids, &queries, &negatives))
-            .collect::<Result<_, Failure>>()?;
+        let set = Set { name, documents: &documents, ids, queries: &queries, negatives: &negatives };
+        let erase = args.erase.then_some(args.seed);
+        let answers = sources.iter().map(|source| set.asked(source, erase));
+        let answers: Vec<(Run, Option<Erasure>)> = answers.collect::<Result<_, Failure>>()?;
+        let (runs, own): (Vec<Run>, Vec<Option<Erasure>>) = answers.into_iter().unzip();
+        erased.extend(own.into_iter().flatten());
         ran.push((name, documents.len(), negatives, runs));
     }
     if let Some(folder) = &args.run_out {
@@ -83,7 +86,13 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
             runs,
         })
         .collect();
-    let found = findings(&pools, args.seed);
+    let mut found = findings(&pools, args.seed);
+    found.erasure = erased;
+    if let Some(path) = &args.against {
+        let name = path.display().to_string();
+        let same = agreement(&found, &name, &input::text(path)?);
+        found.agreement = Some(same.map_err(|error| Failure::bad_input(format!("{name}: {error}")))?);
+    }
     if ui.json() {
         ui.document(&found)?;
     } else {
@@ -155,6 +164,11 @@ fn queries(
         for query in &mut queries {
             query.gold = judged.get(&query.id).cloned().unwrap_or_default();
         }
+        let asked: BTreeSet<&String> = queries.iter().map(|query| &query.id).collect();
+        let unknown = judged.keys().filter(|id| !asked.contains(id)).count();
+        if unknown > 0 {
+            ui.note(&format!("{}: {unknown} judged queries are not in {}", path.display(), file.display()));
+        }
     }
     let ids = documents.iter().map(|own| own.id.as_str()).collect();
     let checked = check(queries, &ids);
@@ -170,52 +184,70 @@ fn queries(
             file.display()
         )));
     }
-    Ok(checked.queries)
+    let mut queries = checked.queries;
+    annotate(&mut queries, documents);
+    Ok(queries)
 }
 
-fn asked(
-    source: &Source,
-    documents: &[Document],
-    ids: &BTreeSet<&str>,
-    queries: &[Query],
-    negatives: &[Negative],
-) -> Result<Run, Failure> {
-    let run = match source {
-        Source::Own(wanted) => {
-            let documents = documents.to_vec();
-            let clock = Instant::now();
-            let opened = wanted.open(documents);
-            let taken = clock.elapsed().as_secs_f64();
-            let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken)
-                .map_err(|error| Failure::infrastructure(error.to_string()))?;
-            if let Some(cost) = &mut run.cost {
-                cost.rss_bytes = machine::resident();
+/// What is asked of what.
+struct Set<'a> {
+    name: &'static str,
+    documents: &'a [Document],
+    ids: BTreeSet<&'a str>,
+    queries: &'a [Query],
+    negatives: &'a [Negative],
+}
+
+impl Set<'_> {
+    /// What a source answers, and with a seed also what it answers without a sentence. A run that was read, or that no one retriever
+    /// made, cannot be asked again.
+    fn asked(&self, source: &Source, erase_with: Option<u64>) -> Result<(Run, Option<Erasure>), Failure> {
+        let (queries, negatives) = (self.queries, self.negatives);
+        let failed = |error: RetrieverError| Failure::infrastructure(error.to_string());
+        Ok(match source {
+            Source::Own(wanted) => {
+                let documents = self.documents.to_vec();
+                let clock = Instant::now();
+                let opened = wanted.open(documents);
+                let taken = clock.elapsed().as_secs_f64();
+                let mut run =
+                    ask(&*opened.retriever, &opened.index, queries, negatives, taken).map_err(failed)?;
+                let rss_bytes = machine::resident();
+                let context = context(&run, self.documents, assay_skill::tokens);
+                if let Some(cost) = &mut run.cost {
+                    (cost.rss_bytes, cost.context) = (rss_bytes, Some(context));
+                }
+                let erased = erase_with
+                    .map(|seed| erase(self.name, &*opened.retriever, &opened.index, queries, seed))
+                    .transpose()
+                    .map_err(failed)?;
+                (run, erased)
             }
-            run
-        }
-        Source::HeldOut => {
-            let run = train(documents.to_vec(), queries, negatives).held_out;
-            Run { retriever: HELD_OUT.to_owned(), ..run }
-        }
-        Source::Read(name, rankings) => {
-            let of = |query: &Query| {
-                let own = rankings.get(&query.id).cloned().unwrap_or_default();
-                own.into_iter().filter(|(id, _)| ids.contains(id.as_str())).collect()
-            };
-            let rankings: Vec<Vec<(String, f32)>> = queries.iter().map(of).collect();
-            // Nobody said what a document could have at most: the best score of each query stands for it.
-            let ceilings = rankings.iter().map(|own| own.first().map_or(0.0, |(_, score)| *score)).collect();
-            Run {
-                retriever: name.clone(),
-                options: serde_json::Value::Null,
-                rankings,
-                ceilings,
-                negatives: negatives.iter().map(|_| (Vec::new(), 0.0)).collect(),
-                cost: None,
+            Source::HeldOut => {
+                let run = train(self.documents.to_vec(), queries, negatives).held_out;
+                (Run { retriever: HELD_OUT.to_owned(), ..run }, None)
             }
+            Source::Read(name, rankings) => (self.read(name, rankings), None),
+        })
+    }
+
+    fn read(&self, name: &str, rankings: &Rankings) -> Run {
+        let of = |query: &Query| {
+            let own = rankings.get(&query.id).cloned().unwrap_or_default();
+            own.into_iter().filter(|(id, _)| self.ids.contains(id.as_str())).collect()
+        };
+        let rankings: Vec<Vec<(String, f32)>> = self.queries.iter().map(of).collect();
+        // Nobody said what a document could have at most: the best score of each query stands for it.
+        let ceilings = rankings.iter().map(|own| own.first().map_or(0.0, |(_, score)| *score)).collect();
+        Run {
+            retriever: name.to_owned(),
+            options: serde_json::Value::Null,
+            rankings,
+            ceilings,
+            negatives: self.negatives.iter().map(|_| (Vec::new(), 0.0)).collect(),
+            cost: None,
         }
-    };
-    Ok(run)
+    }
 }
 
 fn write_runs(folder: &Path, queries: &[Query], runs: &[Run]) -> Result<(), Failure> {
@@ -223,6 +255,7 @@ fn write_runs(folder: &Path, queries: &[Query], runs: &[Run]) -> Result<(), Fail
         Failure::infrastructure(format!("cannot write {}: {error}", folder.display()))
     };
     std::fs::create_dir_all(folder).map_err(failed)?;
+    std::fs::write(folder.join("qrels.txt"), write_qrels(queries)).map_err(failed)?;
     for run in runs {
         let name: String = run
             .retriever

@@ -92,7 +92,7 @@ pub(super) fn read(folders: &[PathBuf], corpus: Option<&Path>, ui: &Ui) -> Resul
             name: package.name,
             description: package.description,
             document: package.document,
-            repo: String::new(),
+            ..Document::default()
         });
     }
     Ok(Read { documents, stamps })

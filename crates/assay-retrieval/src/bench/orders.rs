@@ -1,0 +1,141 @@
+//! Whether another benchmark puts the retrievers in the same order.
+
+use assay_stats::{Figures, Interval, rank_agreement};
+use serde::{Deserialize, Serialize};
+
+use super::{Findings, Pool};
+
+/// What is compared.
+const MEASURE: &str = "ndcg@10";
+
+/// Of the intervals.
+const LEVEL: f64 = 0.95;
+
+/// The retrievers of a pool with their mean NDCG@10, and the covariance of these means over gold skills.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Covariance {
+    /// The pool.
+    pub pool: String,
+    /// The retrievers.
+    pub retrievers: Vec<String>,
+    /// Their means over queries.
+    pub means: Vec<f64>,
+    /// A row a retriever.
+    pub covariance: Vec<Vec<f64>>,
+}
+
+/// Two orders of the same retrievers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Agreement {
+    /// The other report.
+    pub against: String,
+    /// The measure that orders.
+    pub measure: &'static str,
+    /// The pool, in both.
+    pub pool: String,
+    /// The retrievers that both have.
+    pub retrievers: Vec<Ordered>,
+    /// Spearman's rank correlation.
+    pub spearman: Correlation,
+    /// Kendall's τ-b.
+    pub kendall: Correlation,
+}
+
+/// One retriever in both benchmarks.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Ordered {
+    /// Its name.
+    pub name: String,
+    /// Its figure here.
+    pub here: f64,
+    /// Its figure in the other report.
+    pub there: f64,
+}
+
+/// A correlation of ranks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Correlation {
+    /// From −1 to 1.
+    pub value: f64,
+    /// For other requests of the same kinds, and the same retrievers.
+    pub ci95: Option<[f64; 2]>,
+}
+
+/// What of a report is compared with another.
+#[derive(Deserialize)]
+struct Report {
+    schema: String,
+    #[serde(default)]
+    covariances: Vec<Covariance>,
+}
+
+/// Covariance of means over queries that come in clusters: the sum over clusters of the products of what each cluster's queries differ
+/// from the mean, over the squared number of queries, times C/(C − 1) (the linearised ratio estimator; Cochran 1977, §6.3).
+pub(super) fn covariance(pool: &Pool<'_>, clusters: &[Vec<usize>], values: &[Vec<f64>]) -> Covariance {
+    let count = clusters.iter().map(Vec::len).sum::<usize>().max(1) as f64;
+    let mean = |own: &Vec<f64>| clusters.iter().flatten().map(|query| own[*query]).sum::<f64>() / count;
+    let means: Vec<f64> = values.iter().map(mean).collect();
+    let differ = |own: &Vec<usize>| -> Vec<f64> {
+        let differ = |(values, mean): (&Vec<f64>, &f64)| own.iter().map(|query| values[*query] - mean).sum();
+        values.iter().zip(&means).map(differ).collect()
+    };
+    let parts: Vec<Vec<f64>> = clusters.iter().map(differ).collect();
+    let all = clusters.len() as f64;
+    let scale = if all > 1.0 { all / (all - 1.0) / (count * count) } else { 0.0 };
+    let cell = |one: usize, other: usize| scale * parts.iter().map(|own| own[one] * own[other]).sum::<f64>();
+    let row = |one: usize| (0..means.len()).map(|other| cell(one, other)).collect();
+    Covariance {
+        pool: pool.name.to_owned(),
+        retrievers: pool.runs.iter().map(|run| run.retriever.clone()).collect(),
+        covariance: (0..means.len()).map(row).collect(),
+        means,
+    }
+}
+
+/// Compares the order of retrievers with that of another report, in the first pool that both have.
+///
+/// # Errors
+/// What is wrong with the other report, or that the two share fewer than two retrievers that differ.
+pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, String> {
+    let other: Report = serde_json::from_str(other).map_err(|error| error.to_string())?;
+    if other.schema != found.schema {
+        return Err(format!("its schema is {:?}, and not {:?}", other.schema, found.schema));
+    }
+    let pair = found.covariances.iter().find_map(|own| {
+        let theirs = other.covariances.iter().find(|other| other.pool == own.pool)?;
+        Some((own, theirs))
+    });
+    let (own, theirs) = pair.ok_or("it has no `covariances` of a pool of this benchmark")?;
+    let place = |name: &String| theirs.retrievers.iter().position(|other| other == name);
+    let both: Vec<(usize, usize)> =
+        own.retrievers.iter().enumerate().filter_map(|(at, name)| Some((at, place(name)?))).collect();
+    let (mine, others): (Vec<usize>, Vec<usize>) = both.iter().copied().unzip();
+    let wrong = "its means and covariances do not fit its retrievers";
+    let (mine, others) = figures(own, &mine).zip(figures(theirs, &others)).ok_or(wrong)?;
+    let agreement = rank_agreement(&mine, &others, LEVEL, found.seed)
+        .ok_or("the two share fewer than two retrievers whose figures differ")?;
+    let ordered = |((at, _), (here, there)): (&(usize, usize), (&f64, &f64))| Ordered {
+        name: own.retrievers[*at].clone(),
+        here: *here,
+        there: *there,
+    };
+    let ci95 = |interval: Option<Interval>| interval.map(|own| [own.low, own.high]);
+    Ok(Agreement {
+        against: name.to_owned(),
+        measure: MEASURE,
+        pool: own.pool.clone(),
+        retrievers: both.iter().zip(mine.means.iter().zip(&others.means)).map(ordered).collect(),
+        spearman: Correlation { value: agreement.spearman, ci95: ci95(agreement.spearman_interval) },
+        kendall: Correlation { value: agreement.kendall, ci95: ci95(agreement.kendall_interval) },
+    })
+}
+
+/// Some of the retrievers; `None` where the report does not hold what it should.
+fn figures(own: &Covariance, places: &[usize]) -> Option<Figures> {
+    let means = places.iter().map(|at| own.means.get(*at).copied()).collect::<Option<_>>()?;
+    let row = |at: &usize| -> Option<Vec<f64>> {
+        let row = own.covariance.get(*at)?;
+        places.iter().map(|at| row.get(*at).copied()).collect()
+    };
+    Some(Figures { means, covariance: places.iter().map(row).collect::<Option<_>>()? })
+}
