@@ -73,8 +73,179 @@ fn retrievers_are_held_against_requests() {
     let run = std::fs::read_to_string(lab.path("runs/bm25.trec")).unwrap();
     assert!(run.starts_with("q1 Q0 s1 1 "), "{run}");
     // What was written can be read again, and is as good.
-    let again = bench(&lab, &["--retriever", "run:runs/bm25.trec"]).ok().json();
+    let again = bench(&lab, &["--retriever", "run:runs/bm25.trec", "--qrels", "runs/qrels.txt"]).ok().json();
     assert_eq!(of(&again, "bm25", "all")["micro"], bm25["micro"]);
+}
+
+#[test]
+fn a_request_is_asked_without_its_sentences() {
+    let lab = lab().file(
+        "queries.jsonl",
+        r#"{"qid":"q1","query":"I am in a hurry. Make a pivot table of it!","house":"a","source":"made","gold_ids":["s1"]}"#,
+    );
+    let found = bench(&lab, &["--erase"]).ok().json();
+    let erased = found["erasure"].as_array().unwrap();
+    let names: Vec<&str> = erased.iter().map(|own| own["retriever"].as_str().unwrap()).collect();
+    assert_eq!(
+        names[..4],
+        ["bm25", "bm25-name-description", "bm25f", "best"],
+        "every retriever of the first pool"
+    );
+    for own in erased {
+        assert_eq!((&own["queries"], &own["ndcg@10"]["mean"]), (&json!(1), &json!(1.0)), "{own:#}");
+        let masked = &own["examples"][0];
+        let text = (&masked["sentence"], &masked["text"]);
+        assert_eq!(text, (&json!("Make a pivot table of it!"), &json!("I am in a hurry. […]")), "{own:#}");
+        assert!(own["score_drop"]["mean"].as_f64().unwrap() > 0.3, "{own:#}");
+    }
+    let text = lab
+        .assay(&["search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--erase"])
+        .ok()
+        .stdout;
+    assert!(text.contains("without “Make a pivot table of it!”"), "{text}");
+    assert!(bench(&lab, &[]).ok().json().get("erasure").is_none(), "only when asked for");
+}
+
+#[test]
+fn the_order_of_another_benchmark_is_compared() {
+    let lab = lab();
+    let first = bench(&lab, &[]).ok();
+    let lab = lab.file("first.json", &first.stdout);
+    let found = bench(&lab, &["--against", "first.json"]).ok().json();
+    let agreement = &found["agreement"];
+    assert_eq!((&agreement["pool"], &agreement["measure"]), (&json!("all"), &json!("ndcg@10")));
+    assert_eq!(agreement["retrievers"].as_array().unwrap().len(), 4);
+    let value = |name: &str| agreement[name]["value"].as_f64().unwrap();
+    assert!(
+        (value("spearman") - 1.0).abs() < 1e-12 && (value("kendall") - 1.0).abs() < 1e-12,
+        "{agreement:#}"
+    );
+    assert_eq!(agreement["kendall"]["ci95"].as_array().unwrap().len(), 2);
+    let text = lab
+        .assay(&[
+            "search",
+            "bench",
+            "--corpus",
+            "corpus.jsonl",
+            "--queries",
+            "queries.jsonl",
+            "--against",
+            "first.json",
+        ])
+        .ok()
+        .stdout;
+    assert!(text.contains("the order of 4 retrievers against first.json, pool all: Spearman 1.00"), "{text}");
+    let lab = lab.file("other.json", r#"{"schema":"assay.route/1"}"#);
+    let refused = bench(&lab, &["--against", "other.json"]).ended(2);
+    assert!(refused.stderr.contains("other.json: its schema is \"assay.route/1\""), "{}", refused.stderr);
+    let one = bench(&lab, &["--against", "first.json", "--retriever", "bm25"]).ended(2);
+    assert!(one.stderr.contains("fewer than two retrievers"), "{}", one.stderr);
+}
+
+/// The three files of SkillRet's release, with the keys that they have there.
+#[test]
+fn the_layout_of_skillret_is_read_as_it_is() {
+    let skill = |id: &str, name: &str, text: &str, major: &str| {
+        json!({ "id": id, "name": name, "namespace": format!("own/{name}"), "description": text, "author": null, "stars": 3,
+                "installs": 0, "license": "mit", "repo": "own/repo", "source_url": "https://example.com", "raw_url": null,
+                "major": major, "sub": "x", "primary_action": "make", "primary_object": "table", "domain": "office",
+                "body": text, "skill_md": format!("---\nname: {name}\n---\n{text}") })
+    };
+    let query = |id: &str, text: &str, ids: &[&str]| json!({ "id": id, "original_id": id, "query": text, "skill_ids": ids, "skill_names": ids, "k": ids.len(), "generator_model": "none" });
+    let judged = |query: &str, id: &str| json!({ "query_id": query, "skill_id": id, "relevance": 1 });
+    let lines = |all: &[Value]| all.iter().map(|line| format!("{line}\n")).collect::<String>();
+    let lab = Lab::new()
+        .file(
+            "skills/test.jsonl",
+            &lines(&[
+                skill("1", "pivot-tables", "Makes pivot tables.", "Data"),
+                skill("2", "log-audit", "Audits logs.", "Operations"),
+                skill("3", "letters", "Writes letters.", "Content"),
+            ]),
+        )
+        .file(
+            "queries/test.jsonl",
+            &lines(&[
+                query("a", "a pivot table, then a letter", &["1", "3"]),
+                query("b", "audit the logs", &["2"]),
+            ]),
+        )
+        .file(
+            "qrels/test.jsonl",
+            &lines(&[judged("a", "1"), judged("a", "3"), judged("b", "2"), judged("c", "2")]),
+        );
+    let base = [
+        "--format",
+        "json",
+        "search",
+        "bench",
+        "--corpus",
+        "skills/test.jsonl",
+        "--queries",
+        "queries/test.jsonl",
+    ];
+    let plain = lab.assay(&base).ok();
+    assert!(!plain.stderr.contains("error"), "{}", plain.stderr);
+    let with_qrels = lab.assay(&[&base[..], &["--qrels", "qrels/test.jsonl"]].concat()).ok();
+    assert!(with_qrels.stderr.contains("1 judged queries are not in"), "{}", with_qrels.stderr);
+    for found in [plain.json(), with_qrels.json()] {
+        assert_eq!((&found["corpus"]["documents"], &found["queries"]), (&json!(3), &json!(2)));
+        let best = of(&found, "best", "all");
+        assert_eq!(best["micro"]["completeness@10"]["mean"], 1.0, "{best:#}");
+        assert_eq!(best["parts"]["relevant skills"]["2"]["queries"], 1);
+        let classes = best["parts"]["category of the skill"].as_object().unwrap();
+        assert_eq!(classes.keys().collect::<Vec<_>>(), ["Operations", "several"]);
+    }
+}
+
+/// A corpus in which the gold skill of each request is the one whose description has its words, in two houses.
+fn houses() -> Lab {
+    let (mut corpus, mut queries) = (String::new(), String::new());
+    for house in ["a", "b"] {
+        for n in 0..12 {
+            let id = format!("{house}{n}");
+            let skill = json!({ "id": id, "repo": house, "name": format!("{house}-skill-{n}"), "description": format!("Handles topic{n} for {house}."),
+                                "skill_md": format!("# Steps\nWork on topic{} in part{n}.", n + 1) });
+            let query = json!({ "qid": id, "query": format!("help with topic{n} part{n}"), "house": house, "gold_ids": [id] });
+            corpus.push_str(&format!("{skill}\n"));
+            queries.push_str(&format!("{query}\n"));
+        }
+    }
+    Lab::new()
+        .file("corpus.jsonl", &corpus)
+        .file("queries.jsonl", &queries)
+        .file("negatives.jsonl", "{\"query\":\"topic3 of nothing\",\"not_ids\":[\"a3\"]}\n")
+}
+
+#[test]
+fn weights_are_fitted_and_held_out_ones_are_measured() {
+    let lab = houses();
+    let train = |more: &[&str]| {
+        let base = ["search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+        lab.assay(&[&base[..], more].concat())
+    };
+    let trained = train(&[]).ok().json();
+    assert_eq!((&trained["schema"], &trained["requests"]), (&json!("assay.search-train/1"), &json!(24)));
+    let vector = trained["vector"].as_array().unwrap();
+    assert_eq!(vector.len(), trained["weights"].as_object().unwrap().len());
+    assert!(vector.iter().all(|weight| weight.as_f64().is_some_and(f64::is_finite)), "{trained:#}");
+    assert_eq!(train(&[]).ok().json(), trained, "the same requests give the same weights");
+    let calibrated = train(&["--negatives", "negatives.jsonl"]).ok().json();
+    assert_eq!(calibrated["weights"], trained["weights"]);
+    assert_ne!(
+        calibrated["calibration"], trained["calibration"],
+        "negatives take part in the calibration only"
+    );
+
+    let found = bench(&lab, &["--retriever", "bm25", "--retriever", "best:held-out"]).ok().json();
+    let held_out = of(&found, "best:held-out", "all");
+    assert!(held_out["micro"]["ndcg@10"]["mean"].as_f64().unwrap() > 0.5, "{held_out:#}");
+    assert_eq!(held_out["cost"], Value::Null, "nobody would serve two models");
+    assert_eq!(found["comparisons"][0]["retriever"], "best:held-out");
+    let empty = lab.file("queries.jsonl", "");
+    let refused =
+        empty.assay(&["search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"]).ended(2);
+    assert!(refused.stderr.contains("holds no request that the corpus can answer"), "{}", refused.stderr);
 }
 
 #[test]
