@@ -24,32 +24,57 @@ pub enum Stemmer {
 
 /// Calls `word` with every word of a text, in order. The text is in lower case already.
 pub fn each_word(lower: &str, mut word: impl FnMut(&str)) {
-    let mut start = None;
-    let mut long = false;
-    for (at, c) in lower.char_indices() {
-        if is_word(c) {
-            match start {
-                None => (start, long) = (Some(at), false),
-                Some(_) => long = true,
-            }
-        } else if let Some(begin) = start.take()
-            && long
-        {
+    let bytes = lower.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let begin = at;
+        let mut characters = 0;
+        while let Some(width) = word_character(lower, bytes, at) {
+            at += width;
+            characters += 1;
+        }
+        if characters > 1 {
             word(&lower[begin..at]);
         }
-    }
-    if let Some(begin) = start
-        && long
-    {
-        word(&lower[begin..]);
+        // What ended the word is none of it.
+        at += bytes.get(at).map_or(1, |byte| width(*byte));
     }
 }
 
-/// Python's `\\w`: `str.isalnum` or `_`.
-fn is_word(c: char) -> bool {
-    if c.is_ascii() {
-        return c.is_ascii_alphanumeric() || c == '_';
+/// How many bytes a character has, by its first.
+fn width(first: u8) -> usize {
+    match first {
+        0..0xc0 => 1,
+        0xc0..0xe0 => 2,
+        0xe0..0xf0 => 3,
+        _ => 4,
     }
+}
+
+/// How many bytes the character at a place has, if it is one of a word.
+#[inline]
+fn word_character(text: &str, bytes: &[u8], at: usize) -> Option<usize> {
+    let byte = *bytes.get(at)?;
+    if byte.is_ascii() {
+        return (byte.is_ascii_alphanumeric() || byte == b'_').then_some(1);
+    }
+    text[at..].chars().next().filter(|c| is_word(*c)).map(char::len_utf8)
+}
+
+/// A text in lower case. What is all ASCII, as most is, takes no look at Unicode's tables.
+pub(crate) fn lower_case<'a>(text: &str, into: &'a mut String) -> &'a str {
+    into.clear();
+    if text.is_ascii() {
+        into.push_str(text);
+        into.make_ascii_lowercase();
+    } else {
+        into.push_str(&text.to_lowercase());
+    }
+    into
+}
+
+/// Python's `\\w` beyond ASCII: `str.isalnum`.
+fn is_word(c: char) -> bool {
     c.is_numeric()
         || (c.is_alphabetic() && !unicode_normalization::char::is_combining_mark(c) && !is_enclosed(c))
 }

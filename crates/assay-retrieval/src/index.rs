@@ -6,9 +6,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use foldhash::fast::RandomState;
 use rayon::prelude::*;
 
-use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::analysis::{Stemmer, each_word, is_stop_word, lower_case};
 use crate::corpus::Document;
 
 /// The fields that are told apart.
@@ -40,7 +41,7 @@ pub type Lengths = [u32; FIELDS];
 pub struct Index {
     stemmer: Stemmer,
     ids: Vec<String>,
-    words: HashMap<String, u32>,
+    words: HashMap<String, u32, RandomState>,
     /// Where a word's entries begin, by its number; one more at the end.
     starts: Vec<usize>,
     documents: Vec<u32>,
@@ -51,14 +52,15 @@ pub struct Index {
 /// The words of some documents, before they are put together.
 #[derive(Default)]
 struct Part {
-    words: HashMap<String, u32>,
+    /// In order of their first occurrence, which is that of their numbers.
+    words: Vec<String>,
     /// Document, word of this part, counts.
     entries: Vec<(u32, u32, Counts)>,
     lengths: Vec<Lengths>,
 }
 
-/// Documents that one thread indexes at a time.
-const CHUNK: usize = 256;
+/// Parts that each thread is given to index, so that none waits long for another.
+const PARTS: usize = 4;
 
 impl Index {
     /// Indexes documents. Their order does not count but for equal scores, where the smaller id comes first: they are put in
@@ -69,15 +71,16 @@ impl Index {
 
     /// Indexes documents that are in order of their ids, each once.
     pub(crate) fn of(documents: &[Document], stemmer: Stemmer) -> Self {
+        let chunk = documents.len().div_ceil(PARTS * rayon::current_num_threads()).max(1);
         let parts: Vec<Part> = documents
-            .par_chunks(CHUNK)
+            .par_chunks(chunk)
             .enumerate()
-            .map(|(number, chunk)| part(number * CHUNK, chunk, stemmer))
+            .map(|(number, own)| Reader::new(stemmer).read(number * chunk, own))
             .collect();
         let mut index = Self {
             stemmer,
             ids: documents.iter().map(|document| document.id.clone()).collect(),
-            words: HashMap::new(),
+            words: HashMap::default(),
             starts: Vec::new(),
             documents: Vec::new(),
             counts: Vec::new(),
@@ -97,7 +100,7 @@ impl Index {
         let mut index = Self {
             stemmer,
             ids: Vec::new(),
-            words: HashMap::new(),
+            words: HashMap::default(),
             starts: vec![0],
             documents: Vec::new(),
             counts: Vec::new(),
@@ -117,18 +120,13 @@ impl Index {
     fn put_together(&mut self, parts: Vec<Part>) {
         // Numbers of a part's words in the whole, by their number in the part.
         let mut numbers: Vec<Vec<u32>> = Vec::with_capacity(parts.len());
-        for part in &parts {
-            let mut own: Vec<(&String, u32)> =
-                part.words.iter().map(|(word, number)| (word, *number)).collect();
-            own.sort_unstable_by_key(|(_, number)| *number);
-            numbers.push(
-                own.into_iter()
-                    .map(|(word, _)| {
-                        let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
-                        *self.words.entry(word.clone()).or_insert(next)
-                    })
-                    .collect(),
-            );
+        let mut parts = parts;
+        for part in &mut parts {
+            let number = |word: String| {
+                let next = u32::try_from(self.words.len()).unwrap_or(u32::MAX);
+                *self.words.entry(word).or_insert(next)
+            };
+            numbers.push(std::mem::take(&mut part.words).into_iter().map(number).collect());
         }
         let mut ends = vec![0_usize; self.words.len() + 1];
         for (part, numbers) in parts.iter().zip(&numbers) {
@@ -316,59 +314,115 @@ pub(crate) fn idf(documents: usize, holders: usize) -> f64 {
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }
 
-/// The words of one chunk, whose first document has this number.
-fn part(first: usize, documents: &[Document], stemmer: Stemmer) -> Part {
-    let mut part = Part::default();
-    let mut counts: HashMap<u32, Counts> = HashMap::new();
-    for (offset, document) in documents.iter().enumerate() {
-        let number = u32::try_from(first + offset).unwrap_or(u32::MAX);
-        let mut lengths: Lengths = [0; FIELDS];
-        let (headings, body) = split(&document.document);
-        let fields: [(Field, &str); FIELDS] = [
-            (Field::Name, &document.name),
-            (Field::Description, &document.description),
-            (Field::Headings, &headings),
-            (Field::Body, &body),
-            (Field::Document, &document.document),
-        ];
-        for (field, text) in fields {
-            each_word(&text.to_lowercase(), |word| {
-                if is_stop_word(word) {
-                    return;
-                }
-                lengths[field as usize] += 1;
-                let stem = stemmer.stem(word);
-                let known = part.words.get(stem).copied();
-                let word = known.unwrap_or_else(|| {
-                    let next = u32::try_from(part.words.len()).unwrap_or(u32::MAX);
-                    part.words.insert(stem.to_owned(), next);
-                    next
-                });
-                let count = &mut counts.entry(word).or_default()[field as usize];
-                *count = count.saturating_add(1);
-            });
-        }
-        let mut own: Vec<(u32, Counts)> = counts.drain().collect();
-        own.sort_unstable_by_key(|(word, _)| *word);
-        part.entries.extend(own.into_iter().map(|(word, counts)| (number, word, counts)));
-        part.lengths.push(lengths);
-    }
-    part
+/// Reads documents one after another.
+struct Reader {
+    stemmer: Stemmer,
+    /// Words as they stand, with the numbers of their stems; [`STOP`] for those that say nothing.
+    known: HashMap<String, u32, RandomState>,
+    stems: HashMap<String, u32, RandomState>,
+    /// By word: how often the document that is read holds it.
+    counts: Vec<Counts>,
+    /// The words that it holds.
+    held: Vec<u32>,
+    part: Part,
 }
 
-/// Headings, and the rest without the front matter. Inside a fence nothing is a heading.
-pub(crate) fn split(document: &str) -> (String, String) {
-    let (mut headings, mut body) = (String::new(), String::new());
+/// The number of a word that says nothing.
+const STOP: u32 = u32::MAX;
+
+impl Reader {
+    fn new(stemmer: Stemmer) -> Self {
+        let (known, stems) = (HashMap::default(), HashMap::default());
+        Self { stemmer, known, stems, counts: Vec::new(), held: Vec::new(), part: Part::default() }
+    }
+
+    /// The words of documents, of which the first has this number.
+    fn read(mut self, first: usize, documents: &[Document]) -> Part {
+        let mut lower = String::new();
+        for (offset, document) in documents.iter().enumerate() {
+            let number = u32::try_from(first + offset).unwrap_or(u32::MAX);
+            let mut lengths: Lengths = [0; FIELDS];
+            for (field, text) in [(Field::Name, &document.name), (Field::Description, &document.description)]
+            {
+                self.count(lower_case(text, &mut lower), &[field], &mut lengths);
+            }
+            let (front, body) = front_matter(lower_case(&document.document, &mut lower));
+            self.count(front, &[Field::Document], &mut lengths);
+            for (is_heading, line) in lines(body) {
+                let field = if is_heading { Field::Headings } else { Field::Body };
+                self.count(line, &[field, Field::Document], &mut lengths);
+            }
+            for word in self.held.drain(..) {
+                let counts = std::mem::take(&mut self.counts[word as usize]);
+                self.part.entries.push((number, word, counts));
+            }
+            self.part.lengths.push(lengths);
+        }
+        self.part
+    }
+
+    fn count(&mut self, lower: &str, fields: &[Field], lengths: &mut Lengths) {
+        each_word(lower, |word| {
+            let number = match self.known.get(word) {
+                Some(number) => *number,
+                None => self.learn(word),
+            };
+            if number == STOP {
+                return;
+            }
+            let counts = &mut self.counts[number as usize];
+            if *counts == Counts::default() {
+                self.held.push(number);
+            }
+            for field in fields {
+                lengths[*field as usize] += 1;
+                counts[*field as usize] = counts[*field as usize].saturating_add(1);
+            }
+        });
+    }
+
+    fn learn(&mut self, word: &str) -> u32 {
+        let number = if is_stop_word(word) {
+            STOP
+        } else {
+            let stem = self.stemmer.stem(word);
+            self.stems.get(stem).copied().unwrap_or_else(|| {
+                let next = u32::try_from(self.part.words.len()).unwrap_or(STOP - 1);
+                self.stems.insert(stem.to_owned(), next);
+                self.part.words.push(stem.to_owned());
+                self.counts.push(Counts::default());
+                next
+            })
+        };
+        self.known.insert(word.to_owned(), number);
+        number
+    }
+}
+
+/// A document's front matter, and the rest.
+fn front_matter(document: &str) -> (&str, &str) {
     let text = document.trim_start_matches('\u{feff}');
-    let after_front_matter =
-        text.strip_prefix("---").and_then(|rest| rest.find("\n---").map(|end| &rest[end + 4..]));
+    let end = text.strip_prefix("---").and_then(|rest| rest.find("\n---")).map_or(0, |end| end + 7);
+    text.split_at(end)
+}
+
+/// The lines of a body, and whether each is a heading. Inside a fence nothing is.
+fn lines(body: &str) -> impl Iterator<Item = (bool, &str)> {
     let mut fenced = false;
-    for line in after_front_matter.unwrap_or(text).lines() {
+    body.lines().map(move |line| {
         let start = line.trim_start();
         if start.starts_with("```") || start.starts_with("~~~") {
             fenced = !fenced;
         }
-        let into = if !fenced && start.starts_with('#') { &mut headings } else { &mut body };
+        (!fenced && start.starts_with('#'), line)
+    })
+}
+
+/// Headings, and the rest without the front matter.
+pub(crate) fn split(document: &str) -> (String, String) {
+    let (mut headings, mut body) = (String::new(), String::new());
+    for (is_heading, line) in lines(front_matter(document).1) {
+        let into = if is_heading { &mut headings } else { &mut body };
         into.push_str(line);
         into.push('\n');
     }

@@ -179,17 +179,22 @@ fn single(weight: f64) -> f32 {
 
 /// The documents with the highest scores above 0, equal ones in order of their numbers, which is that of their ids.
 pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
-    let mut hits: Vec<Hit> = (0_u32..)
-        .zip(scores)
-        .filter(|(_, score)| **score > 0.0)
-        .map(|(number, score)| (number, *score))
-        .collect();
     let order = |one: &Hit, other: &Hit| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
-    if hits.len() > most && most > 0 {
-        hits.select_nth_unstable_by(most - 1, order);
+    let mut hits: Vec<Hit> = Vec::new();
+    // What a document has to pass: those that are kept have smaller numbers, so an equal score is not enough.
+    let mut least = 0.0;
+    for (number, score) in (0_u32..).zip(scores) {
+        if *score > least {
+            hits.push((number, *score));
+            if hits.len() > 2 * most {
+                hits.select_nth_unstable_by(most.saturating_sub(1), order);
+                hits.truncate(most);
+                least = hits.last().map_or(f32::INFINITY, |hit| hit.1);
+            }
+        }
     }
-    hits.truncate(most);
     hits.sort_unstable_by(order);
+    hits.truncate(most);
     hits
 }
 
@@ -259,5 +264,17 @@ mod tests {
         check(&[1.0, 1.0, 1.0], 2, &[0, 1]);
         check(&[0.0, -1.0], 5, &[]);
         check(&[1.0], 0, &[]);
+        check(&[1.0, 1.0, 1.0, 1.0, 2.0, 1.0], 2, &[4, 0]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn the_best_are_those_of_a_whole_sort(scores in proptest::collection::vec(0_u8..20, 0..200), most in 0_usize..30) {
+            let scores: Vec<f32> = scores.into_iter().map(f32::from).collect();
+            let mut all: Vec<Hit> = (0_u32..).zip(scores.iter().copied()).filter(|hit| hit.1 > 0.0).collect();
+            all.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+            all.truncate(most);
+            proptest::prop_assert_eq!(best(&scores, most), all);
+        }
     }
 }
