@@ -1,5 +1,7 @@
 //! Whether two benchmarks put systems in the same order.
 
+use std::cmp::Ordering;
+
 use crate::interval::Interval;
 use crate::quantile::sample_quantile;
 use crate::random::{Purpose, normal, stream};
@@ -37,7 +39,7 @@ pub fn spearman(one: &[f64], other: &[f64]) -> Option<f64> {
         return None;
     }
     let (one, other) = (ranks(one), ranks(other));
-    let middle = (one.len() as f64 + 1.0) / 2.0;
+    let middle = f64::midpoint(one.len() as f64, 1.0);
     let sum = |one: &[f64], other: &[f64]| -> f64 {
         one.iter().zip(other).map(|(one, other)| (one - middle) * (other - middle)).sum()
     };
@@ -70,7 +72,9 @@ pub fn kendall(one: &[f64], other: &[f64]) -> Option<f64> {
 fn ranks(values: &[f64]) -> Vec<f64> {
     let rank = |value: &f64| {
         let below = values.iter().filter(|other| *other < value).count() as f64;
-        let equal = values.iter().filter(|other| *other == value).count() as f64;
+        let equal =
+            values.iter().filter(|other| other.partial_cmp(&value).is_some_and(Ordering::is_eq)).count()
+                as f64;
         below + f64::midpoint(equal, 1.0)
     };
     values.iter().map(rank).collect()

@@ -30,12 +30,12 @@ pub struct Reranked {
 pub(super) fn reranked(pool: &Pool<'_>, seed: u64) -> Vec<Reranked> {
     let Some((first, others)) = pool.runs.split_first() else { return Vec::new() };
     let at = |other: &Run, depth: usize| {
-        let value = |((query, base), own): ((&Query, &Vec<(String, f32)>), &Vec<(String, f32)>)| {
-            ndcg(&reorder(base, own, depth), query)
+        let value = |place: usize| {
+            let query: &Query = &pool.queries[place];
+            (query, ndcg(&reorder(&first.rankings[place], &other.rankings[place], depth), query))
         };
-        let rankings = pool.queries.par_iter().zip(&first.rankings).zip(&other.rankings);
-        let values: Vec<f64> = rankings.map(value).collect();
-        (depth, by_gold(&pool.queries.iter().zip(values).collect::<Vec<_>>(), seed))
+        let values: Vec<(&Query, f64)> = (0..pool.queries.len()).into_par_iter().map(value).collect();
+        (depth, by_gold(&values, seed))
     };
     let stage = |other: &Run| Reranked {
         pool: pool.name,

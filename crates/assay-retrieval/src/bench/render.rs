@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Agreement, Erasure, Estimate, Findings, Part, Reranked, RetrieverFindings};
+use super::{
+    Agreement, Comparison, Correlation, Erasure, Estimate, Findings, NegativeFindings, Ordered, Part,
+    Reranked, RetrieverFindings,
+};
 
 /// Lays findings out.
 pub fn render(findings: &Findings) -> String {
@@ -37,68 +40,25 @@ pub fn render(findings: &Findings) -> String {
             own.iter().map(|own| quality(own)).collect(),
         ));
         let costs: Vec<Vec<String>> = own.iter().filter_map(|own| cost(own)).collect();
-        if !costs.is_empty() {
-            let head = [
-                "retriever",
-                "index",
-                "documents a second",
-                "queries a second",
-                "p50",
-                "p99",
-                "memory",
-                "tokens of 5 hits",
-                "of the first skill",
-                "on the frontier",
-            ];
-            text.push('\n');
-            text.push_str(&table(&head, pareto(&own, costs)));
-        }
-        let comparisons = findings.comparisons.iter().filter(|own| own.pool == pool).map(|own| {
-            vec![
-                format!("{} − {}", own.retriever, own.baseline),
-                points(own.micro),
-                points(own.macro_),
-                own.p.map_or_else(none, |p| format!("{p:.4}")),
-                own.p_adjusted.map_or_else(none, |p| format!("{p:.4}")),
-                own.smallest_detectable.map_or_else(none, |size| format!("±{:.1}", 100.0 * size)),
-            ]
-        });
-        let comparisons: Vec<Vec<String>> = comparisons.collect();
-        if !comparisons.is_empty() {
-            let head = ["NDCG@10, points", "micro", "macro", "p", "p (Holm)", "detectable"];
-            text.push('\n');
-            text.push_str(&table(&head, comparisons));
-        }
-        let negatives = findings.negatives.iter().filter(|own| own.pool == pool).filter_map(|own| {
-            let point = own.default?;
-            Some(vec![
-                own.retriever.clone(),
-                own.requests.to_string(),
-                format!("{:.2}", point.threshold),
-                percent(point.false_triggers),
-                percent(own.curve.first().map_or(0.0, |point| point.false_triggers)),
-                percent(point.recall_kept),
-                percent(point.coverage),
-                percent(point.risk),
-            ])
-        });
-        let negatives: Vec<Vec<String>> = negatives.collect();
-        if !negatives.is_empty() {
-            let head = [
-                "negatives",
-                "requests",
-                "threshold",
-                "false triggers",
-                "without one",
-                "Recall@5 kept",
-                "coverage",
-                "risk",
-            ];
-            text.push('\n');
-            text.push_str(&table(&head, negatives));
-        }
-        text.push_str(&second_stages(findings.reranked.iter().filter(|own| own.pool == pool).collect()));
-        text.push_str(&erasures(findings.erasure.iter().filter(|own| own.pool == pool).collect()));
+        let head = [
+            "retriever",
+            "index",
+            "documents a second",
+            "queries a second",
+            "p50",
+            "p99",
+            "memory",
+            "tokens of 5 hits",
+            "of the first skill",
+            "on the frontier",
+        ];
+        text.push_str(&lines(&head, pareto(&own, costs)));
+        text.push_str(&comparisons(findings, pool));
+        text.push_str(&negatives(findings, pool));
+        text.push_str(&second_stages(
+            &findings.reranked.iter().filter(|own| own.pool == pool).collect::<Vec<_>>(),
+        ));
+        text.push_str(&erasures(&findings.erasure.iter().filter(|own| own.pool == pool).collect::<Vec<_>>()));
         text.push_str(&parts("house", &own, |own| &own.houses));
         text.push_str(&parts("source", &own, |own| &own.sources));
         for by in first.parts.keys() {
@@ -109,8 +69,52 @@ pub fn render(findings: &Findings) -> String {
     text
 }
 
+/// Each retriever against the first.
+fn comparisons(findings: &Findings, pool: &str) -> String {
+    let row = |own: &Comparison| {
+        vec![
+            format!("{} − {}", own.retriever, own.baseline),
+            points(own.micro),
+            points(own.macro_),
+            own.p.map_or_else(none, |p| format!("{p:.4}")),
+            own.p_adjusted.map_or_else(none, |p| format!("{p:.4}")),
+            own.smallest_detectable.map_or_else(none, |size| format!("±{:.1}", 100.0 * size)),
+        ]
+    };
+    let head = ["NDCG@10, points", "micro", "macro", "p", "p (Holm)", "detectable"];
+    lines(&head, findings.comparisons.iter().filter(|own| own.pool == pool).map(row).collect())
+}
+
+/// What each retriever does where no skill fits.
+fn negatives(findings: &Findings, pool: &str) -> String {
+    let row = |own: &NegativeFindings| {
+        let point = own.default?;
+        Some(vec![
+            own.retriever.clone(),
+            own.requests.to_string(),
+            format!("{:.2}", point.threshold),
+            percent(point.false_triggers),
+            percent(own.curve.first().map_or(0.0, |point| point.false_triggers)),
+            percent(point.recall_kept),
+            percent(point.coverage),
+            percent(point.risk),
+        ])
+    };
+    let head = [
+        "negatives",
+        "requests",
+        "threshold",
+        "false triggers",
+        "without one",
+        "Recall@5 kept",
+        "coverage",
+        "risk",
+    ];
+    lines(&head, findings.negatives.iter().filter(|own| own.pool == pool).filter_map(row).collect())
+}
+
 /// What each retriever is worth as a second stage.
-fn second_stages(all: Vec<&Reranked>) -> String {
+fn second_stages(all: &[&Reranked]) -> String {
     let Some(first) = all.first() else { return String::new() };
     let mut head = vec![format!("NDCG@10 of {}'s first hits in the order of", first.first)];
     head.extend(first.ndcg.iter().map(|(depth, _)| format!("first {depth}")));
@@ -120,17 +124,14 @@ fn second_stages(all: Vec<&Reranked>) -> String {
         row
     };
     let head: Vec<&str> = head.iter().map(String::as_str).collect();
-    format!("\n{}", table(&head, all.iter().map(row).collect()))
+    lines(&head, all.iter().map(row).collect())
 }
 
 /// Requests shown of each retriever.
 const SHOWN: usize = 3;
 
 /// What masking one sentence does.
-fn erasures(all: Vec<&Erasure>) -> String {
-    if all.is_empty() {
-        return String::new();
-    }
+fn erasures(all: &[&Erasure]) -> String {
     let head = [
         "without one sentence",
         "requests",
@@ -151,7 +152,7 @@ fn erasures(all: Vec<&Erasure>) -> String {
             interval(Some(&own.score_drop_any)),
         ]
     };
-    let mut text = format!("\n{}", table(&head, all.iter().map(row).collect()));
+    let mut text = lines(&head, all.iter().map(row).collect());
     for own in all {
         for masked in own.examples.iter().take(SHOWN) {
             text.push_str(&format!(
@@ -171,11 +172,11 @@ fn erasures(all: Vec<&Erasure>) -> String {
 
 /// Whether another benchmark orders the retrievers alike.
 fn order(own: &Agreement) -> String {
-    let row = |ordered: &super::Ordered| {
+    let row = |ordered: &Ordered| {
         vec![ordered.name.clone(), format!("{:.4}", ordered.here), format!("{:.4}", ordered.there)]
     };
     let head = ["NDCG@10", "here", "there"];
-    let correlation = |own: super::Correlation| {
+    let correlation = |own: Correlation| {
         let ci = own.ci95.map_or(String::new(), |[low, high]| format!(" ({low:.2} to {high:.2})"));
         format!("{:.2}{ci}", own.value)
     };
@@ -296,6 +297,11 @@ fn printable(name: &str) -> String {
 fn clipped(text: &str) -> String {
     let start: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(160).collect();
     if start.chars().count() < text.chars().count() { start + "…" } else { start }
+}
+
+/// A table after an empty line; nothing where it has no rows.
+fn lines(head: &[&str], rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() { String::new() } else { format!("\n{}", table(head, rows)) }
 }
 
 /// Columns as wide as they have to be; the first to the left, the others to the right.

@@ -75,7 +75,7 @@ impl Embedder for Words {
 
 fn document(id: &str, name: &str, description: &str, document: &str) -> Document {
     let [id, name, description, document] = [id, name, description, document].map(str::to_owned);
-    Document { id, name, description, document, repo: String::new() }
+    Document { id, name, description, document, ..Document::default() }
 }
 
 pub(crate) fn documents() -> Vec<Document> {

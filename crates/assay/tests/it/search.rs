@@ -157,7 +157,7 @@ fn the_layout_of_skillret_is_read_as_it_is() {
     let lab = Lab::new()
         .file(
             "skills/test.jsonl",
-            &lines(&[
+            lines(&[
                 skill("1", "pivot-tables", "Makes pivot tables.", "Data"),
                 skill("2", "log-audit", "Audits logs.", "Operations"),
                 skill("3", "letters", "Writes letters.", "Content"),
@@ -165,14 +165,14 @@ fn the_layout_of_skillret_is_read_as_it_is() {
         )
         .file(
             "queries/test.jsonl",
-            &lines(&[
+            lines(&[
                 query("a", "a pivot table, then a letter", &["1", "3"]),
                 query("b", "audit the logs", &["2"]),
             ]),
         )
         .file(
             "qrels/test.jsonl",
-            &lines(&[judged("a", "1"), judged("a", "3"), judged("b", "2"), judged("c", "2")]),
+            lines(&[judged("a", "1"), judged("a", "3"), judged("b", "2"), judged("c", "2")]),
         );
     let base = [
         "--format",
