@@ -9,6 +9,7 @@ use assay_sandbox::{Exec, ExecOutcome, Exit, Session, Sink};
 use assay_trace::{AgentInfo, FinalMetrics, Metrics, ObservationResult, Source, Step, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
 
+use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
 use crate::window::{estimate, slide};
 use crate::{Agent, AgentRun, Ended, Job, Part, now};
@@ -376,18 +377,8 @@ fn system_prompt(job: &Job<'_>) -> String {
         job.workdir.display()
     );
     if !job.skills.is_empty() {
-        prompt.push_str(
-            "\n\nSkills are folders of instructions, scripts and references for particular kinds of work. These are installed:\n",
-        );
-        for skill in job.skills {
-            let description = skill.description.split_whitespace().collect::<Vec<_>>().join(" ");
-            prompt.push_str(&format!("- {}: {description} (file: {})\n", skill.name, skill.path.display()));
-        }
-        prompt.push_str(if job.told {
-            "They were installed for this task: read the SKILL.md of each that applies before you start, and follow it."
-        } else {
-            "If one fits the task, read its SKILL.md before you start, and follow it; otherwise leave them alone."
-        });
+        prompt.push_str("\n\n");
+        prompt.push_str(&catalogue(job.skills, job.disclosure));
     }
     prompt
 }

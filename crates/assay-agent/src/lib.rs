@@ -4,6 +4,7 @@
 //! inside the sandbox ([`Oracle`], [`Shipped`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
 //! knows nothing of plans, conditions or verdicts.
 
+mod catalogue;
 mod conversation;
 mod nop;
 mod oracle;
@@ -21,6 +22,7 @@ use assay_trace::Trajectory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use catalogue::{CatalogueEntry, Disclosure, Placement};
 pub use conversation::{Loop, LoopOptions};
 pub use nop::Nop;
 pub use oracle::Oracle;
@@ -79,8 +81,8 @@ pub struct Job<'a> {
     pub instruction: &'a str,
     /// The skills that were laid into the sandbox, in order.
     pub skills: &'a [CatalogueEntry],
-    /// Whether it is told that these skills are for this task, beyond their standing in its catalogue.
-    pub told: bool,
+    /// How they are made known.
+    pub disclosure: Disclosure,
     /// Put before the instruction by the condition; mostly empty.
     pub preface: &'a str,
     /// Where commands start, inside.
@@ -108,17 +110,6 @@ pub struct InnerDoor {
     pub token: String,
     /// Stands before the agent's command line, so that the port leads somewhere.
     pub launcher: Vec<String>,
-}
-
-/// A skill as an agent's catalogue shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CatalogueEntry {
-    /// Its name.
-    pub name: String,
-    /// Its description.
-    pub description: String,
-    /// Its SKILL.md, inside the sandbox.
-    pub path: PathBuf,
 }
 
 /// What an agent did.

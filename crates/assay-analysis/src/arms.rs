@@ -40,14 +40,15 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     }
     let count = |outcome: Outcome| all.iter().filter(|record| record.outcome == outcome).count();
     let planned: usize = tasks.values().map(|slot| slot.planned).sum();
-    let label = &run.agents[table.agent].label;
+    let who = &run.agents[table.agent];
     let token_counts = tokens(&valid);
     Arm {
-        agent: label.name.clone(),
-        model: label.model.clone(),
+        agent: who.name().to_owned(),
+        model: who.label.model.clone(),
         sandbox: table.sandbox.clone(),
         condition: condition.to_owned(),
         disclosure: run.disclosure.clone(),
+        placement: who.placement,
         tasks: counted.len(),
         trials: valid.len(),
         planned,

@@ -145,9 +145,9 @@ fn leave((agent, model, condition): &Key, reason: String) -> LeftOutArm {
 fn arms<'a>(run: &RunFolder, gathered: &'a Gathered) -> BTreeMap<Key, BTreeMap<&'a str, &'a Slot>> {
     let mut arms: BTreeMap<Key, BTreeMap<&str, &Slot>> = BTreeMap::new();
     for table in &gathered.tables {
-        let label = &run.agents[table.agent].label;
+        let who = &run.agents[table.agent];
         for (condition, tasks) in &table.cells {
-            let key = (label.name.clone(), label.model.clone(), condition.clone());
+            let key = (who.name().to_owned(), who.label.model.clone(), condition.clone());
             arms.entry(key).or_default().extend(tasks.iter().map(|(task, slot)| (task.as_str(), slot)));
         }
     }

@@ -56,10 +56,10 @@ fn compare(
         .filter(|(task, _)| planned.contains(task.as_str()))
         .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
         .collect();
-    let label = &run.agents[table.agent].label;
+    let who = &run.agents[table.agent];
     judge(&Pairing {
-        agent: &label.name,
-        model: label.model.as_deref(),
+        agent: who.name(),
+        model: who.label.model.as_deref(),
         sandbox: &table.sandbox,
         baseline,
         condition,

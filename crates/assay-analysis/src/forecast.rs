@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_stats::plan::{Chances, Impossible, Plan as Design, Wanted};
 use assay_stats::simulate::Baseline;
-use assay_trial::{Exclusion, Plan, Record, Store, StoreError};
+use assay_trial::{Exclusion, Placement, Plan, Record, Store, StoreError};
 use serde::Serialize;
 
 /// Standard deviation over tasks of what an arm does, where nothing is known of it (VALIDITY rule 8).
@@ -58,6 +58,8 @@ pub struct ArmForecast {
     pub agent: String,
     /// `provider:model`.
     pub model: Option<String>,
+    /// `native` or `system`, where there is a choice.
+    pub placement: Option<Placement>,
     /// The condition.
     pub condition: String,
     /// Cells.
@@ -179,8 +181,9 @@ fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<A
             let own = recorded(plan, records, is_own);
             let like = if own.is_empty() { &of_agent } else { &own };
             arms.push(ArmForecast {
-                agent: entry.label.name.clone(),
+                agent: entry.arm.clone(),
                 model: entry.label.model.clone(),
+                placement: entry.placement,
                 condition: condition.clone(),
                 cells,
                 in_store: own.len(),

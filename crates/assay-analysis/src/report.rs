@@ -1,8 +1,8 @@
 //! What a report says, and how it is found.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trial::{Exclusion, RunFolder, Store, StoreError};
+use assay_trial::{Exclusion, Placement, PlannedAgent, RunFolder, Store, StoreError};
 use serde::Serialize;
 
 use crate::controls::NegativeControls;
@@ -73,8 +73,10 @@ pub struct Arm {
     pub sandbox: String,
     /// The condition.
     pub condition: String,
-    /// `offered` or `told`.
+    /// `offered`, `told` or `eager`.
     pub disclosure: String,
+    /// `native` or `system`, where there is a choice.
+    pub placement: Option<Placement>,
     /// Tasks with a valid trial in every arm of the table: the denominator.
     pub tasks: usize,
     /// Valid trials on these tasks.
@@ -285,7 +287,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     let mut notes = Vec::new();
     let mut scripted: Vec<&str> = Vec::new();
     for agent in run.agents.iter().filter(|agent| !agent.measures_a_model) {
-        let name = agent.label.model.as_deref().unwrap_or(&agent.label.name);
+        let name = agent.label.model.as_deref().unwrap_or(agent.name());
         if !scripted.contains(&name) {
             scripted.push(name);
         }
@@ -298,6 +300,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
         ));
     }
     notes.extend(imported(run, gathered));
+    notes.extend(placed(run));
     notes.extend(metered(run, gathered));
     for (one, other, tasks) in &run.equal_conditions {
         notes.push(format!(
@@ -343,6 +346,33 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     notes
 }
 
+/// Which agents were told of skills otherwise than by their own folders, and what all of them were told.
+fn placed(run: &RunFolder) -> Vec<String> {
+    let told: BTreeSet<&str> = run
+        .agents
+        .iter()
+        .filter(|agent| agent.placement == Some(Placement::System))
+        .map(PlannedAgent::name)
+        .collect();
+    let mut notes = Vec::new();
+    if !told.is_empty() {
+        let names = told.into_iter().collect::<Vec<_>>().join(", ");
+        notes.push(format!(
+            "{names}: told of skills in a text of the system, and not by a folder of its own."
+        ));
+    }
+    match run.disclosure.as_str() {
+        "told" => {
+            notes.push("The agents were told that the skills were installed for the task.".to_owned());
+        }
+        "eager" => {
+            notes.push("The bodies of the skills stood in the agents' context from the start.".to_owned());
+        }
+        _ => {}
+    }
+    notes
+}
+
 /// Whether agents count the tokens that the gateway counted: agent by agent, for those that it stood in between.
 fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
@@ -350,7 +380,7 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     for table in &gathered.tables {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for metered in results.filter_map(|result| result.metered) {
-            let (trials, equal, less) = counts.entry(&run.agents[table.agent].label.name).or_default();
+            let (trials, equal, less) = counts.entry(run.agents[table.agent].name()).or_default();
             replayed += usize::from(metered.replayed);
             *trials += 1;
             *equal += usize::from(metered.transcript_tokens == Some(metered.tokens));

@@ -16,11 +16,11 @@ pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TaskRow> {
                 .map(|(condition, slot)| arm(run, table, &task.name, condition, slot))
                 .collect();
             if !arms.is_empty() {
-                let label = &run.agents[table.agent].label;
+                let who = &run.agents[table.agent];
                 rows.push(TaskRow {
                     task: task.name.clone(),
-                    agent: label.name.clone(),
-                    model: label.model.clone(),
+                    agent: who.name().to_owned(),
+                    model: who.label.model.clone(),
                     sandbox: table.sandbox.clone(),
                     difficulty: task.difficulty.clone(),
                     category: task.category.clone(),

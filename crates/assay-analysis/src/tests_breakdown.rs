@@ -76,7 +76,7 @@ pub(crate) fn verdicts(ctrf: &Value) -> BTreeMap<String, bool> {
 pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
     let mut rows = Vec::new();
     for table in tables {
-        let label = &run.agents[table.agent].label;
+        let who = &run.agents[table.agent];
         for task in &run.tasks {
             let arms: Vec<(&str, BTreeMap<&str, [usize; 2]>)> = run
                 .conditions
@@ -89,8 +89,8 @@ pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
             for test in tests {
                 rows.push(TestRow {
                     task: task.name.clone(),
-                    agent: label.name.clone(),
-                    model: label.model.clone(),
+                    agent: who.name().to_owned(),
+                    model: who.label.model.clone(),
                     sandbox: table.sandbox.clone(),
                     test: test.to_owned(),
                     arms: row(run, test, &arms),

@@ -25,7 +25,8 @@
 //! whole.
 //!
 //! What it answers: the text `say`; a call that opens the skill `skill`; a call of the shell tool for each command in
-//! `run`, then for each file in `run_files` with the file's contents as the command. Without a call the turn is the last.
+//! `run`, then for each file in `run_files` with the file's contents as the command. Without a call the turn is the last;
+//! an agent that was told to end by a command of its own (mini-swe-agent) gets that one.
 //! `run_files` start at the script's own folder and stay in it. Which tool is called is read from those that are offered,
 //! because agents name them as they please: the one with the name of a shell, else the first; the one with the name of a
 //! loader of skills, else the shell.
@@ -189,10 +190,13 @@ impl Script {
             ))
         };
         if let Some(skill) = &rule.skill {
-            calls.push(hand::open_skill(&request.tools, skill).ok_or_else(lacks_tool)?);
+            calls.push(hand::open_skill(request, skill).ok_or_else(lacks_tool)?);
         }
         for command in &rule.commands {
             calls.push(hand::run_command(&request.tools, command).ok_or_else(lacks_tool)?);
+        }
+        if calls.is_empty() {
+            calls.extend(hand::submit(request));
         }
         let named =
             |(index, (name, arguments))| ToolCall { id: format!("call-{turn}-{index}"), name, arguments };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_agent::LoopOptions;
+use assay_agent::{Disclosure, LoopOptions, Placement};
 use assay_model::Price;
 use serde::Deserialize;
 
@@ -61,27 +61,6 @@ pub struct Experiment {
     pub pairings: BTreeMap<String, Pairing>,
 }
 
-/// How skills are made known to the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Disclosure {
-    /// They stand in its catalogue; it has to notice.
-    #[default]
-    Offered,
-    /// It is told that they were installed for this task.
-    Told,
-}
-
-impl Disclosure {
-    /// The word in records and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Offered => "offered",
-            Self::Told => "told",
-        }
-    }
-}
-
 /// Which sandbox trials run in.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SandboxChoice {
@@ -129,9 +108,18 @@ pub enum NetworkGrant {
 #[serde(deny_unknown_fields)]
 pub struct AgentSpec {
     /// The harness.
+    #[serde(default)]
     pub name: String,
     /// `provider:model`.
     pub model: Option<String>,
+    /// Several harnesses in place of one; spread over entries when the experiment is read.
+    #[serde(default)]
+    names: Vec<String>,
+    /// Several models in place of one; spread likewise.
+    #[serde(default)]
+    models: Vec<String>,
+    /// Where it finds skills; unset, as the experiment says, else as is its own way.
+    pub placement: Option<Placement>,
     /// Most replies.
     pub max_turns: Option<usize>,
     /// Most tokens in all.
@@ -189,6 +177,9 @@ impl AgentSpec {
         Self {
             name: name.to_owned(),
             model: None,
+            placement: None,
+            names: Vec::new(),
+            models: Vec::new(),
             max_turns: None,
             max_tokens: None,
             max_usd: None,
@@ -201,6 +192,32 @@ impl AgentSpec {
             api_key_env: None,
             price: None,
         }
+    }
+
+    /// One for each pair of its names and models.
+    fn spread(self) -> Result<Vec<Self>, String> {
+        let one_of =
+            |one: &str, several: &str| format!("an agent has either `{one}` or `{several}`, and not both");
+        let Self { name, model, names, models, .. } = &self;
+        let names = match (name.is_empty(), names.is_empty()) {
+            (false, true) => vec![name.clone()],
+            (true, false) => names.clone(),
+            (true, true) => return Err("an agent has no `name`".to_owned()),
+            (false, false) => return Err(one_of("name", "names")),
+        };
+        let models = match (model, models.is_empty()) {
+            (Some(_), false) => return Err(one_of("model", "models")),
+            (model, true) => vec![model.clone()],
+            (None, false) => models.iter().cloned().map(Some).collect(),
+        };
+        let pair = |name: &String, model: &Option<String>| Self {
+            name: name.clone(),
+            model: model.clone(),
+            names: Vec::new(),
+            models: Vec::new(),
+            ..self.clone()
+        };
+        Ok(names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect())
     }
 
     /// The loop's options, with its defaults where nothing is said.
@@ -275,6 +292,7 @@ struct File {
     conditions: toml::Spanned<Vec<String>>,
     #[serde(default)]
     disclosure: Disclosure,
+    placement: Option<Placement>,
     repetitions: Option<toml::Spanned<i64>>,
     #[serde(default = "default_seed")]
     seed: u64,
@@ -290,6 +308,8 @@ struct File {
     #[serde(default)]
     retry: Retry,
     agents: toml::Spanned<Vec<AgentSpec>>,
+    #[serde(default)]
+    prices: BTreeMap<String, PriceSpec>,
     #[serde(default)]
     tasks: BTreeMap<String, Pairing>,
 }
@@ -410,7 +430,20 @@ impl Experiment {
             }
         };
         let agents_at = file.agents.span().start;
-        let agents = file.agents.into_inner();
+        let mut agents = Vec::new();
+        for table in file.agents.into_inner() {
+            agents.extend(table.spread().map_err(|message| at(agents_at, message))?);
+        }
+        for name in file.prices.keys() {
+            let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
+            let message = format!("`[prices]` has {name:?}, and no agent has that model");
+            check(is_used, agents_at, &message)?;
+        }
+        for agent in &mut agents {
+            let listed = agent.model.as_ref().and_then(|model| file.prices.get(model));
+            agent.price = agent.price.or(listed.copied());
+            agent.placement = agent.placement.or(file.placement);
+        }
         check(!agents.is_empty(), agents_at, "there is no agent: add an `[[agents]]` table")?;
         for (number, agent) in agents.iter().enumerate() {
             check(
@@ -586,6 +619,61 @@ kind = "bubblewrap"
         assert_eq!(
             experiment.pairings["ledger-export"].curated.as_deref(),
             Some(&["ledger-export".to_owned()][..])
+        );
+    }
+
+    #[test]
+    fn names_and_models_are_spread() {
+        type Agent<'a> = (&'a str, Option<&'a str>, Option<f64>);
+        let check = |agents: &str, expected: Result<&[Agent<'_>], &str>| {
+            let (head, _) = WHOLE.split_once("[[agents]]").unwrap();
+            let found = Experiment::parse(Path::new("e.toml"), &format!("{head}{agents}"));
+            let found = found.map_err(|error| error.to_string());
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => {
+                    let found: Vec<_> = found
+                        .agents
+                        .iter()
+                        .map(|agent| {
+                            let price = agent.price.map(|price| price.input);
+                            (agent.name.as_str(), agent.model.as_deref(), price)
+                        })
+                        .collect();
+                    assert_eq!(found, expected, "{agents}");
+                }
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{agents}: {found}"),
+                (found, _) => panic!("{agents}: {found:?}"),
+            }
+        };
+        let prices = "[prices.\"openai:b\"]\ninput = 1.0\noutput = 2.0\n";
+        check("[[agents]]\nname = \"nop\"\n", Ok(&[("nop", None, None)]));
+        check(
+            &format!(
+                "[[agents]]\nnames = [\"loop\", \"codex\"]\nmodels = [\"openai:a\", \"openai:b\"]\n{prices}"
+            ),
+            Ok(&[
+                ("loop", Some("openai:a"), None),
+                ("loop", Some("openai:b"), Some(1.0)),
+                ("codex", Some("openai:a"), None),
+                ("codex", Some("openai:b"), Some(1.0)),
+            ]),
+        );
+        check(
+            &format!(
+                "[[agents]]\nname = \"loop\"\nmodel = \"openai:b\"\nprice = {{ input = 3.0, output = 4.0 }}\n{prices}"
+            ),
+            Ok(&[("loop", Some("openai:b"), Some(3.0))]),
+        );
+        check("[[agents]]\nmodel = \"openai:a\"\n", Err("an agent has no `name`"));
+        check("[[agents]]\nname = \"nop\"\nnames = [\"nop\"]\n", Err("either `name` or `names`"));
+        check(
+            "[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\nmodels = [\"a:b\"]\n",
+            Err("either `model` or `models`"),
+        );
+        check("[[agents]]\nname = \"loop\"\nmodels = [\"a:b\", \"a:b\"]\n", Err("stands twice"));
+        check(
+            &format!("[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\n{prices}"),
+            Err("no agent has that model"),
         );
     }
 

@@ -14,6 +14,7 @@ mod place;
 mod plan;
 mod purse;
 mod record;
+mod roster;
 mod shipping;
 mod store;
 mod survey;
@@ -23,16 +24,17 @@ mod testing;
 mod verifier;
 mod workshop;
 
+pub use assay_agent::{Disclosure, Placement};
 pub use executor::{Event, RunOptions, RunOutcome, Selection, run};
 pub use experiment::{
-    AgentSpec, Disclosure, Experiment, ExperimentError, NetworkGrant, Pairing, PriceSpec, SandboxChoice,
-    SandboxKind,
+    AgentSpec, Experiment, ExperimentError, NetworkGrant, Pairing, PriceSpec, SandboxChoice, SandboxKind,
 };
 pub use identity::{TrialId, canonical};
 pub use life::{Executed, Runner};
 pub use place::{Place, Sandboxes};
-pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, RosterEntry, Trial};
+pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, Trial};
 pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds};
+pub use roster::RosterEntry;
 pub use shipping::{Shipping, Way};
 pub use store::{
     Claim, Lease, Owner, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary,

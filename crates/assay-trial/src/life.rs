@@ -16,7 +16,7 @@ use crate::shipping::{self, OpenDoor};
 use crate::store::{Lease, write_atomically};
 use crate::verifier::{self, Reward};
 use crate::workshop::{Workshop, chain};
-use crate::{Cause, Disclosure, Metered, Outcome, Record, Seconds, Store, StoreError};
+use crate::{Cause, Metered, Outcome, Record, Seconds, Store, StoreError};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -163,7 +163,7 @@ impl Attempt<'_> {
             &Job {
                 instruction: &trial.task.instruction,
                 skills: &catalogue,
-                told: trial.disclosure == Disclosure::Told,
+                disclosure: trial.disclosure,
                 preface: &trial.provision.preface.replace("{skills}", &skills_dir),
                 workdir,
                 deadline: Instant::now() + Duration::from_secs_f64(trial.agent_timeout),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::{Agent, CatalogueEntry};
-use assay_model::{ModelOptions, Price, Scene};
+use assay_model::{Price, Scene};
 use assay_sandbox::{Limits, Network};
 use assay_skill::{Diagnostic, Library, Severity};
 use assay_task::{NetworkWish, Suite, Task, TaskConfig, TaskError};
@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 
 use crate::condition::{self, Provision, Setting};
 use crate::place::{self, Place};
-use crate::shipping::{self, Shipping, Way};
+use crate::roster::{RosterEntry, roster};
+use crate::shipping::{Shipping, Way};
 use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
@@ -46,21 +47,6 @@ pub struct Plan {
     pub excluded: Vec<Exclusion>,
     /// What there is to say about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// An agent of a plan.
-#[derive(Clone)]
-pub struct RosterEntry {
-    /// As the experiment describes it.
-    pub spec: AgentSpec,
-    /// Who it is in records.
-    pub label: AgentLabel,
-    /// What works.
-    pub agent: Arc<dyn Agent>,
-    /// What its tokens cost.
-    pub price: Option<Price>,
-    /// The way to its model, for one that works inside.
-    pub way: Option<Arc<Way>>,
 }
 
 /// One cell of a plan: a place in the tables, and the trial that fills it.
@@ -180,6 +166,7 @@ impl Trial {
             name: skill.name.clone(),
             description: skill.description.clone(),
             path: path(&self.mount_of(skill).join("SKILL.md")),
+            body: skill.body.clone(),
         };
         self.provision.skills.iter().map(entry).collect()
     }
@@ -308,9 +295,7 @@ impl Plan {
         let no_skills =
             (String::new(), Arc::new(Provision::default()), Arc::new(absent(&own, &Provision::default())));
         let checker = |agent: Arc<dyn Agent>| {
-            let spec = AgentSpec::named(agent.name());
-            let label = label(&*agent);
-            let entry = RosterEntry { spec, label, agent, price: None, way: None };
+            let entry = RosterEntry::new(&AgentSpec::named(agent.name()), agent);
             Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1))
         };
         self.checks.push(Check {
@@ -553,56 +538,6 @@ fn absent(own: &[assay_skill::Package], provision: &Provision) -> Vec<AbsentSkil
             name: skill.name.clone(),
             document: skill.document.clone(),
             body: skill.body.clone(),
-        })
-        .collect()
-}
-
-fn label(agent: &dyn Agent) -> AgentLabel {
-    AgentLabel {
-        name: agent.name().to_owned(),
-        version: agent.version(),
-        model: agent.model().map(str::to_owned),
-    }
-}
-
-fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<Vec<RosterEntry>, PlanError> {
-    let wrong = |spec: &AgentSpec, message: String| PlanError::Agent {
-        path: experiment.path.clone(),
-        agent: spec.name.clone(),
-        message,
-    };
-    experiment
-        .agents
-        .iter()
-        .map(|spec| {
-            if let Some(make) = assay_agent::shipped::find(&spec.name) {
-                let (agent, way) = shipping::outfit(make, spec, experiment, machine)
-                    .map_err(|message| wrong(spec, message))?;
-                let label = label(&agent);
-                let price = spec.price.map(|price| price.price());
-                let way = Some(Arc::new(way));
-                return Ok(RosterEntry { label, agent: Arc::new(agent), price, spec: spec.clone(), way });
-            }
-            let options = ModelOptions {
-                base_url: spec.base_url.clone(),
-                api_key_env: spec.api_key_env.clone(),
-                needs_key: !machine.dry,
-                max_output_tokens: spec.max_output_tokens,
-                temperature: spec.temperature,
-                directory: experiment.directory.clone(),
-                ..ModelOptions::default()
-            };
-            let model = spec
-                .model
-                .as_deref()
-                .map(|model| assay_model::open(model, &options, machine.env))
-                .transpose()
-                .map_err(|error| wrong(spec, error.to_string()))?;
-            let agent = assay_agent::open(&spec.name, model, spec.loop_options())
-                .map_err(|message| wrong(spec, message))?;
-            let label = label(&*agent);
-            let price = spec.price.map(|price| price.price());
-            Ok(RosterEntry { label, agent, price, spec: spec.clone(), way: None })
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_agent::shipped::{Installation, Make, Script};
-use assay_agent::{AgentRun, Ended, InnerDoor, Part, Shipped};
+use assay_agent::{AgentRun, Disclosure, Ended, InnerDoor, Part, Placement, Shipped};
 use assay_gateway::{
     CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
     ProviderOptions, TrialPass, WatchedSkill,
@@ -111,7 +111,12 @@ pub(crate) fn outfit(
         let prices = [price.input, price.output, price.cache_read, price.cache_write];
         limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
     }
-    let agent = Shipped::new(make, installation, model, script, limits)?;
+    let agent = Shipped::new(make, installation, model, script, spec.placement, limits)?;
+    if experiment.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
+        return Err(format!(
+            "{name} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
+        ));
+    }
     Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, shipping: shipping.clone() }))
 }
 

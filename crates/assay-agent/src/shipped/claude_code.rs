@@ -1,10 +1,13 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Seat, pairs};
+use super::{Make, Package, Registry, Seat, pairs};
 
 /// Claude Code, Anthropic's command line.
 #[derive(Debug)]
 pub(super) struct ClaudeCode;
+
+/// What is added to its system's text, below its home.
+const CONTEXT: &str = ".assay/context.md";
 
 impl Make for ClaudeCode {
     fn name(&self) -> &'static str {
@@ -12,7 +15,11 @@ impl Make for ClaudeCode {
     }
 
     fn package(&self) -> Package {
-        Package { name: "@anthropic-ai/claude-code", version: "2.1.329", beside: &[] }
+        Package {
+            name: "@anthropic-ai/claude-code",
+            version: "2.1.329",
+            registry: Registry::Npm { beside: &[] },
+        }
     }
 
     /// One program for the system, and no Node.
@@ -24,16 +31,20 @@ impl Make for ClaudeCode {
         &["anthropic"]
     }
 
-    fn skills_dir(&self) -> &'static str {
-        "/root/.claude/skills"
+    fn skills_dir(&self) -> Option<&'static str> {
+        Some("/root/.claude/skills")
     }
 
-    fn files(&self, _seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
-        Vec::new()
+    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+        match seat.context {
+            "" => Vec::new(),
+            context => vec![(seat.home.join(CONTEXT), context.to_owned())],
+        }
     }
 
     fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let args = [
+        let context = seat.home.join(CONTEXT).display().to_string();
+        let mut args = vec![
             "-p",
             seat.prompt,
             "--output-format",
@@ -44,6 +55,9 @@ impl Make for ClaudeCode {
             "--model",
             seat.model,
         ];
+        if !seat.context.is_empty() {
+            args.extend(["--append-system-prompt-file", &context]);
+        }
         let env = pairs(&[
             ("ANTHROPIC_BASE_URL", seat.address.as_str()),
             ("ANTHROPIC_API_KEY", seat.token),
@@ -55,7 +69,7 @@ impl Make for ClaudeCode {
             // Without it the agent refuses to run for root.
             ("IS_SANDBOX", "1"),
         ]);
-        (args.map(str::to_owned).to_vec(), env)
+        (args.into_iter().map(str::to_owned).collect(), env)
     }
 
     fn transcript(&self) -> &'static str {

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Seat, pairs};
+use super::{Make, Package, Registry, Seat, pairs};
 
 /// Codex, OpenAI's command line.
 #[derive(Debug)]
@@ -15,7 +15,7 @@ impl Make for Codex {
     }
 
     fn package(&self) -> Package {
-        Package { name: "@openai/codex", version: "0.169.0", beside: &[] }
+        Package { name: "@openai/codex", version: "0.169.0", registry: Registry::Npm { beside: &[] } }
     }
 
     /// One program for the system, and no Node.
@@ -27,19 +27,23 @@ impl Make for Codex {
         &["openai"]
     }
 
-    fn skills_dir(&self) -> &'static str {
-        "/root/.agents/skills"
+    fn skills_dir(&self) -> Option<&'static str> {
+        Some("/root/.agents/skills")
     }
 
     fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let config = format!(
-            "model = {model}\nmodel_provider = \"assay\"\ncheck_for_update_on_startup = false\n\n\
+            "model = {model}\nmodel_provider = \"assay\"\ncheck_for_update_on_startup = false\n{context}\n\
              [analytics]\nenabled = false\n\n\
              [skills.bundled]\nenabled = false\n\n\
              [model_providers.assay]\nname = \"assay\"\nbase_url = {url}\nenv_key = \"{KEY}\"\nwire_api = \"responses\"\n\
              request_max_retries = 2\nstream_max_retries = 2\n",
             model = text(seat.model),
+            context = match seat.context {
+                "" => String::new(),
+                context => format!("developer_instructions = {}\n", text(context)),
+            },
             url = text(&format!("{}/v1", seat.address)),
         );
         vec![(seat.home.join(".codex/config.toml"), config)]

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Make, NODE, NODE_PACKAGE, Package, Seat, pairs};
+use super::{Make, NODE, NODE_PACKAGE, Package, Registry, Seat, pairs};
 
 /// Gemini CLI, Google's command line.
 #[derive(Debug)]
@@ -14,7 +14,11 @@ impl Make for GeminiCli {
     }
 
     fn package(&self) -> Package {
-        Package { name: "@google/gemini-cli", version: "0.61.0", beside: &[NODE_PACKAGE] }
+        Package {
+            name: "@google/gemini-cli",
+            version: "0.61.0",
+            registry: Registry::Npm { beside: &[NODE_PACKAGE] },
+        }
     }
 
     fn program(&self) -> &'static str {
@@ -25,8 +29,8 @@ impl Make for GeminiCli {
         &["gemini"]
     }
 
-    fn skills_dir(&self) -> &'static str {
-        "/root/.gemini/skills"
+    fn skills_dir(&self) -> Option<&'static str> {
+        Some("/root/.gemini/skills")
     }
 
     fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
@@ -36,7 +40,12 @@ impl Make for GeminiCli {
             "general": { "enableAutoUpdate": false },
             "security": { "auth": { "selectedType": "gemini-api-key" } },
         });
-        vec![(seat.home.join(".gemini/settings.json"), settings.to_string())]
+        let mut files = vec![(seat.home.join(".gemini/settings.json"), settings.to_string())];
+        if !seat.context.is_empty() {
+            // What stands there is part of every system's text.
+            files.push((seat.home.join(".gemini/GEMINI.md"), seat.context.to_owned()));
+        }
+        files
     }
 
     fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {

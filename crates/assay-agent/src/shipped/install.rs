@@ -1,18 +1,50 @@
 //! Agents are installed once per version, beside each other, and never inside a trial.
 
+mod npm;
+mod pypi;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
-/// What npm is asked for.
+pub(super) use pypi::LAUNCHER;
+
+/// What a registry is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Package {
     /// Its name.
     pub name: &'static str,
     /// Its version, exactly.
     pub version: &'static str,
-    /// What is installed beside it, each as `name@version`.
-    pub beside: &'static [&'static str],
+    /// Where it comes from.
+    pub registry: Registry,
+}
+
+/// Where packages come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registry {
+    /// npm, for programs and for what runs in Node.
+    Npm {
+        /// What is installed beside the package, each as `name@version`.
+        beside: &'static [&'static str],
+    },
+    /// PyPI, for what runs in the sandbox's own Python.
+    PyPi {
+        /// The package and all that it needs, in one version each, with hashes: a `requirements.txt`.
+        lock: &'static str,
+        /// What is called, as `module:function`.
+        entry: &'static str,
+    },
+}
+
+impl Registry {
+    /// Its name, and a command that tells whether it is reached.
+    pub fn tool(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Npm { .. } => ("npm", "npm ping"),
+            Self::PyPi { .. } => ("pip", "pip index versions pip"),
+        }
+    }
 }
 
 /// An agent in the cache.
@@ -28,12 +60,23 @@ pub struct Installation {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstallError {
-    /// npm cannot be started.
-    #[error("npm cannot be started: {0}")]
-    NoNpm(#[source] std::io::Error),
-    /// npm failed.
-    #[error("npm could not install {package}: {said}")]
-    Npm {
+    /// A program that is needed cannot be started.
+    #[error("{program} cannot be started")]
+    Missing {
+        /// Which.
+        program: String,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is no Python that sandboxes have too, or no pip.
+    #[error("{0}")]
+    NoPython(String),
+    /// The registry's tool failed.
+    #[error("{tool} could not install {package}: {said}")]
+    Tool {
+        /// Which.
+        tool: &'static str,
         /// What was asked for.
         package: String,
         /// The end of what it said.
@@ -72,7 +115,7 @@ impl Installation {
             return Ok(found);
         }
         let package = make.package();
-        let asked = format!("{}@{}", package.name, package.version);
+        let asked = format!("{} {}", package.name, package.version);
         let folder = place(cache, make);
         let io = |path: &Path| {
             let path = path.to_path_buf();
@@ -81,19 +124,13 @@ impl Installation {
         let above = folder.parent().unwrap_or(cache);
         fs::create_dir_all(above).map_err(io(above))?;
         let made = above.join(format!(".{}-{}", package.version, std::process::id()));
-        let outcome = Command::new("npm")
-            .args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--prefix"])
-            .arg(&made)
-            .arg(&asked)
-            .args(package.beside)
-            .stdin(Stdio::null())
-            .output()
-            .map_err(InstallError::NoNpm)?;
-        let result = if !outcome.status.success() {
-            let said = String::from_utf8_lossy(&outcome.stderr);
-            let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
-            let said = said[said.len().saturating_sub(3)..].join(" ");
-            Err(InstallError::Npm { package: asked, said })
+        fs::create_dir_all(&made).map_err(io(&made))?;
+        let brought = match package.registry {
+            Registry::Npm { beside } => npm::bring(&asked, beside, &made),
+            Registry::PyPi { lock, entry } => pypi::bring(&asked, lock, entry, &made),
+        };
+        let result = if brought.is_err() {
+            brought
         } else if !made.join(make.program()).is_file() {
             Err(InstallError::NoProgram { package: asked, program: make.program().to_owned() })
         } else {
@@ -109,4 +146,18 @@ impl Installation {
 
 fn place(cache: &Path, make: &dyn super::Make) -> PathBuf {
     cache.join("agents").join(make.name()).join(make.package().version)
+}
+
+/// Runs a tool of a registry to its end.
+fn run(mut command: Command, tool: &'static str, package: &str) -> Result<Output, InstallError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let outcome = command.stdin(Stdio::null()).output();
+    let outcome = outcome.map_err(|source| InstallError::Missing { program, source })?;
+    if outcome.status.success() {
+        return Ok(outcome);
+    }
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let said = said[said.len().saturating_sub(3)..].join(" ");
+    Err(InstallError::Tool { tool, package: package.to_owned(), said })
 }

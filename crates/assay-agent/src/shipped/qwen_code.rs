@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Make, NODE, NODE_PACKAGE, Package, Seat, pairs};
+use super::{Make, NODE, NODE_PACKAGE, Package, Registry, Seat, pairs};
 
 /// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
 #[derive(Debug)]
@@ -12,7 +12,11 @@ impl Make for QwenCode {
     }
 
     fn package(&self) -> Package {
-        Package { name: "@qwen-code/qwen-code", version: "0.24.4", beside: &[NODE_PACKAGE] }
+        Package {
+            name: "@qwen-code/qwen-code",
+            version: "0.24.4",
+            registry: Registry::Npm { beside: &[NODE_PACKAGE] },
+        }
     }
 
     fn program(&self) -> &'static str {
@@ -23,8 +27,8 @@ impl Make for QwenCode {
         &["openai"]
     }
 
-    fn skills_dir(&self) -> &'static str {
-        "/root/.qwen/skills"
+    fn skills_dir(&self) -> Option<&'static str> {
+        Some("/root/.qwen/skills")
     }
 
     fn files(&self, _seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
@@ -34,14 +38,17 @@ impl Make for QwenCode {
     fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
         let script = seat.installed("node_modules/@qwen-code/qwen-code/cli.js");
         // The sandbox is the permission.
-        let args =
-            [&script, "--yolo", "--auth-type", "openai", "--output-format", "stream-json", seat.prompt];
+        let mut args = vec![&*script, "--yolo", "--auth-type", "openai", "--output-format", "stream-json"];
+        if !seat.context.is_empty() {
+            args.extend(["--append-system-prompt", seat.context]);
+        }
+        args.push(seat.prompt);
         let env = pairs(&[
             ("OPENAI_API_KEY", seat.token),
             ("OPENAI_BASE_URL", &format!("{}/v1", seat.address)),
             ("OPENAI_MODEL", seat.model),
         ]);
-        (args.map(str::to_owned).to_vec(), env)
+        (args.into_iter().map(str::to_owned).collect(), env)
     }
 
     fn transcript(&self) -> &'static str {

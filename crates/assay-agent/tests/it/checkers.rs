@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_agent::{Agent, Ended, Job, LoopOptions, NAMES, Nop, Oracle, Part, open};
+use assay_agent::{Agent, Disclosure, Ended, Job, LoopOptions, NAMES, Nop, Oracle, Part, open};
 use assay_model::Scene;
 use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
 
@@ -37,7 +37,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
     let job = Job {
         instruction: "Do it.",
         skills: &[],
-        told: false,
+        disclosure: Disclosure::Offered,
         preface: "",
         workdir: "/app".into(),
         deadline: Instant::now() + Duration::from_mins(1),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use assay_agent::{Agent, AgentRun, CatalogueEntry, Job, Loop, LoopOptions};
+use assay_agent::{Agent, AgentRun, CatalogueEntry, Disclosure, Job, Loop, LoopOptions};
 use assay_model::{
     Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage,
 };
@@ -111,7 +111,7 @@ pub(crate) struct Desk {
     pub(crate) options: LoopOptions,
     pub(crate) shell: Box<Shell>,
     pub(crate) skills: Vec<CatalogueEntry>,
-    pub(crate) told: bool,
+    pub(crate) disclosure: Disclosure,
     pub(crate) preface: &'static str,
     /// Seconds until the agent's time is over; may lie in the past.
     pub(crate) seconds: f64,
@@ -136,7 +136,7 @@ impl Desk {
             options: LoopOptions::default(),
             shell: Box::new(|_, _| Ok(Exit::Code(0))),
             skills: Vec::new(),
-            told: false,
+            disclosure: Disclosure::Offered,
             preface: "",
             seconds: 600.0,
             cancelled: false,
@@ -156,7 +156,7 @@ impl Desk {
         let job = Job {
             instruction: "Export the ledger.",
             skills: &self.skills,
-            told: self.told,
+            disclosure: self.disclosure,
             preface: self.preface,
             workdir: "/app".into(),
             deadline,

@@ -1,6 +1,6 @@
 //! What the model is told at first.
 
-use assay_agent::CatalogueEntry;
+use assay_agent::{CatalogueEntry, Disclosure};
 use assay_trace::Source;
 
 use crate::desk::{Desk, say};
@@ -10,6 +10,7 @@ fn skill(name: &str, description: &str) -> CatalogueEntry {
         name: name.to_owned(),
         description: description.to_owned(),
         path: format!("/skills/{name}/SKILL.md").into(),
+        body: format!("\n# How to {name}\n\nFirst look.\n"),
     }
 }
 
@@ -29,19 +30,19 @@ fn without_skills_there_is_no_word_of_skills() {
     let plain = system(|_| {});
     assert!(plain.contains("starts in /app") && !plain.to_lowercase().contains("skill"), "{plain}");
     // Whether it would have been told makes no difference then: the baseline is the same.
-    assert_eq!(plain, system(|desk| desk.told = true));
+    assert_eq!(plain, system(|desk| desk.disclosure = Disclosure::Told));
 }
 
 #[test]
 fn the_catalogue_has_a_line_for_each_skill_in_order() {
-    let with = |told| {
+    let with = |disclosure| {
         system(|desk| {
-            desk.told = told;
+            desk.disclosure = disclosure;
             desk.skills =
                 vec![skill("ledger", "Writes\nledgers\t in  house format."), skill("audit", "Audits.")];
         })
     };
-    let offered = with(false);
+    let offered = with(Disclosure::Offered);
     let lines: Vec<&str> = offered.lines().filter(|line| line.starts_with("- ")).collect();
     assert_eq!(
         lines,
@@ -51,9 +52,13 @@ fn the_catalogue_has_a_line_for_each_skill_in_order() {
         ]
     );
     assert!(offered.starts_with(&system(|_| {})), "skills are added and nothing else changes");
-    let told = with(true);
+    let told = with(Disclosure::Told);
     assert!(offered.contains("If one fits the task") && !told.contains("If one fits the task"));
     assert!(told.contains("They were installed for this task"), "{told}");
+    assert!(!offered.contains("First look.") && !told.contains("First look."));
+    let eager = with(Disclosure::Eager);
+    assert!(eager.contains("<skill name=\"ledger\">\n# How to ledger\n\nFirst look.\n</skill>"), "{eager}");
+    assert_eq!(eager.lines().filter(|line| line.starts_with("- ")).collect::<Vec<_>>(), lines);
 }
 
 #[test]

@@ -19,6 +19,7 @@ fn old_results_leave_the_window_and_skills_that_were_read_stay() {
         name: "ledger".into(),
         description: "Ledgers.".into(),
         path: "/skills/ledger/SKILL.md".into(),
+        body: "Ledgers.".into(),
     }];
     let talk = desk.talk();
     let results: Vec<bool> = talk

@@ -62,10 +62,10 @@ fn top(run: &RunFolder, pair: &Pair<'_>, sign: f64) -> TopTasks {
         (sign * other.lift).total_cmp(&(sign * one.lift)).then_with(|| one.task.cmp(&other.task))
     });
     tasks.truncate(MOST);
-    let label = &run.agents[pair.agent].label;
+    let who = &run.agents[pair.agent];
     TopTasks {
-        agent: label.name.clone(),
-        model: label.model.clone(),
+        agent: who.name().to_owned(),
+        model: who.label.model.clone(),
         sandbox: pair.sandbox.to_owned(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),

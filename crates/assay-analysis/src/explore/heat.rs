@@ -61,10 +61,10 @@ fn map(run: &RunFolder, table: &Table) -> HeatMap {
         let key = |row: &HeatRow| row.lift.unwrap_or(f64::NEG_INFINITY);
         key(other).total_cmp(&key(one)).then_with(|| one.task.cmp(&other.task))
     });
-    let label = &run.agents[table.agent].label;
+    let who = &run.agents[table.agent];
     HeatMap {
-        agent: label.name.clone(),
-        model: label.model.clone(),
+        agent: who.name().to_owned(),
+        model: who.label.model.clone(),
         sandbox: table.sandbox.clone(),
         conditions: conditions.into_iter().cloned().collect(),
         sorted_by: sorted_by.cloned(),

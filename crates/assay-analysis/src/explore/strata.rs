@@ -78,13 +78,13 @@ fn stratum(
     value: String,
     tasks: &[PairedTask],
 ) -> Stratum {
-    let label = &run.agents[pair.agent].label;
+    let who = &run.agents[pair.agent];
     let estimate = assay_stats::lift(tasks, 0.95);
     Stratum {
         by,
         value,
-        agent: label.name.clone(),
-        model: label.model.clone(),
+        agent: who.name().to_owned(),
+        model: who.label.model.clone(),
         sandbox: pair.sandbox.to_owned(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),

@@ -80,10 +80,10 @@ pub(crate) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
             let Some(tasks) = table.cells.get(condition) else { continue };
             let slots: Vec<&Slot> = shared.iter().filter_map(|task| tasks.get(*task)).collect();
             let spread = Spread::of(&slots);
-            let label = &run.agents[table.agent].label;
+            let who = &run.agents[table.agent];
             arms.push(Variance {
-                agent: label.name.clone(),
-                model: label.model.clone(),
+                agent: who.name().to_owned(),
+                model: who.label.model.clone(),
                 sandbox: table.sandbox.clone(),
                 condition: condition.clone(),
                 tasks: slots.len(),
@@ -113,10 +113,10 @@ fn suffice(run: &RunFolder, pair: &Pair<'_>) -> Repetitions {
     let variance = variance_of(&differences);
     let real = variance.zip(noise).map(|(variance, noise)| (variance - noise).max(0.0));
     let narrower = narrower(real, noise);
-    let label = &run.agents[pair.agent].label;
+    let who = &run.agents[pair.agent];
     Repetitions {
-        agent: label.name.clone(),
-        model: label.model.clone(),
+        agent: who.name().to_owned(),
+        model: who.label.model.clone(),
         sandbox: pair.sandbox.to_owned(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),

@@ -56,7 +56,12 @@ impl Suite {
     /// One more agent, on the same tasks.
     pub(crate) fn agent(mut self, model: &str, rows: Rows<'_>) -> Self {
         let label = AgentLabel { name: "loop".into(), version: "1".into(), model: Some(model.into()) };
-        self.run.agents.push(PlannedAgent { label: label.clone(), measures_a_model: true });
+        self.run.agents.push(PlannedAgent {
+            label: label.clone(),
+            arm: None,
+            placement: None,
+            measures_a_model: true,
+        });
         for (task, words) in rows {
             for (condition, word) in self.run.conditions.clone().iter().zip(*words) {
                 for (number, letter) in word.chars().enumerate() {

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::Tool;
+use crate::{ChatRequest, Message, Tool};
 
 /// Names of tools that run a command, in lower case, as Claude Code, Codex, Gemini CLI, Qwen Code, OpenCode and
 /// mini-swe-agent have or had them.
@@ -25,8 +25,22 @@ pub(super) fn run_command(tools: &[Tool], command: &str) -> Option<(String, Valu
     Some((tool.name.clone(), arguments(tool, &["command", "cmd", "script"], command)))
 }
 
-/// The call that opens a skill: of the tool made for it, else a command that reads it where agents keep skills.
-pub(super) fn open_skill(tools: &[Tool], skill: &str) -> Option<(String, Value)> {
+/// What mini-swe-agent's model says, through its shell, when the work is done.
+const SUBMIT: &str = "COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT";
+
+/// The call that ends the work, for an agent that was told to end it by one.
+pub(super) fn submit(request: &ChatRequest) -> Option<(String, Value)> {
+    let told = texts(request).any(|text| text.contains(SUBMIT));
+    if told { run_command(&request.tools, &format!("echo {SUBMIT}")) } else { None }
+}
+
+/// The call that opens a skill: a command that reads it where the agent was told that it lies, else of the tool made for it,
+/// else a command that reads it where agents keep skills.
+pub(super) fn open_skill(request: &ChatRequest, skill: &str) -> Option<(String, Value)> {
+    let tools = &request.tools;
+    if let Some(path) = listed(request, skill) {
+        return run_command(tools, &format!("cat '{path}'"));
+    }
     if let Some(tool) = named(tools, &OPENERS) {
         return Some((tool.name.clone(), arguments(tool, &["skill", "name", "skill_name"], skill)));
     }
@@ -35,6 +49,28 @@ pub(super) fn open_skill(tools: &[Tool], skill: &str) -> Option<(String, Value)>
          if [ -f \"$d/skills/{skill}/SKILL.md\" ]; then cat \"$d/skills/{skill}/SKILL.md\"; break; fi; done"
     );
     run_command(tools, &command)
+}
+
+/// The path of a skill's document as a listing in a text of the system or of the user gives it: `(file: PATH)`. Codex
+/// shortens its paths, so that they lead nowhere.
+fn listed<'a>(request: &'a ChatRequest, skill: &str) -> Option<&'a str> {
+    let end = format!("/{skill}/SKILL.md");
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-".contains(c);
+    texts(request).find_map(|text| {
+        let paths = text.split("(file: ").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+        paths
+            .into_iter()
+            .find(|path| path.starts_with('/') && path.ends_with(&end) && path.chars().all(is_plain))
+    })
+}
+
+/// What the agent itself told its model.
+fn texts(request: &ChatRequest) -> impl Iterator<Item = &str> {
+    let said = request.messages.iter().filter_map(|message| match message {
+        Message::User { text } => Some(text.as_str()),
+        _ => None,
+    });
+    std::iter::once(request.system.as_str()).chain(said)
 }
 
 fn named<'a>(tools: &'a [Tool], names: &[&str]) -> Option<&'a Tool> {
@@ -102,11 +138,35 @@ mod tests {
     #[test]
     fn a_skill_is_opened_by_its_tool_or_by_the_shell() {
         let named = json!({"properties": {"name": {"enum": ["a"]}}});
-        let (name, arguments) = open_skill(&[tool("activate_skill", named)], "a").unwrap();
+        let asked = |system: &str, tools: &[Tool]| ChatRequest {
+            system: system.to_owned(),
+            tools: tools.to_vec(),
+            ..ChatRequest::default()
+        };
+        let both = [tool("activate_skill", named), tool("exec_command", Value::Null)];
+        let (name, arguments) = open_skill(&asked("", &both), "a").unwrap();
         assert_eq!((name.as_str(), arguments), ("activate_skill", json!({"name": "a"})));
-        let (name, arguments) = open_skill(&[tool("exec_command", Value::Null)], "a").unwrap();
+        let (name, arguments) = open_skill(&asked("", &both[1..]), "a").unwrap();
         assert_eq!(name, "exec_command");
         assert!(arguments.to_string().contains("/skills/a/SKILL.md"), "{arguments}");
-        assert!(open_skill(&[], "a").is_none());
+        assert!(open_skill(&asked("", &[]), "a").is_none());
+        let (name, arguments) = open_skill(&asked("- a: b (file: /x/a/SKILL.md)", &both), "a").unwrap();
+        assert_eq!((name.as_str(), arguments), ("exec_command", json!({"command": "cat '/x/a/SKILL.md'"})));
+        for path in ["/x'/a/SKILL.md", "r0/a/SKILL.md", "/x/b/SKILL.md"] {
+            let (name, _) = open_skill(&asked(&format!("- a: b (file: {path})"), &both), "a").unwrap();
+            assert_eq!(name, "activate_skill", "{path}");
+        }
+    }
+
+    #[test]
+    fn an_agent_that_ends_by_a_command_is_given_it() {
+        let asked = |system: &str| ChatRequest {
+            system: system.to_owned(),
+            tools: vec![tool("bash", Value::Null)],
+            ..ChatRequest::default()
+        };
+        assert!(submit(&asked("Say that you are done.")).is_none());
+        let (name, arguments) = submit(&asked(&format!("End with `echo {SUBMIT}`."))).unwrap();
+        assert_eq!((name.as_str(), arguments), ("bash", json!({"command": format!("echo {SUBMIT}")})));
     }
 }

@@ -363,7 +363,12 @@ fn run_folder(
         disclosure: "unknown".to_owned(),
         agents: labels
             .iter()
-            .map(|label| PlannedAgent { label: (*label).clone(), measures_a_model: measures(label) })
+            .map(|label| PlannedAgent {
+                label: (*label).clone(),
+                arm: None,
+                placement: None,
+                measures_a_model: measures(label),
+            })
             .collect(),
         tasks: tasks
             .iter()

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Store, StoreError, append_line, pretty, read_json, write_atomically, write_new};
-use crate::{AgentLabel, Cell, Exclusion, Plan, canonical};
+use crate::{AgentLabel, Cell, Exclusion, Placement, Plan, canonical};
 
 /// The format of `plan.json`.
 const SCHEMA: &str = "assay.plan/1";
@@ -33,7 +33,7 @@ pub struct RunFolder {
     pub repetitions: u32,
     /// In order; the first is the baseline.
     pub conditions: Vec<String>,
-    /// `offered` or `told`.
+    /// `offered`, `told` or `eager`.
     pub disclosure: String,
     /// In the experiment's order.
     pub agents: Vec<PlannedAgent>,
@@ -62,8 +62,21 @@ pub struct PlannedAgent {
     /// Who it is.
     #[serde(rename = "label")]
     pub label: AgentLabel,
+    /// Its name in reports, where that is not its harness's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arm: Option<String>,
+    /// Where it finds skills, where there is a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placement: Option<Placement>,
     /// Whether its results say anything about a model.
     pub measures_a_model: bool,
+}
+
+impl PlannedAgent {
+    /// Its name in reports.
+    pub fn name(&self) -> &str {
+        self.arm.as_deref().unwrap_or(&self.label.name)
+    }
 }
 
 /// A task of a run.
@@ -275,6 +288,8 @@ impl RunFolder {
                 .iter()
                 .map(|entry| PlannedAgent {
                     label: entry.label.clone(),
+                    arm: (entry.arm != entry.label.name).then(|| entry.arm.clone()),
+                    placement: entry.placement,
                     measures_a_model: entry.agent.measures_a_model(),
                 })
                 .collect(),

@@ -2,7 +2,7 @@
 
 use assay_analysis::{PlanForecast, VerdictChances, Wish};
 use assay_report::{clean, seconds};
-use assay_trial::{Experiment, Machine, Plan, Store};
+use assay_trial::{Experiment, Machine, Placement, Plan, Store};
 
 use crate::args::PlanArgs;
 use crate::config::Settings;
@@ -47,12 +47,16 @@ fn lay_out(forecast: &PlanForecast) -> String {
     );
     for arm in &forecast.arms {
         let model = arm.model.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+        let placed = match arm.placement {
+            Some(Placement::System) => ", skills in a text of the system",
+            _ => "",
+        };
         let cost =
             arm.cost_usd_each.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.4} each"));
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));
         text.push_str(&format!(
-            "  {}{model}, {}: {} cells, {} in the store, {cost}, {time}\n",
+            "  {}{model}{placed}, {}: {} cells, {} in the store, {cost}, {time}\n",
             clean(&arm.agent),
             clean(&arm.condition),
             arm.cells,

@@ -13,7 +13,16 @@ use serde_json::{Value, json};
 use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
 use crate::server::{Answer, Server};
 
-const ALL: [&str; 5] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code"];
+const ALL: [&str; 6] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code", "mini-swe-agent"];
+
+/// What speaks to each, in a model's name.
+fn provider(agent: &str) -> &'static str {
+    match agent {
+        "claude-code" => "anthropic",
+        "gemini-cli" => "gemini",
+        _ => "openai",
+    }
+}
 
 /// The agents of a list that are installed here. Says which are skipped.
 #[expect(clippy::print_stdout, reason = "what is skipped is counted by what a test prints")]
@@ -120,10 +129,8 @@ fn see(agents: &[&'static str], sandbox: &str) {
             let called =
                 told.filter(|one| one["calls"].as_array().is_some_and(|calls| !calls.is_empty())).count();
             assert_eq!(steps.iter().filter(calls).count(), called, "{name}: {trajectory:#}");
-            assert!(
-                steps[0]["message"].as_str().unwrap().contains("End the report"),
-                "{name}: {trajectory:#}"
-            );
+            let first = steps.iter().find(|step| step["source"] == "user").unwrap();
+            assert!(first["message"].as_str().unwrap().contains("End the report"), "{name}: {trajectory:#}");
         }
     }
     // From what was kept, in another store: the same without a provider.
@@ -166,6 +173,156 @@ fn they_find_skills_in_docker() {
         return;
     }
     see(&["claude-code", "codex"], "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
+}
+
+/// The parts of a request that its protocol has for the system.
+fn systems_text(body: &Value) -> String {
+    let is_system = |item: &&Value| matches!(item["role"].as_str(), Some("system" | "developer"));
+    let of = |list: &str| {
+        let items = body[list].as_array().into_iter().flatten().filter(is_system);
+        items.map(|item| item["content"].to_string()).collect::<String>()
+    };
+    [body["system"].to_string(), body["systemInstruction"].to_string(), of("input"), of("messages")].concat()
+}
+
+/// Told of skills in the system's text, every agent tells its model the same words, and nothing of them twice. What stands
+/// there is no template, however much it looks like one.
+#[test]
+fn skills_can_stand_in_the_systems_text() {
+    needs_bubblewrap!();
+    let server = Server::start(|_, _| Answer::of(401, json!({ "error": { "message": "no such key" } })));
+    let keys = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"];
+    let mut lab = keys.into_iter().fold(words(lab()), |lab, key| lab.env(key, "k"));
+    let there = installed(&lab, &ALL);
+    let body = "# The word\n\nThe agreed word of {{ 7 * 7 }} houses is {% raw %} right {{ cwd }}, and $HOME is no variable.\nIt is \"quoted\" and \\n no line ends there.";
+    lab = lab.skill("agreed-word", "Says which word ${HOME} {{ task }} ends with.", body);
+    let spoken = |text: &str| serde_json::to_string(text).unwrap().trim_matches('"').to_owned();
+    for name in there {
+        for disclosure in ["offered", "eager"] {
+            experiment(&lab, "\"bubblewrap\"", &[name], &format!("{}:test-1", provider(name)));
+            let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+            let served = format!("timeout = 240\nplacement = \"system\"\nbase_url = \"{}\"\n", server.url());
+            let told = format!("repetitions = 1\ndisclosure = \"{disclosure}\"\n");
+            lab.write(
+                "experiment.toml",
+                text.replace("timeout = 240\n", &served).replace("repetitions = 1\n", &told),
+            );
+            let before = server.asked().len();
+            let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+            assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{name}: {document:#}");
+            let asked = server.asked().split_off(before);
+            // OpenCode asks for a title beside the work.
+            let asked = asked.iter().find(|one| !one.body["tools"].is_null()).unwrap();
+            let (whole, system) = (asked.body.to_string(), systems_text(&asked.body));
+            let listed = spoken(
+                "- agreed-word: Says which word ${HOME} {{ task }} ends with. (file: /skills/agreed-word/SKILL.md)",
+            );
+            assert_eq!(
+                (whole.matches(&listed).count(), system.matches(&listed).count()),
+                (1, 1),
+                "{name}: {system}"
+            );
+            assert_eq!(whole.matches("Says which word").count(), 1, "{name}: {whole}");
+            let lines = usize::from(disclosure == "eager");
+            assert_eq!(system.matches(&spoken(body)).count(), lines, "{name}, {disclosure}: {system}");
+            assert_eq!(document["report"]["arms"][0]["placement"], "system");
+        }
+    }
+}
+
+/// One agent with its own folder and with the system's text: two arms with names and trials of their own.
+#[test]
+fn placements_are_arms() {
+    needs_bubblewrap!();
+    let lab = words(lab());
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    experiment(&lab, "\"bubblewrap\"", &["codex", "codex"], "scripted:turns.jsonl");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write(
+        "experiment.toml",
+        text.replacen("timeout = 240\n", "timeout = 240\nplacement = \"system\"\n", 1),
+    );
+    let (document, code) = lab.run(&[]);
+    assert_eq!((code, &document["executed"]), (0, &json!(4)), "{document:#}");
+    let arms = document["report"]["arms"].as_array().unwrap();
+    let seen: Vec<Value> = arms
+        .iter()
+        .map(|arm| json!([arm["agent"], arm["condition"], arm["pass_rate"], arm["exposure"]["opened"]]))
+        .collect();
+    let expected = ["codex (system)", "codex (native)"]
+        .map(|name| [json!([name, "none", 0.0, 0.0]), json!([name, "curated", 1.0, 1.0])]);
+    assert_eq!(seen, expected.concat());
+    let text = lab.assay(&["report", "lab"]).ok().stdout;
+    assert!(text.contains("codex (system): told of skills in a text of the system"), "{text}");
+    let text = lab.assay(&["plan", "experiment.toml"]).stdout;
+    assert!(text.contains("skills in a text of the system, curated: 1 cells, 1 in the store"), "{text}");
+    // What an agent tells of its own folder is its own affair.
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write(
+        "experiment.toml",
+        text.replace("repetitions = 1\n", "repetitions = 1\ndisclosure = \"eager\"\n"),
+    );
+    let ran = lab.assay(&["plan", "experiment.toml"]).ended(2);
+    assert!(ran.stderr.contains("needs `placement = \"system\"`"), "{}", ran.stderr);
+}
+
+/// One table of agents and one of models, in the example as it stands.
+#[test]
+fn agents_and_models_multiply() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let three = ["codex", "qwen-code", "opencode"];
+    if installed(&lab, &three).len() < 3 {
+        return;
+    }
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    let matrix = examples.join("matrix.toml").canonicalize().unwrap();
+    let matrix = matrix.to_str().unwrap();
+    let plan = lab.assay(&["plan", matrix, "--format", "json"]).json();
+    let arms = plan["arms"].as_array().unwrap();
+    assert_eq!((&plan["trials"], arms.len()), (&json!(28), 14), "{plan:#}");
+    for name in &three[1..] {
+        let models: Vec<&str> = arms
+            .iter()
+            .filter(|arm| arm["agent"] == **name)
+            .map(|arm| arm["model"].as_str().unwrap())
+            .collect();
+        let expected = ["scripted:agents.jsonl", "scripted:careless.jsonl"].map(|model| [model; 2]).concat();
+        assert_eq!(models, expected, "{name}");
+    }
+    // One agent of it is run, with each model and placement.
+    let run = [
+        "run",
+        matrix,
+        "--no-checks",
+        "--only",
+        "agent=codex",
+        "--only",
+        "task=log-sessions",
+        "--format",
+        "json",
+    ];
+    let ran = lab.assay(&run);
+    let document = ran.json();
+    assert_eq!((ran.code, &document["executed"]), (0, &json!(6)), "{}", ran.stderr);
+    let opened: Vec<Value> = document["report"]["arms"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|arm| arm["condition"] == "curated" && arm["trials"] != 0)
+        .map(|arm| json!([arm["agent"], arm["model"], arm["pass_rate"], arm["exposure"]["opened"]]))
+        .collect();
+    let (diligent, careless) = ("scripted:agents.jsonl", "scripted:careless.jsonl");
+    let expected = [
+        json!(["codex (native)", diligent, 1.0, 1.0]),
+        json!(["codex", careless, 0.0, 0.0]),
+        json!(["codex (system)", diligent, 1.0, 1.0]),
+    ];
+    assert_eq!(opened, expected, "{:#}", document["report"]["arms"]);
+    let label = &read_json(&lab.path(".assay/runs/matrix/plan.json")).unwrap()["agents"][0]["label"];
+    assert!(label["version"].as_str().is_some_and(|version| version.starts_with("0.")), "{label}");
 }
 
 /// A provider that refuses the key makes no result, and the key stays outside.

@@ -12,7 +12,7 @@ use assay_agent::shipped::{Installation, Make};
 use assay_gateway::Ledger;
 use assay_trace::{Source, Trajectory};
 use assay_trial::{
-    Experiment, Machine, Outcome, Plan, PlanError, Record, RunOptions, Selection, Store, TrialId,
+    Experiment, Machine, Outcome, Placement, Plan, PlanError, Record, RunOptions, Selection, Store, TrialId,
 };
 use serde::Serialize;
 
@@ -53,7 +53,7 @@ pub(super) fn run(args: &DoctorArgs, ui: &Ui) -> Result<Status, Failure> {
             ui.note(&format!("{} is not installed: `assay agent install {}`", make.name(), make.name()));
             continue;
         }
-        let finding = examine(make, args.sandbox, &base())?;
+        let finding = examine(make, args.sandbox, args.placement.map(Into::into), &base())?;
         if !ui.json() {
             ui.out(&lay_out(&finding))?;
         }
@@ -80,16 +80,17 @@ fn lay_out(finding: &Finding) -> String {
 pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<(), Failure> {
     let mut wanted = BTreeSet::new();
     for cell in &plan.cells {
-        let name = plan.roster[cell.agent].label.name.as_str();
+        let entry = &plan.roster[cell.agent];
+        let name = entry.label.name.as_str();
         let is_done =
             || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
-        if only.holds(cell, name) && plan.roster[cell.agent].way.is_some() && !is_done() {
-            wanted.insert((name, cell.sandbox.as_str()));
+        if only.holds(cell, name) && entry.way.is_some() && !is_done() {
+            wanted.insert((name, cell.sandbox.as_str(), entry.placement));
         }
     }
-    for (name, sandbox) in wanted {
+    for (name, sandbox, placement) in wanted {
         let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
-        let finding = match examine(super::find(name)?, kind, &plan.experiment.sandbox.images) {
+        let finding = match examine(super::find(name)?, kind, placement, &plan.experiment.sandbox.images) {
             Ok(finding) => finding,
             Err(failure) => {
                 ui.note(&format!("{name} was not looked at in {sandbox}: {failure}"));
@@ -127,6 +128,7 @@ fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
 fn examine(
     make: &'static dyn Make,
     sandbox: Kind,
+    placement: Option<Placement>,
     images: &BTreeMap<String, String>,
 ) -> Result<Finding, Failure> {
     let folder = tempfile::tempdir().map_err(|error| broken("create a folder", &error))?;
@@ -139,7 +141,11 @@ fn examine(
         sees: false,
         checks: Vec::new(),
     };
-    let text = EXPERIMENT.replace("AGENT", make.name()).replace("SANDBOX", &table(sandbox, images));
+    let placed = placement.map(|placement| format!("placement = \"{}\"", placement.word()));
+    let text = EXPERIMENT
+        .replace("AGENT", make.name())
+        .replace("SANDBOX", &table(sandbox, images))
+        .replace("PLACEMENT", &placed.unwrap_or_default());
     let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
     let store = Store::open(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());
@@ -174,7 +180,7 @@ fn examine(
     };
     let left = Left::read(&store, id)?;
     store.clear_scratch();
-    finding.checks = left.judge(make, &word);
+    finding.checks = left.judge(make, placement, &word);
     finding.sees = finding.checks.iter().all(|check| check.holds);
     Ok(finding)
 }
@@ -203,7 +209,7 @@ impl Left {
     }
 
     /// In the order in which one thing needs the other; what follows a failure is not looked at.
-    fn judge(&self, make: &dyn Make, word: &str) -> Vec<Check> {
+    fn judge(&self, make: &dyn Make, placement: Option<Placement>, word: &str) -> Vec<Check> {
         let mut checks = Vec::new();
         let mut holds = |what: &'static str, holds: bool, good: String, bad: String| {
             checks.push(Check { what, holds, text: if holds { good } else { bad } });
@@ -235,10 +241,12 @@ impl Left {
         }
         let seen = self.record.exposure.first();
         let told = seen.is_some_and(|seen| seen.advertised.is_some());
-        let elsewhere = format!(
-            "it was not told of the skill in {}: it looks elsewhere (another home or folder), or its skills are switched off",
-            make.skills_dir()
-        );
+        let elsewhere = match make.skills_dir().filter(|_| placement != Some(Placement::System)) {
+            Some(folder) => format!(
+                "it was not told of the skill in {folder}: it looks elsewhere (another home or folder), or its skills are switched off"
+            ),
+            None => "what was to stand in its system's text does not reach the model".to_owned(),
+        };
         if !holds("listed", told, "it is told of a skill that is there".to_owned(), elsewhere) {
             return checks;
         }
@@ -333,6 +341,7 @@ sandbox = SANDBOX
 name = "AGENT"
 model = "scripted:turns.jsonl"
 timeout = 120
+PLACEMENT
 [tasks."task"]
 curated = ["word-of-the-house"]
 "#;

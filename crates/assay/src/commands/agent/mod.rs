@@ -3,6 +3,7 @@
 pub(crate) mod doctor;
 
 use assay_agent::shipped::{self, Installation, MAKES, Make};
+use assay_trial::Placement;
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
@@ -44,6 +45,26 @@ struct DoctorArgs {
     /// Where
     #[arg(long, value_name = "KIND", default_value = "bubblewrap")]
     sandbox: Kind,
+    /// Where they find skills [default: each its own way]
+    #[arg(long, value_name = "WHERE")]
+    placement: Option<Where>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Where {
+    /// In the folder where the agent looks by itself
+    Native,
+    /// In a text of the system
+    System,
+}
+
+impl From<Where> for Placement {
+    fn from(place: Where) -> Self {
+        match place {
+            Where::Native => Self::Native,
+            Where::System => Self::System,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -98,7 +119,7 @@ fn list(ui: &Ui) -> Result<Status, Failure> {
             Some(found) => found.folder.display().to_string(),
             None => format!("→ assay agent install {}", make.name()),
         };
-        ui.out(&format!("{mark}{:14}{:10}{place}\n", make.name(), make.package().version))?;
+        ui.out(&format!("{mark}{:15}{:10}{place}\n", make.name(), make.package().version))?;
     }
     Ok(Status::Done)
 }
@@ -110,9 +131,10 @@ fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
         if !there {
             ui.note(&format!("installing {} {}", make.package().name, make.package().version));
         }
+        let (tool, ping) = make.package().registry.tool();
         let found = Installation::install(&cache, make).map_err(|error| Failure::Infrastructure {
             message: format!("{} cannot be installed", make.name()),
-            hint: Some("this needs npm and its registry; `npm ping` tells whether it is reached".to_owned()),
+            hint: Some(format!("this needs {tool} and its registry; `{ping}` tells whether it is reached")),
             source: Some(error.into()),
         })?;
         ui.out(&format!("{} {} {}\n", make.name(), found.version, found.folder.display()))?;

@@ -1,0 +1,95 @@
+//! Packages of PyPI, for the Python that sandboxes have. The packages lie in a folder of their own that only the agent's process
+//! looks into: commands of the agent see the sandbox's Python as it is.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use super::{InstallError, run};
+
+/// The program that an installation gets: it finds the Python that the packages were made for.
+pub(in crate::shipped) const LAUNCHER: &str = "run";
+
+/// The Pythons of this machine that a sandbox over its `/usr` has too.
+const PYTHONS: [&str; 2] = ["/usr/local/bin/python3", "/usr/bin/python3"];
+
+/// The platforms whose wheels are taken, the newest first; `scripts/lock-python-agent` has the same.
+const GLIBCS: [u8; 7] = [28, 27, 26, 24, 17, 12, 5];
+
+/// As older wheels name the same platforms.
+const YEARS: [&str; 3] = ["2014", "2010", "1"];
+
+pub(super) fn bring(package: &str, lock: &str, entry: &str, to: &Path) -> Result<(), InstallError> {
+    let python = PYTHONS.into_iter().find(|python| Path::new(python).exists()).ok_or_else(|| {
+        InstallError::NoPython(format!("{package} needs Python 3, and there is none in /usr/bin"))
+    })?;
+    let mut ask = Command::new(python);
+    ask.args(["-c", "import sys; print('%d.%d' % sys.version_info[:2])"]);
+    let version = String::from_utf8_lossy(&run(ask, "python3", package)?.stdout).trim().to_owned();
+    let has_pip = |python: &&str| {
+        let mut pip = Command::new(python);
+        pip.args(["-m", "pip", "--version"]);
+        run(pip, "pip", package).is_ok()
+    };
+    let pip = [python, "python3"].into_iter().find(has_pip).ok_or_else(|| {
+        InstallError::NoPython(format!(
+            "{package} is installed by pip, and python3 has none (Debian: python3-pip)"
+        ))
+    })?;
+    let write = |path: &Path, text: &str| {
+        fs::write(path, text).map_err(|source| InstallError::Io { path: path.to_owned(), source })
+    };
+    write(&to.join("requirements.txt"), lock)?;
+    let site = to.join("site");
+    let mut install = Command::new(pip);
+    install
+        .args([
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--root-user-action",
+            "ignore",
+        ])
+        .args(["--no-deps", "--no-compile", "--require-hashes", "--only-binary", ":all:"])
+        .args(["--implementation", "cp", "--python-version", &version])
+        .args(
+            GLIBCS.iter().flat_map(|minor| ["--platform".to_owned(), format!("manylinux_2_{minor}_x86_64")]),
+        )
+        .args(YEARS.iter().flat_map(|year| ["--platform".to_owned(), format!("manylinux{year}_x86_64")]))
+        .arg("--target")
+        .arg(&site)
+        .arg("-r")
+        .arg(to.join("requirements.txt"));
+    run(install, "pip", package)?;
+    // A sandbox cannot write what was compiled, and would do it again each time.
+    let mut compile = Command::new(python);
+    compile.args(["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]).arg(&site);
+    // Packages carry templates that are no Python; the rest is compiled all the same.
+    let _ = run(compile, "python3", package);
+    let launcher = to.join(LAUNCHER);
+    write(&launcher, &script(package, &version, entry))?;
+    fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))
+        .map_err(|source| InstallError::Io { path: launcher.clone(), source })
+}
+
+fn script(package: &str, version: &str, entry: &str) -> String {
+    let (module, function) = entry.split_once(':').unwrap_or((entry, "main"));
+    format!(
+        r#"#!/bin/sh
+site="${{0%/*}}/site"
+for python in python{version} python3; do
+  if [ "$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)" = {version} ]; then
+    exec "$python" -I -S -c 'import sys
+sys.path.insert(0, sys.argv.pop(1))
+from {module} import {function}
+sys.exit({function}())' "$site" "$@"
+  fi
+done
+echo "{package} is installed for Python {version}, and this sandbox has none" >&2
+exit 127
+"#
+    )
+}
