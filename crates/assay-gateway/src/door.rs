@@ -271,26 +271,28 @@ fn hex(byte: u8) -> [char; 2] {
     [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'))
 }
 
+/// Listens at a socket that only its owner can use.
+pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
+    let bound = || -> rustix::io::Result<UnixListener> {
+        let socket = rustix::net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
+            SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
+            None,
+        )?;
+        // The file is made with the socket's own mode (Linux, net/unix/af_unix.c: unix_bind_bsd).
+        rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        rustix::net::listen(&socket, 64)?;
+        Ok(UnixListener::from(socket))
+    };
+    let address = || path.display().to_string();
+    bound().map_err(|error| GatewayError::Listen { address: address(), source: error.into() })
+}
+
 fn listen(listen: &Listen) -> Result<(Listener, Option<PathBuf>, Option<SocketAddr>), GatewayError> {
     match listen {
-        Listen::Socket(path) => {
-            let wrong = |source| GatewayError::Listen { address: path.display().to_string(), source };
-            let bound = || -> rustix::io::Result<UnixListener> {
-                let socket = rustix::net::socket_with(
-                    AddressFamily::UNIX,
-                    SocketType::STREAM,
-                    SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-                    None,
-                )?;
-                // The file is made with the socket's own mode (Linux, net/unix/af_unix.c: unix_bind_bsd).
-                rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-                rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
-                rustix::net::listen(&socket, 64)?;
-                Ok(UnixListener::from(socket))
-            };
-            let listener = bound().map_err(|error| wrong(error.into()))?;
-            Ok((Listener::Unix(listener), Some(path.clone()), None))
-        }
+        Listen::Socket(path) => Ok((Listener::Unix(unix_listener(path)?), Some(path.clone()), None)),
         Listen::Loopback(port) => {
             let address = SocketAddr::from((Ipv4Addr::LOCALHOST, *port));
             let wrong = |source| GatewayError::Listen { address: address.to_string(), source };

@@ -21,11 +21,14 @@
 //! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an endless wait.
 //! - [`Door::close`] ends every connection, and removes the socket.
 //!
+//! An [`Egress`] is another way out, for work that is not the model's: an HTTP proxy that opens listed hosts.
+//!
 //! Threads, and no asynchronous runtime: one for each connection of an agent, which ends with it.
 
 mod cassette;
 mod conn;
 mod door;
+mod egress;
 mod exchange;
 mod head;
 mod ledger;
@@ -45,6 +48,7 @@ use assay_trace::{Prices, Usage};
 
 pub use cassette::Cassette;
 pub use door::{Door, Gauge};
+pub use egress::{Egress, EgressLedger, Hosts, Passage};
 pub use ledger::{
     CapKind, CapScope, Capped, Exchange, Ledger, Mismatch, Refused, SkillExposure, Totals, Wait,
 };

@@ -6,6 +6,7 @@ mod agents;
 mod caps;
 mod cassettes;
 mod client;
+mod egress;
 mod exposure;
 mod hostile;
 mod passing;

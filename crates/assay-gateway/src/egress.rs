@@ -1,0 +1,458 @@
+//! A way out of a sandbox without network, to listed hosts and no others: an HTTP proxy behind a Unix socket.
+//!
+//! It opens tunnels (`CONNECT host:port`) and passes plain requests on (`GET http://host/…`). Names are looked up here, and
+//! only listed ones; what is connected to are the addresses that were looked at. A redirect is the client's to follow, and
+//! leads through here again. What is said inside a tunnel is not looked at: behind one address a listed server may serve
+//! other names too.
+
+mod hosts;
+
+use std::collections::BTreeMap;
+use std::io::{self, PipeReader, PipeWriter, Read, Write};
+use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream, ToSocketAddrs};
+use std::os::fd::AsFd;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use assay_model::wire::excerpt;
+use rustix::event::{PollFd, PollFlags, poll};
+use serde::{Deserialize, Serialize};
+
+pub use self::hosts::Hosts;
+use crate::conn::{Conn, Ended, Stream};
+use crate::door::unix_listener;
+use crate::{GatewayError, lock};
+
+/// Most connections at once.
+const CONNECTIONS: usize = 64;
+/// Most bytes of a request's head.
+const HEAD: usize = 32 << 10;
+/// Most headers of a request.
+const HEADERS: usize = 100;
+/// Most time for a head to arrive.
+const ARRIVAL: Duration = Duration::from_secs(30);
+/// Most time for reaching a host.
+const CONNECT: Duration = Duration::from_secs(30);
+/// Most time in which a connection may be still. A sandbox may be frozen meanwhile.
+const IDLE: Duration = Duration::from_mins(20);
+/// Most connections that are told of; more are counted.
+const TOLD: usize = 1_000;
+/// Most bytes that go through, both ways together.
+const BYTES: u64 = 8 << 30;
+/// What a connection's thread has for a stack.
+const STACK: usize = 256 << 10;
+
+/// A way out that is open. Closing it, or dropping it, ends every connection and removes the socket.
+#[derive(Debug)]
+pub struct Egress {
+    inside: Arc<Inside>,
+    socket: PathBuf,
+    acceptor: Option<(JoinHandle<()>, PipeWriter)>,
+}
+
+/// What went through a way out.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EgressLedger {
+    /// What may be reached.
+    pub hosts: Vec<String>,
+    /// Connections, at most 1,000 of them.
+    pub connections: Vec<Passage>,
+    /// How many there were.
+    pub count: u64,
+}
+
+/// A connection that was asked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Passage {
+    /// `host:port`, as it was asked for.
+    pub to: String,
+    /// The address that was connected to.
+    pub address: Option<SocketAddr>,
+    /// Why it was not opened.
+    pub refused: Option<String>,
+    /// Bytes sent there.
+    pub sent: u64,
+    /// Bytes that came from there.
+    pub received: u64,
+}
+
+#[derive(Debug)]
+struct Inside {
+    hosts: Hosts,
+    ledger: Mutex<EgressLedger>,
+    /// Both sides of each connection.
+    open: Mutex<BTreeMap<u64, Vec<Stream>>>,
+    emptied: Condvar,
+    closed: AtomicBool,
+    bytes: Mutex<u64>,
+}
+
+impl Egress {
+    /// Opens one at a socket that does not exist yet.
+    pub fn open(socket: &Path, hosts: Hosts) -> Result<Self, GatewayError> {
+        let listener = unix_listener(socket)?;
+        let ledger = EgressLedger { hosts: hosts.list(), ..EgressLedger::default() };
+        let inside = Arc::new(Inside {
+            hosts,
+            ledger: Mutex::new(ledger),
+            open: Mutex::default(),
+            emptied: Condvar::new(),
+            closed: AtomicBool::new(false),
+            bytes: Mutex::new(0),
+        });
+        let mut egress = Self { inside, socket: socket.to_path_buf(), acceptor: None };
+        let (woken, wake) = io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
+        let shared = Arc::clone(&egress.inside);
+        let acceptor = thread::Builder::new()
+            .name("egress".to_owned())
+            .spawn(move || shared.accept(&listener, &woken))
+            .map_err(|_| GatewayError::Machine("thread"))?;
+        egress.acceptor = Some((acceptor, wake));
+        Ok(egress)
+    }
+
+    /// Ends every connection, removes the socket, and says what went through.
+    pub fn close(mut self) -> EgressLedger {
+        self.shut();
+        lock(&self.inside.ledger).clone()
+    }
+
+    fn shut(&mut self) {
+        let Some((acceptor, wake)) = self.acceptor.take() else { return };
+        self.inside.closed.store(true, Ordering::SeqCst);
+        drop(wake);
+        let _ = acceptor.join();
+        let _ = std::fs::remove_file(&self.socket);
+        let mut open = lock(&self.inside.open);
+        open.values().flatten().for_each(Stream::shut);
+        // What is stopped ends at once, but for one that looks a name up.
+        let until = Instant::now() + Duration::from_secs(10);
+        while !open.is_empty() && Instant::now() < until {
+            let waited = self.inside.emptied.wait_timeout(open, Duration::from_millis(100));
+            open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+    }
+}
+
+impl Drop for Egress {
+    fn drop(&mut self) {
+        self.shut();
+    }
+}
+
+impl Inside {
+    fn accept(self: &Arc<Self>, listener: &UnixListener, woken: &PipeReader) {
+        let mut number = 0;
+        while !self.closed.load(Ordering::SeqCst) {
+            let mut ready = [
+                PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN),
+                PollFd::new(woken, PollFlags::IN),
+            ];
+            let _ = poll(&mut ready, None);
+            while let Ok((stream, _)) = listener.accept() {
+                if !self.closed.load(Ordering::SeqCst) {
+                    self.admit(number, stream);
+                    number += 1;
+                }
+            }
+        }
+    }
+
+    fn admit(self: &Arc<Self>, number: u64, stream: UnixStream) {
+        let Ok(near) = stream.try_clone() else { return };
+        if stream.set_nonblocking(false).is_err() || stream.set_write_timeout(Some(IDLE)).is_err() {
+            return;
+        }
+        {
+            let mut open = lock(&self.open);
+            if open.len() >= CONNECTIONS {
+                return;
+            }
+            open.insert(number, vec![Stream::Unix(near)]);
+        }
+        let inside = Arc::clone(self);
+        let spawned =
+            thread::Builder::new().name("egress-way".to_owned()).stack_size(STACK).spawn(move || {
+                let _guard = Guard { inside: &inside, number };
+                inside.serve(number, stream);
+            });
+        if spawned.is_err() {
+            lock(&self.open).remove(&number);
+        }
+    }
+
+    /// One request, and what follows it.
+    fn serve(&self, number: u64, stream: UnixStream) {
+        let Ok(out) = stream.try_clone() else { return };
+        let mut conn = Conn::new(Stream::Unix(stream));
+        let asked = match Asked::read(&mut conn) {
+            Ok(asked) => asked,
+            Err(why) => {
+                self.tell(Passage { to: "?".to_owned(), refused: why.clone(), ..Passage::default() });
+                return refuse(conn, why.as_deref().unwrap_or("no request"));
+            }
+        };
+        let mut passage = Passage { to: asked.shown(), ..Passage::default() };
+        let far = match self.reach(&asked.host, asked.port) {
+            Ok(far) => far,
+            Err(why) => {
+                passage.refused = Some(why.clone());
+                self.tell(passage);
+                return refuse(conn, &why);
+            }
+        };
+        passage.address = far.peer_addr().ok();
+        (passage.sent, passage.received) = self.join(number, conn, out, far, &asked).unwrap_or_default();
+        self.tell(passage);
+    }
+
+    /// Connects to a host, where it is listed.
+    fn reach(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+        let addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
+            if !self.hosts.has_address(address, port) {
+                return Err("the address is not listed".to_owned());
+            }
+            vec![SocketAddr::new(address, port)]
+        } else {
+            if !self.hosts.has_name(host, port) {
+                return Err("the host is not listed".to_owned());
+            }
+            let found: Vec<SocketAddr> =
+                (host, port).to_socket_addrs().map_err(|_| "the host has no address".to_owned())?.collect();
+            // A name may be made to lead inside.
+            let may = |address: &SocketAddr| {
+                hosts::is_public(address.ip()) || self.hosts.has_address(address.ip(), port)
+            };
+            if !found.iter().any(may) {
+                return Err("the host's address is a private one, which is not listed itself".to_owned());
+            }
+            found.into_iter().filter(may).take(4).collect()
+        };
+        let mut last = "the host has no address".to_owned();
+        for address in addresses {
+            match TcpStream::connect_timeout(&address, CONNECT) {
+                Ok(stream) => return Ok(stream),
+                Err(error) => last = format!("the host cannot be reached: {error}"),
+            }
+        }
+        Err(last)
+    }
+
+    /// Passes on both ways until both are done. Gives the bytes sent and received.
+    fn join(
+        &self,
+        number: u64,
+        mut conn: Conn,
+        mut near: UnixStream,
+        mut far: TcpStream,
+        asked: &Asked,
+    ) -> io::Result<(u64, u64)> {
+        far.set_nodelay(true)?;
+        far.set_read_timeout(Some(IDLE))?;
+        far.set_write_timeout(Some(IDLE))?;
+        near.set_read_timeout(Some(IDLE))?;
+        {
+            let mut open = lock(&self.open);
+            if let Some(streams) = open.get_mut(&number) {
+                streams.push(Stream::Tcp(far.try_clone()?));
+            }
+            // A way that closed a moment ago has shut only what it saw.
+            if self.closed.load(Ordering::SeqCst) {
+                return Ok((0, 0));
+            }
+        }
+        match &asked.head {
+            None => near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
+            Some(head) => far.write_all(head)?,
+        }
+        let ahead = conn.take(usize::MAX);
+        far.write_all(&ahead)?;
+        let (mut near_in, mut far_out) = (near.try_clone()?, far.try_clone()?);
+        thread::scope(|scope| {
+            let sent = thread::Builder::new().name("egress-out".to_owned()).stack_size(STACK).spawn_scoped(
+                scope,
+                || {
+                    let sent = self.copy(&mut near_in, &mut far_out);
+                    let _ = far_out.shutdown(Shutdown::Write);
+                    sent
+                },
+            )?;
+            let received = self.copy(&mut far, &mut near);
+            let _ = near.shutdown(Shutdown::Both);
+            let _ = far.shutdown(Shutdown::Both);
+            let head = asked.head.as_ref().map_or(0, Vec::len) + ahead.len();
+            Ok((sent.join().unwrap_or_default() + head as u64, received))
+        })
+    }
+
+    /// Passes bytes on until there are no more, or too many went through.
+    fn copy(&self, from: &mut dyn Read, to: &mut dyn Write) -> u64 {
+        let (mut buffer, mut passed) = (vec![0; 64 << 10], 0);
+        loop {
+            let count = match from.read(&mut buffer) {
+                Ok(0) => return passed,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(_) => return passed,
+            };
+            let all = {
+                let mut bytes = lock(&self.bytes);
+                *bytes = bytes.saturating_add(count as u64);
+                *bytes
+            };
+            if all > BYTES || to.write_all(buffer.get(..count).unwrap_or_default()).is_err() {
+                return passed;
+            }
+            passed += count as u64;
+        }
+    }
+
+    fn tell(&self, passage: Passage) {
+        let mut ledger = lock(&self.ledger);
+        ledger.count += 1;
+        if ledger.connections.len() < TOLD {
+            ledger.connections.push(passage);
+        }
+    }
+}
+
+/// Takes a connection off the list when its thread ends, also by a panic.
+struct Guard<'a> {
+    inside: &'a Inside,
+    number: u64,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        lock(&self.inside.open).remove(&self.number);
+        self.inside.emptied.notify_all();
+    }
+}
+
+/// Where a request leads.
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    host: String,
+    port: u16,
+    /// What is sent there first; `None` for a tunnel.
+    head: Option<Vec<u8>>,
+}
+
+impl Asked {
+    /// Reads a head. `Err` holds why it is refused; nothing where nothing came.
+    fn read(conn: &mut Conn) -> Result<Self, Option<String>> {
+        let until = Instant::now() + ARRIVAL;
+        loop {
+            if let Some((asked, count)) = Self::parse(conn.ahead()).map_err(Some)? {
+                drop(conn.take(count));
+                return Ok(asked);
+            }
+            if conn.ahead().len() >= HEAD {
+                return Err(Some("the head is too large".to_owned()));
+            }
+            match conn.more(until) {
+                Ok(()) => {}
+                Err(Ended::Gone) if conn.ahead().is_empty() => return Err(None),
+                Err(_) => return Err(Some("the request did not arrive".to_owned())),
+            }
+        }
+    }
+
+    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, String> {
+        let mut headers = [httparse::EMPTY_HEADER; HEADERS];
+        let mut request = httparse::Request::new(&mut headers);
+        let count = match request.parse(bytes) {
+            Ok(httparse::Status::Complete(count)) => count,
+            Ok(httparse::Status::Partial) => return Ok(None),
+            Err(_) => return Err("the head is not HTTP/1.1".to_owned()),
+        };
+        let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
+        if method.eq_ignore_ascii_case("CONNECT") {
+            let (host, port) = authority(target, None)?;
+            return Ok(Some((Self { host, port, head: None }, count)));
+        }
+        let rest = target
+            .get(..7)
+            .filter(|scheme| scheme.eq_ignore_ascii_case("http://"))
+            .and_then(|_| target.get(7..))
+            .ok_or("a request to a proxy names http:// and a host")?;
+        let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+        let (place, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
+        let (host, port) = authority(place, Some(80))?;
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        let mut head =
+            format!("{method} {path} HTTP/1.1\r\nHost: {place}\r\nConnection: close\r\n").into_bytes();
+        // What is between the client and the proxy, and no farther (RFC 9110, 7.6.1).
+        let near =
+            ["host", "connection", "proxy-connection", "proxy-authorization", "keep-alive", "te", "upgrade"];
+        for header in request.headers.iter() {
+            if !near.iter().any(|near| header.name.eq_ignore_ascii_case(near)) {
+                head.extend_from_slice(format!("{}: ", header.name).as_bytes());
+                head.extend_from_slice(header.value);
+                head.extend_from_slice(b"\r\n");
+            }
+        }
+        head.extend_from_slice(b"\r\n");
+        Ok(Some((Self { host, port, head: Some(head) }, count)))
+    }
+
+    fn shown(&self) -> String {
+        excerpt(format!("{}:{}", self.host, self.port).as_bytes())
+    }
+}
+
+/// `host`, `host:port`, `[address]:port`; small letters, and without the root's dot.
+fn authority(text: &str, port: Option<u16>) -> Result<(String, u16), String> {
+    let (host, given) = hosts::split(text)?;
+    let port = given.or(port).ok_or("no port is named")?;
+    Ok((host, port))
+}
+
+fn refuse(mut conn: Conn, why: &str) {
+    let body = format!("assay: {why}\n");
+    let _ = conn.reply(403, &[("content-type", "text/plain")], body.as_bytes(), false);
+    conn.close();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read() {
+        let check = |text: &str, expected: Result<(&str, u16, Option<&str>), &str>| {
+            let found = Asked::parse(text.as_bytes()).map(|found| {
+                let (asked, _) = found.expect("a whole head");
+                (asked.host, asked.port, asked.head.map(|head| String::from_utf8(head).unwrap()))
+            });
+            match (found, expected) {
+                (Ok((host, port, head)), Ok(expected)) => {
+                    assert_eq!((host.as_str(), port, head.as_deref()), expected, "{text}");
+                }
+                (Err(why), Err(expected)) => assert!(why.contains(expected), "{text}: {why}"),
+                (found, _) => panic!("{text}: {found:?}"),
+            }
+        };
+        check("CONNECT Example.ORG.:443 HTTP/1.1\r\n\r\n", Ok(("example.org", 443, None)));
+        check("CONNECT [::1]:443 HTTP/1.1\r\nx: y\r\n\r\n", Ok(("::1", 443, None)));
+        check("CONNECT example.org HTTP/1.1\r\n\r\n", Err("no port"));
+        check("CONNECT a@b:1 HTTP/1.1\r\n\r\n", Err("no host"));
+        check("CONNECT :1 HTTP/1.1\r\n\r\n", Err("no host"));
+        check("GET / HTTP/1.1\r\nhost: example.org\r\n\r\n", Err("names http://"));
+        check("GET https://example.org/ HTTP/1.1\r\n\r\n", Err("names http://"));
+        check("GET http://user:pw@example.org/ HTTP/1.1\r\n\r\n", Err("no"));
+        check("nonsense\r\n\r\n", Err("not HTTP"));
+        check(
+            "GET HTTP://example.org:8080?q=1 HTTP/1.1\r\nHost: other\r\nProxy-Authorization: x\r\nA: b\r\n\r\n",
+            Ok((
+                "example.org",
+                8080,
+                Some("GET /?q=1 HTTP/1.1\r\nHost: example.org:8080\r\nConnection: close\r\nA: b\r\n\r\n"),
+            )),
+        );
+    }
+}
