@@ -1,6 +1,7 @@
 //! A way out of a sandbox without network: a port of its loopback that leads to one Unix socket, and nowhere else.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::io::{self, Write};
 use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
@@ -20,6 +21,8 @@ const NOT_STARTED: i32 = 126;
 /// connection to the socket, and returns the program's status, or 128 and the signal that ended it.
 ///
 /// A program calls it when its arguments say so, and exits with what it returns; what still goes through the port ends then.
+///
+/// Without a program it says `ready` when the port is open, closes its standard output, and goes on until it is killed.
 pub fn forward_main(args: &[OsString]) -> i32 {
     match forward(args) {
         Ok(status) => status,
@@ -31,8 +34,8 @@ pub fn forward_main(args: &[OsString]) -> i32 {
 }
 
 fn forward(args: &[OsString]) -> Result<i32, String> {
-    let [port, socket, program, rest @ ..] = args else {
-        return Err("the forwarder needs a port, a socket and a program".to_owned());
+    let [port, socket, line @ ..] = args else {
+        return Err("the forwarder needs a port and a socket".to_owned());
     };
     let port: u16 = port
         .to_str()
@@ -41,6 +44,15 @@ fn forward(args: &[OsString]) -> Result<i32, String> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
         .map_err(|error| format!("cannot listen at port {port}: {error}"))?;
     let socket = PathBuf::from(socket);
+    let Some((program, rest)) = line.split_first() else {
+        let _ = io::stdout().write_all(b"ready\n").and_then(|()| io::stdout().flush());
+        // Whoever reads it waits for its end.
+        let null = File::options().write(true).open("/dev/null").map_err(|error| error.to_string())?;
+        rustix::stdio::dup2_stdout(&null).map_err(|error| error.to_string())?;
+        rustix::stdio::dup2_stderr(&null).map_err(|error| error.to_string())?;
+        serve(&listener, &socket);
+        return Ok(0);
+    };
     thread::spawn(move || serve(&listener, &socket));
     let status = Command::new(program)
         .args(rest)

@@ -14,6 +14,7 @@ mod folders;
 use container::Container;
 use folders::Folders;
 
+use crate::outlet::Outlet;
 use crate::plan::Trial;
 use crate::workshop::{Workshop, chain};
 use crate::{Cause, place::Ground};
@@ -106,6 +107,20 @@ impl Attempt<'_> {
     /// The folder of the agent's way to its model.
     pub(crate) fn door(&self) -> PathBuf {
         self.scratch.join("door")
+    }
+
+    /// The folder of the way to the hosts that a phase may reach.
+    pub(crate) fn outlet(&self) -> PathBuf {
+        self.scratch.join("outlet")
+    }
+
+    /// Puts down what went through a way to hosts.
+    pub(crate) fn tell(&self, outlet: Option<Outlet>, phase: &str) -> Result<(), Broken> {
+        let Some(outlet) = outlet else { return Ok(()) };
+        let path = self.folder.join(format!("egress-{phase}.json"));
+        let text = serde_json::to_vec(&outlet.close()).map_err(|error| Broken::harness(error.to_string()))?;
+        fs::write(&path, text)
+            .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
     }
 
     /// Where commands start.

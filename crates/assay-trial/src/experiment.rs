@@ -561,8 +561,8 @@ fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {
         toml::Value::Array(hosts) => hosts
             .iter()
             .map(|host| host.as_str().map(str::to_owned).ok_or_else(wrong))
-            .collect::<Result<_, _>>()
-            .map(NetworkGrant::Hosts),
+            .collect::<Result<Vec<_>, _>>()
+            .and_then(|hosts| assay_gateway::Hosts::parse(&hosts).map(|_| NetworkGrant::Hosts(hosts))),
         _ => Err(wrong()),
     }
 }

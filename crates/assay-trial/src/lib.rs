@@ -10,6 +10,7 @@ mod experiment;
 mod identity;
 pub mod import;
 mod life;
+mod outlet;
 mod place;
 mod plan;
 mod purse;
@@ -31,6 +32,7 @@ pub use experiment::{
 };
 pub use identity::{TrialId, canonical};
 pub use life::{Executed, Runner};
+pub use outlet::Reach;
 pub use place::{Place, Sandboxes};
 pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, Trial};
 pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds};

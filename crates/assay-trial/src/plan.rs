@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::{Agent, CatalogueEntry};
+use assay_gateway::Hosts;
 use assay_model::{Price, Scene};
-use assay_sandbox::{Limits, Network};
+use assay_sandbox::Limits;
 use assay_skill::{Diagnostic, Library, Severity};
 use assay_task::{NetworkWish, Suite, Task, TaskConfig, TaskError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::condition::{self, Provision, Setting};
+use crate::outlet::Reach;
 use crate::place::{self, Place};
 use crate::roster::{RosterEntry, roster};
 use crate::shipping::{Shipping, Way};
@@ -116,9 +118,11 @@ pub struct Trial {
     /// What it may use.
     pub limits: Limits,
     /// What the agent can reach.
-    pub network: Network,
+    pub network: Reach,
     /// What the verifier can reach.
-    pub verifier_network: Network,
+    pub verifier_network: Reach,
+    /// What leads to hosts from inside.
+    pub shipping: Option<Shipping>,
     /// Seconds of the agent's own time.
     pub agent_timeout: f64,
     /// From 1.
@@ -344,8 +348,9 @@ struct Setup {
     task: Arc<Task>,
     place: Arc<Place>,
     limits: Limits,
-    network: Network,
-    verifier_network: Network,
+    network: Reach,
+    verifier_network: Reach,
+    shipping: Option<Shipping>,
     env: Arc<Vec<(String, String)>>,
     verifier_env: Arc<Vec<(String, String)>>,
     solution_env: Arc<Vec<(String, String)>>,
@@ -390,10 +395,14 @@ impl Setup {
         let granted = network;
         let network = granted(config.agent_network.as_ref().unwrap_or(own), &experiment.network)?;
         let verifier_network = if experiment.verifier_network {
-            Network::Public
+            Reach::Public
         } else {
             granted(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
         };
+        let by_host = [&network, &verifier_network].iter().any(|reach| matches!(reach, Reach::Hosts(_)));
+        if by_host && (place.kind() == "none" || machine.shipping.is_none()) {
+            return Err("it would reach some hosts and not others, which nothing holds it to here".to_owned());
+        }
         let limits = Limits {
             cpus: config.environment.cpus,
             memory_bytes: experiment
@@ -418,6 +427,7 @@ impl Setup {
             limits,
             network,
             verifier_network,
+            shipping: machine.shipping.clone(),
             env: expand(&env)?,
             verifier_env: expand(&config.verifier_env)?,
             solution_env: expand(&config.solution_env)?,
@@ -445,8 +455,9 @@ impl Setup {
             disclosure: experiment.disclosure,
             place: self.place.clone(),
             limits: self.limits,
-            network: self.network,
-            verifier_network: self.verifier_network,
+            network: self.network.clone(),
+            verifier_network: self.verifier_network.clone(),
+            shipping: self.shipping.clone(),
             agent_timeout,
             repetition,
             absent: absent.clone(),
@@ -500,14 +511,19 @@ fn agent_timeout(config: &TaskConfig, spec: &AgentSpec) -> f64 {
     config.agent_timeout.map_or(spec.timeout, |seconds| seconds.min(spec.timeout))
 }
 
-fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Network, String> {
-    match (wish, grant) {
-        (NetworkWish::None, _) | (_, NetworkGrant::None) => Ok(Network::None),
-        (NetworkWish::Public, NetworkGrant::Public) => Ok(Network::Public),
-        (NetworkWish::Allowlist(_), _) | (_, NetworkGrant::Hosts(_)) => {
-            Err("it would reach some hosts and not others, which no sandbox here can do".to_owned())
+/// What both the task wishes and the experiment grants.
+fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Reach, String> {
+    let hosts = |list: &[String]| Hosts::parse(list).map_err(|why| format!("of what it would reach, {why}"));
+    let reach = match (wish, grant) {
+        (NetworkWish::None, _) | (_, NetworkGrant::None) => return Ok(Reach::None),
+        (NetworkWish::Public, NetworkGrant::Public) => return Ok(Reach::Public),
+        (NetworkWish::Allowlist(wished), NetworkGrant::Public) => hosts(wished)?,
+        (NetworkWish::Public, NetworkGrant::Hosts(granted)) => hosts(granted)?,
+        (NetworkWish::Allowlist(wished), NetworkGrant::Hosts(granted)) => {
+            hosts(wished)?.within(&hosts(granted)?)
         }
-    }
+    };
+    Ok(if reach.is_empty() { Reach::None } else { Reach::Hosts(reach.list()) })
 }
 
 /// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.

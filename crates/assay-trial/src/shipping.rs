@@ -156,7 +156,7 @@ impl OpenDoor {
         };
         let door = attempt.workshop.gateway.open(pass).map_err(|error| Broken::harness(chain(&error)))?;
         // In the host's network the port must be free; in one of its own every port is.
-        let port = match trial.network {
+        let port = match trial.network.network() {
             Network::None => PORT,
             Network::Public => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .and_then(|listener| listener.local_addr())

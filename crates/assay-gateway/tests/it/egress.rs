@@ -76,7 +76,7 @@ fn get(port: u16, path: &str) -> String {
 
 #[test]
 fn listed_hosts_are_opened_and_others_are_not() {
-    let (listed, other) = (server(|head| plain(head)), server(|_| plain("the other one")));
+    let (listed, other) = (server(plain), server(|_| plain("the other one")));
     let way = Way::to(&[format!("127.0.0.1:{listed}")]);
     let mode = std::fs::metadata(way.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use assay_sandbox::docker::{Changed, Container as Docked, ContainerSpec, Docker, DockerNetwork, Owner};
 use assay_sandbox::{
-    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, Network, SandboxError, Session, Sink,
-    Usage, unified_diff,
+    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, SandboxError, Session, Sink, Usage,
+    unified_diff,
 };
 use assay_task::{Healthcheck, VerifierMode};
 
@@ -20,6 +20,7 @@ use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
+use crate::outlet::{self, Outlet, Reach};
 use crate::place::Material;
 use crate::shipping;
 use crate::survey::{Survey, WORK_CAPS};
@@ -52,6 +53,7 @@ pub(super) struct Container<'a> {
     mounts: Vec<Mount>,
     logs: PathBuf,
     seat: Option<Seat>,
+    outlet: Option<Outlet>,
     used: Usage,
     /// What differs from the image, since the agent.
     changes: Vec<Changed>,
@@ -124,18 +126,19 @@ impl<'a> Container<'a> {
             mounts: Vec::new(),
             logs,
             seat: None,
+            outlet: None,
             used: Usage::default(),
             changes: Vec::new(),
             verdict: image::Verdict::default(),
         })
     }
 
-    fn spec(&self, image: &assay_sandbox::docker::Image, network: Network, phase: &str) -> ContainerSpec {
+    fn spec(&self, image: &assay_sandbox::docker::Image, reach: &Reach, phase: &str) -> ContainerSpec {
         let trial = self.attempt.trial;
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
         spec.env = trial.env.to_vec();
-        spec.network = self::network(network);
+        spec.network = network(reach);
         spec.limits = trial.limits;
         spec
     }
@@ -152,6 +155,20 @@ impl<'a> Container<'a> {
         }
         container.put(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
         Ok(())
+    }
+
+    /// Opens the way to hosts, where a phase may reach some, and gives what programs are told of it.
+    fn lead_out(
+        &mut self,
+        reach: &Reach,
+        container: Docked,
+    ) -> Result<(Docked, Vec<(String, String)>), Broken> {
+        self.outlet = Outlet::open(reach, self.attempt.trial, &self.attempt.outlet())?;
+        let Some(outlet) = &self.outlet else { return Ok((container, Vec::new())) };
+        // Its socket is the owner's.
+        let mut root = Seat { container, user: Some("0".to_owned()), env: Vec::new() };
+        outlet.start(&mut root, self.attempt.cancel)?;
+        Ok((root.container, Outlet::env()))
     }
 
     /// Runs a command of ours as root.
@@ -343,7 +360,7 @@ impl<'a> Container<'a> {
             &self.prepared,
             self.attempt.cancel,
         )?;
-        let mut spec = self.spec(&prepared.image, trial.verifier_network, "verifier");
+        let mut spec = self.spec(&prepared.image, &trial.verifier_network, "verifier");
         spec.workdir = trial
             .task
             .config
@@ -352,6 +369,7 @@ impl<'a> Container<'a> {
             .and_then(|environment| environment.workdir.clone())
             .or_else(|| prepared.image.config.workdir.clone())
             .or_else(|| Some(self.workdir.clone()));
+        spec.mounts = outlet::mounts(trial, &self.attempt.outlet());
         let container = self.docker.make(&spec)?;
         container.put(
             &self.logs.join("artifacts"),
@@ -399,7 +417,9 @@ impl Desk for Container<'_> {
             self.mounts.push(Mount { source, target: "/solution".into(), writable: false });
         }
         self.mounts.extend(shipping::mounts(trial, &self.attempt.door()));
-        let mut spec = self.spec(&self.prepared.image, trial.network, "agent");
+        make(&self.attempt.outlet())?;
+        self.mounts.extend(outlet::mounts(trial, &self.attempt.outlet()));
+        let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
         spec.mounts.clone_from(&self.mounts);
         let user = trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone());
         let mut container = self.docker.make(&spec)?;
@@ -409,7 +429,8 @@ impl Desk for Container<'_> {
         if trial.provision.writes_skills {
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", trial.agent.skills_dir()])?;
         }
-        let mut seat = Seat { container, user, env: Vec::new() };
+        let (container, env) = self.lead_out(&trial.network, container)?;
+        let mut seat = Seat { container, user, env };
         if let Some(check) = self
             .attempt
             .trial
@@ -429,6 +450,7 @@ impl Desk for Container<'_> {
         let trial = self.attempt.trial;
         let mut container = self.take_seat()?;
         container.halt()?;
+        self.attempt.tell(self.outlet.take(), "agent")?;
         self.used = container.usage();
         self.changes = container.changes()?;
         for name in ["agent", "artifacts"] {
@@ -543,8 +565,9 @@ impl Desk for Container<'_> {
                 self.housekeeping(&mut container, &words)?;
                 container.halt()?;
             }
-            if trial.verifier_network != trial.network {
-                container.reconnect(&network(trial.verifier_network))?;
+            let now = network(&trial.verifier_network);
+            if now != network(&trial.network) {
+                container.reconnect(&now)?;
             }
             container
         };
@@ -555,7 +578,7 @@ impl Desk for Container<'_> {
             grader.put(&last, Path::new("/logs/agent/final.txt"), Owner::default(), &Caps::default())?;
         }
         grader.restart()?;
-        let mut env = Vec::new();
+        let (grader, mut env) = self.lead_out(&trial.verifier_network, grader)?;
         if self.verdict.bytecode {
             env.push(("PYTHONPYCACHEPREFIX".to_owned(), NOWHERE.to_owned()));
         }
@@ -567,6 +590,7 @@ impl Desk for Container<'_> {
     fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {
         let mut container = self.take_seat()?;
         container.halt()?;
+        self.attempt.tell(self.outlet.take(), "verifier")?;
         let to = self.logs.join("verifier");
         container.fetch(Path::new("/logs/verifier"), &to, &LOG_CAPS)?;
         container.leave();
@@ -574,10 +598,10 @@ impl Desk for Container<'_> {
     }
 }
 
-fn network(network: Network) -> DockerNetwork {
-    match network {
-        Network::None => DockerNetwork::None,
-        Network::Public => DockerNetwork::Public,
+fn network(reach: &Reach) -> DockerNetwork {
+    match reach {
+        Reach::None | Reach::Hosts(_) => DockerNetwork::None,
+        Reach::Public => DockerNetwork::Public,
     }
 }
 

@@ -3,12 +3,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_sandbox::{
-    Caps, Manifest, Mount, Network, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff,
-};
+use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
+use crate::outlet::{self, Outlet, Reach};
 use crate::shipping;
 use crate::tamper::tampering;
 use crate::workshop::{Base, chain, inside};
@@ -32,6 +31,7 @@ pub(super) struct Folders<'a> {
     /// What stands for `/logs`.
     logs: PathBuf,
     session: Option<Box<dyn Session>>,
+    outlet: Option<Outlet>,
 }
 
 impl<'a> Folders<'a> {
@@ -68,19 +68,23 @@ impl<'a> Folders<'a> {
         for name in ["agent", "artifacts", "verifier"] {
             make(&logs.join(name))?;
         }
-        Ok(Self { attempt, sandbox, root, base, writable, private, logs, session: None })
+        Ok(Self { attempt, sandbox, root, base, writable, private, logs, session: None, outlet: None })
     }
 
     fn mount_logs(&self, name: &str, writable: bool) -> Mount {
         Mount { source: self.logs.join(name), target: Path::new("/logs").join(name), writable }
     }
 
-    fn spec(&self, mounts: Vec<Mount>, network: Network, phase: &str) -> Spec {
+    fn spec(&self, mut mounts: Vec<Mount>, reach: &Reach, phase: &str) -> Spec {
         let trial = self.attempt.trial;
         let mut env: Vec<(String, String)> =
             [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
+        if matches!(reach, Reach::Hosts(_)) {
+            mounts.extend(outlet::mounts(trial, &self.attempt.outlet()));
+            env.extend(Outlet::env());
+        }
         let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
         for (name, value) in dockerfile.chain(trial.env.iter()) {
             env.retain(|(known, _)| known != name);
@@ -92,22 +96,33 @@ impl<'a> Folders<'a> {
             tmpfs: Vec::new(),
             workdir: self.attempt.workdir(),
             env,
-            network,
+            network: reach.network(),
             limits: trial.limits,
             label: format!("{}-{phase}", trial.id.short()),
         }
     }
 
-    fn seat(&mut self, spec: &Spec) -> Result<&mut dyn Session, Broken> {
+    fn seat(&mut self, spec: &Spec, reach: &Reach) -> Result<&mut dyn Session, Broken> {
+        let folder = self.attempt.outlet();
+        if matches!(reach, Reach::Hosts(_)) {
+            make(&folder)?;
+        }
+        self.outlet = Outlet::open(reach, self.attempt.trial, &folder)?;
         let session = self.sandbox.start(spec)?;
-        Ok(&mut **self.session.insert(session))
+        let session = &mut **self.session.insert(session);
+        if let Some(outlet) = &self.outlet {
+            outlet.start(session, self.attempt.cancel)?;
+        }
+        Ok(session)
     }
 
-    fn dismiss(&mut self) -> Result<Usage, Broken> {
-        match self.session.take() {
-            Some(session) => Ok(session.stop()?),
-            None => Ok(Usage::default()),
-        }
+    fn dismiss(&mut self, phase: &str) -> Result<Usage, Broken> {
+        let used = match self.session.take() {
+            Some(session) => session.stop()?,
+            None => Usage::default(),
+        };
+        self.attempt.tell(self.outlet.take(), phase)?;
+        Ok(used)
     }
 }
 
@@ -147,12 +162,12 @@ impl Desk for Folders<'_> {
             let source = workshop.solution(&trial.task).map_err(Broken::harness)?;
             mounts.push(Mount { source: source.to_path_buf(), target: "/solution".into(), writable: false });
         }
-        let spec = self.spec(mounts, trial.network, "agent");
-        self.seat(&spec)
+        let spec = self.spec(mounts, &trial.network, "agent");
+        self.seat(&spec, &trial.network)
     }
 
     fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
-        self.dismiss()
+        self.dismiss("agent")
     }
 
     fn logs(&self) -> &Path {
@@ -201,16 +216,16 @@ impl Desk for Folders<'_> {
         mounts.push(self.mount_logs("verifier", true));
         mounts.push(self.mount_logs("agent", false));
         mounts.push(self.mount_logs("artifacts", false));
-        let mut spec = self.spec(mounts, trial.verifier_network, "verifier");
+        let mut spec = self.spec(mounts, &trial.verifier_network, "verifier");
         if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
             // The agent's home is not the grader's.
             spec.tmpfs.push(HOME.into());
         }
-        self.seat(&spec)
+        self.seat(&spec, &trial.verifier_network)
     }
 
     fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {
-        self.dismiss()?;
+        self.dismiss("verifier")?;
         Ok(self.logs.join("verifier"))
     }
 }

@@ -23,16 +23,24 @@ fn variables_expand_only_where_allowed() {
 
 #[test]
 fn a_trial_reaches_what_both_task_and_experiment_want() {
-    let hosts = || vec!["example.org".to_owned()];
-    let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<Network>| {
+    let hosts = |list: &[&str]| list.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>();
+    let org = || hosts(&["example.org"]);
+    let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<Reach>| {
         assert_eq!(network(&wish, &grant).ok(), expected, "{wish:?} {grant:?}");
     };
-    check(NetworkWish::Public, NetworkGrant::None, Some(Network::None));
-    check(NetworkWish::Public, NetworkGrant::Public, Some(Network::Public));
-    check(NetworkWish::None, NetworkGrant::Public, Some(Network::None));
-    check(NetworkWish::Allowlist(hosts()), NetworkGrant::None, Some(Network::None));
-    check(NetworkWish::Allowlist(hosts()), NetworkGrant::Public, None);
-    check(NetworkWish::Public, NetworkGrant::Hosts(hosts()), None);
+    check(NetworkWish::Public, NetworkGrant::None, Some(Reach::None));
+    check(NetworkWish::Public, NetworkGrant::Public, Some(Reach::Public));
+    check(NetworkWish::None, NetworkGrant::Public, Some(Reach::None));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::None, Some(Reach::None));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::Public, Some(Reach::Hosts(org())));
+    check(NetworkWish::Public, NetworkGrant::Hosts(org()), Some(Reach::Hosts(org())));
+    let two = || hosts(&["example.org", "example.net"]);
+    check(NetworkWish::Allowlist(two()), NetworkGrant::Hosts(org()), Some(Reach::Hosts(org())));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::Hosts(hosts(&["a.test"])), Some(Reach::None));
+    check(NetworkWish::Allowlist(hosts(&["http://x"])), NetworkGrant::Public, None);
+    // Identities of trials hold these words.
+    let words = [Reach::None, Reach::Public, Reach::Hosts(org())].map(|reach| json!(reach));
+    assert_eq!(words, [json!("none"), json!("public"), json!({ "hosts": ["example.org"] })]);
 }
 
 /// The trials of a plan in order of its cells, by condition, and those of its checks.

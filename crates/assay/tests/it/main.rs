@@ -14,6 +14,7 @@ mod corpus;
 mod disk;
 mod docker;
 mod door;
+mod egress;
 mod errors;
 mod exposure;
 mod fixture;

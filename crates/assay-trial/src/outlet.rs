@@ -1,0 +1,120 @@
+//! What a trial may reach beside its model, and the way there.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+use assay_gateway::{Egress, EgressLedger, Hosts};
+use assay_sandbox::{Exec, Exit, Mount, Network, Session, Sink};
+use serde::Serialize;
+
+use crate::Cause;
+use crate::desk::Broken;
+use crate::plan::Trial;
+use crate::workshop::chain;
+
+/// Where the way out lies inside a sandbox.
+const INSIDE: &str = "/opt/assay/outlet";
+
+/// The port of the sandbox's loopback that leads to the listed hosts.
+const PORT: u16 = 8791;
+
+/// What a phase of a trial can reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reach {
+    /// Its own loopback.
+    None,
+    /// The host's network.
+    Public,
+    /// These hosts, through a proxy of assay's.
+    Hosts(Vec<String>),
+}
+
+impl Reach {
+    /// What the sandbox itself is given.
+    pub(crate) fn network(&self) -> Network {
+        match self {
+            Self::Public => Network::Public,
+            Self::None | Self::Hosts(_) => Network::None,
+        }
+    }
+}
+
+/// A way out that is open for one phase of one attempt.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    egress: Egress,
+    line: Vec<String>,
+}
+
+/// What is shown of this machine to a sandbox, in one of whose phases hosts can be reached.
+pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
+    let wanted =
+        [&trial.network, &trial.verifier_network].iter().any(|reach| matches!(reach, Reach::Hosts(_)));
+    let Some(shipping) = trial.shipping.as_ref().filter(|_| wanted) else { return Vec::new() };
+    let shown = |source: &Path, name: &str| Mount {
+        source: source.to_path_buf(),
+        target: format!("{INSIDE}/{name}").into(),
+        writable: false,
+    };
+    vec![shown(&shipping.forwarder, "assay"), shown(folder, "way")]
+}
+
+impl Outlet {
+    /// Opens it in the folder that [`mounts`] shows, where the phase is to reach hosts.
+    pub(crate) fn open(reach: &Reach, trial: &Trial, folder: &Path) -> Result<Option<Self>, Broken> {
+        let Reach::Hosts(list) = reach else { return Ok(None) };
+        let shipping =
+            trial.shipping.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
+        let hosts = Hosts::parse(list).map_err(Broken::harness)?;
+        let egress =
+            Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness(chain(&error)))?;
+        let mut line = vec![format!("{INSIDE}/assay")];
+        line.extend(shipping.forwarder_args.iter().cloned());
+        line.extend([PORT.to_string(), format!("{INSIDE}/way/socket")]);
+        Ok(Some(Self { egress, line }))
+    }
+
+    /// Where programs are told that it lies. What is on the sandbox's own loopback is not led through it.
+    pub(crate) fn env() -> Vec<(String, String)> {
+        let proxy = format!("http://127.0.0.1:{PORT}");
+        let names = ["HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"];
+        let near =
+            ["NO_PROXY", "no_proxy"].map(|name| (name.to_owned(), "localhost,127.0.0.1,::1".to_owned()));
+        names.map(|name| (name.to_owned(), proxy.clone())).into_iter().chain(near).collect()
+    }
+
+    /// Starts what leads there, and returns when it does.
+    pub(crate) fn start(&self, session: &mut dyn Session, cancel: &AtomicBool) -> Result<(), Broken> {
+        // It says that it is ready, and closes its output.
+        let script = r#"[ "$("$@" &)" = ready ]"#;
+        let argv = ["sh", "-c", script, "sh"].into_iter().map(str::to_owned).chain(self.line.iter().cloned());
+        let outcome = session.exec(
+            &Exec {
+                argv: argv.collect(),
+                env: Vec::new(),
+                cwd: Some(PathBuf::from("/")),
+                deadline: Some(Instant::now() + Duration::from_mins(1)),
+                stdout: Sink { file: None, cap: 0, keep: 2_000 },
+                stderr: None,
+            },
+            cancel,
+        )?;
+        match outcome.exit {
+            Exit::Code(0) | Exit::Cancelled => Ok(()),
+            exit => {
+                let said = outcome.stdout.text();
+                Err(Broken::new(
+                    Cause::Sandbox,
+                    format!("the way to its hosts did not start ({exit:?}): {said}"),
+                ))
+            }
+        }
+    }
+
+    /// Closes it, and says what went through.
+    pub(crate) fn close(self) -> EgressLedger {
+        self.egress.close()
+    }
+}
