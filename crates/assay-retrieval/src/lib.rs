@@ -11,21 +11,25 @@ mod bm25;
 mod catalogue;
 mod corpus;
 pub mod dense;
+pub mod hybrid;
 mod index;
 pub mod index_file;
 mod metrics;
+pub mod rerank;
 mod retriever;
 mod searcher;
 mod similarity;
 mod tokens;
 
 pub use bm25::{Bm25, Parameters};
-pub use catalogue::{DEFAULT, DEFAULT_THRESHOLD, NAMES, Opened, UnknownRetriever, Wanted};
+pub use catalogue::{
+    DEFAULT, DEFAULT_THRESHOLD, MODELS, NAMES, OpenError, Opened, Surroundings, UnknownRetriever, Wanted,
+};
 pub use corpus::{Document, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use index_file::{IndexError, IndexFile, Stamp};
 pub use metrics::{Judged, Metric, Scores, score};
 pub use retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
-pub use searcher::{Answer, Found, Searcher, Why};
+pub use searcher::{Answer, Found, SearchError, Searcher, Why};
 pub use similarity::{Shingles, shingle_similarity};
 pub use tokens::words;

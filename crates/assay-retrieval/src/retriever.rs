@@ -45,6 +45,9 @@ pub enum RetrieverError {
         /// What, and what was due.
         what: String,
     },
+    /// A model in a folder cannot be read, or gives nothing of use.
+    #[error(transparent)]
+    Encoder(assay_encoder::Error),
     /// A model behind an address gave no answer.
     #[error(transparent)]
     Model(ModelError),
@@ -179,13 +182,18 @@ fn single(weight: f64) -> f32 {
 
 /// The documents with the highest scores above 0, equal ones in order of their numbers, which is that of their ids.
 pub(crate) fn best(scores: &[f32], most: usize) -> Vec<Hit> {
+    ranked((0_u32..).zip(scores.iter().copied()), most)
+}
+
+/// The same of documents with their scores, in order of their numbers.
+pub(crate) fn ranked(scores: impl Iterator<Item = Hit>, most: usize) -> Vec<Hit> {
     let order = |one: &Hit, other: &Hit| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0));
     let mut hits: Vec<Hit> = Vec::new();
     // What a document has to pass: those that are kept have smaller numbers, so an equal score is not enough.
     let mut least = 0.0;
-    for (number, score) in (0_u32..).zip(scores) {
-        if *score > least {
-            hits.push((number, *score));
+    for (number, score) in scores {
+        if score > least {
+            hits.push((number, score));
             if hits.len() > 2 * most {
                 hits.select_nth_unstable_by(most.saturating_sub(1), order);
                 hits.truncate(most);

@@ -6,19 +6,34 @@ use serde::Serialize;
 
 use crate::analysis::{Stemmer, each_word, is_stop_word};
 use crate::best::{Best, FIRST};
-use crate::catalogue;
+use crate::catalogue::{self, OpenError, Surroundings, Wanted};
 use crate::corpus::Document;
 use crate::index::{FIELDS, Index, split};
 use crate::index_file::{IndexError, IndexFile, Stamp};
-use crate::retriever::Weighting;
+use crate::retriever::{Retriever, RetrieverError, Weighting};
 
 /// Most characters of a sentence that is shown.
 const SENTENCE: usize = 240;
 
 /// Answers requests from an index.
-#[derive(Debug)]
 pub struct Searcher {
     file: IndexFile,
+    /// What ranks, where it is not `best`.
+    other: Option<Box<dyn Retriever>>,
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum SearchError {
+    /// The index cannot be read.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A retriever cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A model cannot be asked.
+    #[error(transparent)]
+    Retriever(#[from] RetrieverError),
 }
 
 /// What a request finds.
@@ -37,9 +52,9 @@ pub struct Answer {
 pub struct Found {
     /// It.
     pub document: Document,
-    /// How likely it is right.
+    /// How likely it is right; of another retriever than `best` the score.
     pub confidence: f32,
-    /// Whether it is sure enough to be offered.
+    /// Whether it is sure enough to be offered. Only `best` says so; what another retriever finds is offered.
     pub fits: bool,
     /// What made the hit.
     pub why: Why,
@@ -59,12 +74,28 @@ pub struct Why {
 impl Searcher {
     /// Indexes documents in memory.
     pub fn build(documents: Vec<Document>, stamps: &[Stamp]) -> Result<Self, IndexError> {
-        Ok(Self { file: IndexFile::build(documents, catalogue::DEFAULT_STEMMER, stamps)? })
+        Ok(Self::over(IndexFile::build(documents, catalogue::DEFAULT_STEMMER, stamps)?))
     }
 
     /// Answers from an index that exists.
     pub fn over(file: IndexFile) -> Self {
-        Self { file }
+        Self { file, other: None }
+    }
+
+    /// Ranks by another retriever, which is opened over the documents of the index. Also what it had to tell.
+    pub fn by(self, wanted: &Wanted, around: &Surroundings<'_>) -> Result<(Self, Vec<String>), SearchError> {
+        let opened = wanted.open(self.file.documents()?, around)?;
+        Ok((Self { other: Some(opened.retriever), ..self }, opened.told))
+    }
+
+    /// What ranks.
+    pub fn retriever(&self) -> &str {
+        self.other.as_ref().map_or(catalogue::DEFAULT, |other| other.name())
+    }
+
+    /// The confidence from which a skill fits, where the retriever has one.
+    pub fn threshold(&self) -> Option<f64> {
+        self.other.is_none().then_some(catalogue::DEFAULT_THRESHOLD)
     }
 
     /// The index.
@@ -72,18 +103,21 @@ impl Searcher {
         &self.file
     }
 
-    /// The best skills for a request, at most `most`. A skill that shares no word with it is none.
-    pub fn search(&self, request: &str, most: usize) -> Result<Answer, IndexError> {
+    /// The best skills for a request, at most `most`. A skill that shares no word with it is none to `best`.
+    pub fn search(&self, request: &str, most: usize) -> Result<Answer, SearchError> {
         let index = Arc::new(self.file.narrowed(request)?);
-        let retriever = Best::new(catalogue::DEFAULT, &index, &self.file);
         let terms = Terms::of(request, &index);
+        let ranked = match &self.other {
+            Some(other) => other.search(request, most)?,
+            None => Best::new(catalogue::DEFAULT, &index, &self.file).rank(request, most),
+        };
         let found = |(number, confidence): (u32, f32)| {
             let document = self.file.document(number)?;
-            let fits = f64::from(confidence) >= catalogue::DEFAULT_THRESHOLD;
+            let fits = self.threshold().is_none_or(|threshold| f64::from(confidence) >= threshold);
             let why = terms.why(&index, &FIRST, number, &document);
             Ok(Found { document, confidence, fits, why })
         };
-        let hits = retriever.rank(request, most).into_iter().map(found).collect::<Result<_, IndexError>>()?;
+        let hits = ranked.into_iter().map(found).collect::<Result<_, IndexError>>()?;
         Ok(Answer { hits, words: terms.words, known: terms.known.len() })
     }
 }

@@ -4,6 +4,7 @@
 //! out. Vectors are kept by what they were made of, so that a changed library embeds what changed.
 
 mod embedder;
+mod local;
 mod texts;
 mod vectors;
 
@@ -23,6 +24,9 @@ use crate::index_file;
 use crate::retriever::{Hit, Retriever, RetrieverError, best};
 
 pub use embedder::{Embedder, Kind, Prompts, Remote};
+pub(crate) use embedder::{asked, head};
+pub use local::Local;
+pub(crate) use texts::full;
 pub use texts::{Pooling, Texts};
 use vectors::Shelf;
 pub use vectors::{Origin, Vectors, VectorsError};

@@ -126,6 +126,11 @@ impl IndexFile {
         Ok(Document { id, name, description, document, ..Document::default() })
     }
 
+    /// All documents, in order of their ids.
+    pub fn documents(&self) -> Result<Vec<Document>, IndexError> {
+        (0_u32..).take(self.len()).map(|number| self.document(number)).collect()
+    }
+
     /// The part of the index that a request needs: it scores this request as the whole index would.
     pub fn narrowed(&self, request: &str) -> Result<Index, IndexError> {
         let stemmer = self.header.stemmer;

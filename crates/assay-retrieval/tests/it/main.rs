@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use assay_retrieval::analysis::Stemmer;
-use assay_retrieval::{Document, Field, Index, Judged, Lexical, Metric, Retriever, Wanted, score};
+use assay_retrieval::{
+    Document, Field, Index, Judged, Lexical, Metric, Retriever, Surroundings, Wanted, score,
+};
 use serde_json::Value;
 
 fn reference() -> Value {
@@ -32,7 +34,7 @@ fn documents(reference: &Value) -> Vec<Document> {
 #[test]
 fn scores_equal_those_of_bm25s() {
     let reference = reference();
-    let opened = Wanted::parse("bm25").unwrap().open(documents(&reference));
+    let opened = Wanted::parse("bm25").unwrap().open(documents(&reference), &Surroundings::none()).unwrap();
     let queries = reference["queries"].as_array().unwrap();
     let mut found = 0;
     for (query, expected) in queries.iter().zip(reference["scores"].as_array().unwrap()) {
@@ -93,7 +95,8 @@ fn neither_order_nor_repository_moves_a_score() {
         .collect();
     for name in assay_retrieval::NAMES {
         let wanted = Wanted::parse(name).unwrap();
-        let (one, other) = (wanted.open(plain.clone()), wanted.open(moved.clone()));
+        let open = |documents| wanted.open(documents, &Surroundings::none()).unwrap();
+        let (one, other) = (open(plain.clone()), open(moved.clone()));
         for query in reference["queries"].as_array().unwrap() {
             let query = text(query);
             assert_eq!(

@@ -29,6 +29,7 @@ mod reach;
 mod route;
 mod runs;
 mod search;
+mod search_models;
 mod search_serve;
 mod search_use;
 mod server;

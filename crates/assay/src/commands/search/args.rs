@@ -33,6 +33,9 @@ pub(crate) struct SearchSource {
     /// An index made by `assay search index`; with --library or --corpus, it has to be of what is there now
     #[arg(long, value_name = "FILE")]
     pub(crate) index: Option<PathBuf>,
+    /// What ranks: best, or another retriever (bm25, dense, hybrid, rerank …), whose scores say nothing of what fits
+    #[arg(long, value_name = "NAME[:OPTIONS]")]
+    pub(crate) retriever: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -71,6 +74,9 @@ pub(crate) struct SearchIndexArgs {
     /// Where the index is put; an older one stays until the new one is whole
     #[arg(long, value_name = "FILE")]
     pub(crate) out: PathBuf,
+    /// Embed the skills for this retriever too, so that it answers at once; the vectors go into the cache
+    #[arg(long, value_name = "NAME[:OPTIONS]")]
+    pub(crate) retriever: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]

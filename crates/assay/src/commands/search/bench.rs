@@ -9,9 +9,10 @@ use assay_retrieval::bench::{
     read_negative, read_qrels, read_query, read_run, render, run as ask, write_qrels, write_run,
 };
 use assay_retrieval::best::train::train;
-use assay_retrieval::{Document, NAMES, RetrieverError, Wanted, read_document};
+use assay_retrieval::{Document, Wanted, read_document};
 
 use super::args::{SearchBenchArgs, SearchTrainArgs};
+use super::models;
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;
@@ -41,7 +42,7 @@ enum Source {
 const HELD_OUT: &str = "best:held-out";
 
 pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
-    let sources = sources(args)?;
+    let sources = sources(args, ui)?;
     let documents = documents(&args.corpus, ui)?;
     let queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;
     let negatives = match &args.negatives {
@@ -65,7 +66,7 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         let ids: BTreeSet<&str> = documents.iter().map(|own| own.id.as_str()).collect();
         let mut negatives: Vec<Negative> = negatives.clone();
         negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
-        let set = Set { name, documents: &documents, ids, queries: &queries, negatives: &negatives };
+        let set = Set { ui, name, documents: &documents, ids, queries: &queries, negatives: &negatives };
         let erase = args.erase.then_some(args.seed);
         let answers = sources.iter().map(|source| set.asked(source, erase));
         let answers: Vec<(Run, Option<Erasure>)> = answers.collect::<Result<_, Failure>>()?;
@@ -101,9 +102,8 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-fn sources(args: &SearchBenchArgs) -> Result<Vec<Source>, Failure> {
-    let all: Vec<String> = NAMES.map(str::to_owned).to_vec();
-    let names = if args.retrievers.is_empty() { &all } else { &args.retrievers };
+fn sources(args: &SearchBenchArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
+    let names = if args.retrievers.is_empty() { models::installed(ui) } else { args.retrievers.clone() };
     let source = |name: &String| match name.strip_prefix("run:") {
         Some(file) => {
             let text = input::text(Path::new(file))?;
@@ -113,7 +113,12 @@ fn sources(args: &SearchBenchArgs) -> Result<Vec<Source>, Failure> {
             Ok(Source::Read(stem.into_owned(), run))
         }
         None if name == HELD_OUT => Ok(Source::HeldOut),
-        None => Wanted::parse(name).map(Source::Own).map_err(|error| Failure::bad_input(error.to_string())),
+        None => {
+            let wanted = Wanted::parse(name)?;
+            // Before the others have been asked for minutes.
+            models::with(ui, |around| wanted.missing(around)).map_or(Ok(()), Err)?;
+            Ok(Source::Own(wanted))
+        }
     };
     names.iter().map(source).collect()
 }
@@ -191,6 +196,7 @@ fn queries(
 
 /// What is asked of what.
 struct Set<'a> {
+    ui: &'a Ui,
     name: &'static str,
     documents: &'a [Document],
     ids: BTreeSet<&'a str>,
@@ -203,15 +209,16 @@ impl Set<'_> {
     /// made, cannot be asked again.
     fn asked(&self, source: &Source, erase_with: Option<u64>) -> Result<(Run, Option<Erasure>), Failure> {
         let (queries, negatives) = (self.queries, self.negatives);
-        let failed = |error: RetrieverError| Failure::infrastructure(error.to_string());
         Ok(match source {
             Source::Own(wanted) => {
                 let documents = self.documents.to_vec();
                 let clock = Instant::now();
-                let opened = wanted.open(documents);
+                let opened = models::with(self.ui, |around| wanted.open(documents, around))?;
                 let taken = clock.elapsed().as_secs_f64();
-                let mut run =
-                    ask(&*opened.retriever, &opened.index, queries, negatives, taken).map_err(failed)?;
+                for told in &opened.told {
+                    self.ui.note(told);
+                }
+                let mut run = ask(&*opened.retriever, &opened.index, queries, negatives, taken)?;
                 let rss_bytes = machine::resident();
                 let context = context(&run, self.documents, assay_skill::tokens);
                 if let Some(cost) = &mut run.cost {
@@ -219,8 +226,7 @@ impl Set<'_> {
                 }
                 let erased = erase_with
                     .map(|seed| erase(self.name, &*opened.retriever, &opened.index, queries, seed))
-                    .transpose()
-                    .map_err(failed)?;
+                    .transpose()?;
                 (run, erased)
             }
             Source::HeldOut => {

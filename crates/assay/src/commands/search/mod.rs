@@ -5,6 +5,7 @@ mod bench;
 mod http;
 mod library;
 mod mcp;
+mod models;
 mod service;
 
 use std::time::Instant;
@@ -45,7 +46,8 @@ fn answer(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
 }
 
 fn open(source: &SearchSource, ui: &Ui) -> Result<Service, Failure> {
-    Ok(Service::new(library::searcher(source, ui)?, source.index.as_deref()))
+    let searcher = models::by(library::searcher(source, ui)?, source.retriever.as_deref(), ui)?;
+    Ok(Service::new(searcher, source.index.as_deref()))
 }
 
 fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -54,6 +56,7 @@ fn index(args: &SearchIndexArgs, ui: &Ui) -> Result<Status, Failure> {
     let skills = read.documents.len();
     let built = Searcher::build(read.documents, &read.stamps)?;
     built.index().save(&args.out)?;
+    let built = models::by(built, args.retriever.as_deref(), ui)?;
     let (seconds, bytes) = (clock.elapsed().as_secs_f64(), built.index().bytes());
     if ui.json() {
         ui.document(&serde_json::json!({
@@ -109,6 +112,7 @@ fn render(response: &Response, why: bool) -> String {
         let reason = match (response.words, response.known_words) {
             (0, _) => "the request has no word that says anything",
             (_, 0) => "no skill holds a word of the request",
+            _ if response.hits.is_empty() => "no skill was found",
             _ => "no skill is sure enough; the nearest:",
         };
         text.push_str(&format!("No skill fits: {reason}\n"));

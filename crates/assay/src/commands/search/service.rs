@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use assay_retrieval::{IndexError, Searcher, Why};
+use assay_retrieval::{SearchError, Searcher, Why};
 use serde::Serialize;
 
 /// Most bytes of a request that are looked at.
@@ -27,9 +27,9 @@ pub(super) struct Response {
     pub(super) skills: usize,
     /// The index file, where one was used.
     pub(super) index: Option<PathBuf>,
-    pub(super) retriever: &'static str,
-    /// The confidence from which a skill fits.
-    pub(super) threshold: f64,
+    pub(super) retriever: String,
+    /// The confidence from which a skill fits; `null` where the retriever has none.
+    pub(super) threshold: Option<f64>,
     /// Whether any skill fits.
     pub(super) fits: bool,
     /// Words of the request that say something, each once.
@@ -46,7 +46,7 @@ pub(super) struct Hit {
     pub(super) id: String,
     pub(super) name: String,
     pub(super) description: String,
-    /// How likely it is right, from 0 to 1.
+    /// How likely it is right, from 0 to 1; of another retriever than `best` the score.
     pub(super) confidence: f32,
     pub(super) fits: bool,
     pub(super) why: Why,
@@ -62,7 +62,7 @@ impl Service {
         self.searcher.index().len()
     }
 
-    pub(super) fn answer(&self, request: &str, most: usize) -> Result<Response, IndexError> {
+    pub(super) fn answer(&self, request: &str, most: usize) -> Result<Response, SearchError> {
         let clock = Instant::now();
         let end = (0..=REQUEST_CAP.min(request.len())).rev().find(|end| request.is_char_boundary(*end));
         let request = &request[..end.unwrap_or(0)];
@@ -84,8 +84,8 @@ impl Service {
             request: request.to_owned(),
             skills: self.skills(),
             index: self.index.clone(),
-            retriever: assay_retrieval::DEFAULT,
-            threshold: assay_retrieval::DEFAULT_THRESHOLD,
+            retriever: self.searcher.retriever().to_owned(),
+            threshold: self.searcher.threshold(),
             fits: hits.iter().any(|hit| hit.fits),
             words: answer.words,
             known_words: answer.known,

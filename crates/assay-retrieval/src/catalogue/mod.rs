@@ -1,0 +1,266 @@
+//! The retrievers by their names.
+
+mod models;
+mod options;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::analysis::Stemmer;
+use crate::best::Best;
+use crate::corpus::Document;
+use crate::hybrid::{Fusion, Hybrid};
+use crate::index::{FIELDS, Field, Index, ordered};
+use crate::rerank::{self, Rerank};
+use crate::retriever::{Lexical, Retriever, RetrieverError, Weighting};
+
+use self::models::{DenseWanted, RerankerWanted};
+use self::options::Options;
+
+/// Every retriever that needs nothing but the skills, the one that others are held against first.
+pub const NAMES: [&str; 4] = ["bm25", "bm25-name-description", "bm25f", DEFAULT];
+
+/// Every retriever that needs a model.
+pub const MODELS: [&str; 3] = ["dense", "hybrid", "rerank"];
+
+/// The retriever that answers requests.
+pub const DEFAULT: &str = "best";
+
+/// How its index makes words.
+pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
+
+/// The confidence from which a skill fits.
+pub const DEFAULT_THRESHOLD: f64 = 0.36;
+
+/// A retriever over its index.
+pub struct Opened {
+    /// What ranks.
+    pub retriever: Box<dyn Retriever>,
+    /// Where its documents' ids are.
+    pub index: Arc<Index>,
+    /// What went wrong and did no harm: vectors that could not be kept.
+    pub told: Vec<String>,
+}
+
+/// What retrievers that need models may use of a machine.
+pub struct Surroundings<'a> {
+    /// Where the model of embeddings lies that is taken where none is named; it may be missing.
+    pub embedder: Option<PathBuf>,
+    /// Where the cross-encoder lies that is taken where none is named; it may be missing.
+    pub reranker: Option<PathBuf>,
+    /// Where vectors are kept for the next time.
+    pub vectors: Option<PathBuf>,
+    /// Looks a variable up: keys of servers, and proxies.
+    pub env: &'a dyn Fn(&str) -> Option<String>,
+    /// Hears how many texts have been embedded, and of how many.
+    pub progress: &'a (dyn Fn(usize, usize) + Sync),
+}
+
+impl Surroundings<'_> {
+    /// A machine with nothing on it.
+    pub fn none() -> Surroundings<'static> {
+        Surroundings { embedder: None, reranker: None, vectors: None, env: &|_| None, progress: &|_, _| () }
+    }
+}
+
+/// A name that is no retriever's, or options that are not its own.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnknownRetriever {
+    /// No retriever has the name.
+    #[error("there is no retriever `{_0}`; there are {}", known())]
+    Name(String),
+    /// It has no such option.
+    #[error("`{name}` takes {}, and not `{option}`", takes(name))]
+    Option {
+        /// The retriever.
+        name: String,
+        /// What was given.
+        option: String,
+    },
+    /// One option needs another.
+    #[error("`{name}` needs {what}")]
+    Lacks {
+        /// The retriever.
+        name: String,
+        /// What is missing.
+        what: &'static str,
+    },
+}
+
+fn known() -> String {
+    NAMES.into_iter().chain(MODELS).collect::<Vec<_>>().join(", ")
+}
+
+/// The options of a retriever.
+fn takes(name: &str) -> &'static str {
+    match name {
+        "dense" => models::DENSE,
+        "hybrid" => models::HYBRID,
+        "rerank" => models::RERANK,
+        DEFAULT => "no options",
+        _ => "`k1=…` and `b=…`",
+    }
+}
+
+/// Why a retriever cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The model that it takes where none is named is not there.
+    #[error("`{name}` needs {what}, and there is none{}", place.as_ref().map_or(String::new(), |place| format!(" in {}", place.display())))]
+    NotInstalled {
+        /// The retriever.
+        name: &'static str,
+        /// What it needs.
+        what: &'static str,
+        /// Where it was looked for.
+        place: Option<PathBuf>,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// Its model cannot be read or asked.
+    #[error(transparent)]
+    Retriever(#[from] RetrieverError),
+}
+
+/// A retriever as it is asked for: a name, and options after a colon (`bm25:k1=0.9,b=0.4`).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanted {
+    label: String,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum Kind {
+    Lexical { name: &'static str, k1: f64, b: f64 },
+    Best,
+    Dense(DenseWanted),
+    Hybrid { lexical: Box<Kind>, dense: DenseWanted, fusion: Fusion },
+    Rerank { first: Box<Wanted>, reranker: RerankerWanted, depth: usize },
+}
+
+impl Wanted {
+    /// # Errors
+    /// There is no such retriever, or it has no such option.
+    pub fn parse(text: &str) -> Result<Self, UnknownRetriever> {
+        let (name, given) = text.split_once(':').unwrap_or((text, ""));
+        let name = *NAMES
+            .iter()
+            .chain(&MODELS)
+            .find(|known| **known == name)
+            .ok_or_else(|| UnknownRetriever::Name(name.to_owned()))?;
+        let mut options = Options::parse(name, given)?;
+        let kind = match name {
+            DEFAULT => Kind::Best,
+            "dense" => Kind::Dense(DenseWanted::parse(&mut options)?),
+            "hybrid" => {
+                let lexical = options.choice("lexical", &NAMES)?.unwrap_or(NAMES[0]);
+                let fusion = if options.choice("fusion", &["rank", "score"])? == Some("score") {
+                    let weight = options.number("weight", |own: &f32| (0.0..=1.0).contains(own))?;
+                    Fusion::Scores { weight: weight.unwrap_or(models::WEIGHT) }
+                } else {
+                    let k = options.number("k", |own: &f32| own.is_finite() && *own >= 0.0)?;
+                    Fusion::Ranks { k: k.unwrap_or(models::K) }
+                };
+                let lexical = Box::new(Self::parse(lexical)?.kind);
+                Kind::Hybrid { lexical, dense: DenseWanted::parse(&mut options)?, fusion }
+            }
+            "rerank" => {
+                let firsts: Vec<&str> = NAMES.into_iter().chain(["dense", "hybrid"]).collect();
+                let first = options.choice("first", &firsts)?.unwrap_or(DEFAULT);
+                let depth = options.number("depth", |own: &usize| (1..=1_000).contains(own))?;
+                let (first, depth) = (Box::new(Self::parse(first)?), depth.unwrap_or(rerank::DEPTH));
+                Kind::Rerank { first, reranker: RerankerWanted::parse(&mut options)?, depth }
+            }
+            _ => {
+                let k1 = options.number("k1", |own: &f64| *own > 0.0 && own.is_finite())?;
+                let b = options.number("b", |own: &f64| (0.0..=1.0).contains(own))?;
+                Kind::Lexical { name, k1: k1.unwrap_or(1.5), b: b.unwrap_or(0.75) }
+            }
+        };
+        options.end()?;
+        Ok(Self { label: text.to_owned(), kind })
+    }
+
+    /// The models that it needs and that are not here; `None`: it can be opened.
+    pub fn missing(&self, around: &Surroundings<'_>) -> Option<OpenError> {
+        match &self.kind {
+            Kind::Lexical { .. } | Kind::Best => None,
+            Kind::Dense(dense) => dense.missing("dense", around),
+            Kind::Hybrid { dense, .. } => dense.missing("hybrid", around),
+            Kind::Rerank { first, reranker, .. } => {
+                reranker.missing(around).or_else(|| first.missing(around))
+            }
+        }
+    }
+
+    /// Builds it over documents. Of several with one id the first stays.
+    pub fn open(&self, documents: Vec<Document>, around: &Surroundings<'_>) -> Result<Opened, OpenError> {
+        if let Some(missing) = self.missing(around) {
+            return Err(missing);
+        }
+        let documents = Arc::new(ordered(documents));
+        let mut told = Vec::new();
+        let (retriever, index) = self.kind.open(&self.label, &documents, around, &mut told)?;
+        Ok(Opened { retriever, index, told })
+    }
+}
+
+impl Kind {
+    fn open(
+        &self,
+        label: &str,
+        documents: &Arc<Vec<Document>>,
+        around: &Surroundings<'_>,
+        told: &mut Vec<String>,
+    ) -> Result<(Box<dyn Retriever>, Arc<Index>), RetrieverError> {
+        match self {
+            Self::Lexical { name, k1, b } => {
+                let index = Arc::new(Index::of(documents, Stemmer::None));
+                let fields: &[Field] = match *name {
+                    "bm25" => &[Field::Name, Field::Description, Field::Document],
+                    _ => &[Field::Name, Field::Description],
+                };
+                let retriever = match *name {
+                    "bm25f" => Lexical::bm25f(label, &index, &weighting(*k1, *b)),
+                    _ => Lexical::bm25(label, &index, fields, *k1, *b),
+                };
+                Ok((Box::new(retriever), index))
+            }
+            Self::Best => {
+                let index = Arc::new(Index::of(documents, DEFAULT_STEMMER));
+                let retriever = Best::new(label, &index, Arc::clone(documents));
+                Ok((Box::new(retriever), index))
+            }
+            Self::Dense(dense) => {
+                let named = |own: &Document| Document { id: own.id.clone(), ..Document::default() };
+                let named: Vec<Document> = documents.iter().map(named).collect();
+                let retriever = dense.open(label, documents, around, told)?;
+                Ok((Box::new(retriever), Arc::new(Index::of(&named, Stemmer::None))))
+            }
+            Self::Hybrid { lexical, dense, fusion } => {
+                let (lexical, index) = lexical.open(label, documents, around, told)?;
+                let dense = Box::new(dense.open(label, documents, around, told)?);
+                Ok((Box::new(Hybrid::new(label, lexical, dense, *fusion)), index))
+            }
+            Self::Rerank { first, reranker, depth } => {
+                let reranker = reranker.open(around)?;
+                let (first, index) = first.kind.open(&first.label, documents, around, told)?;
+                let retriever = Rerank::new(label, first, Arc::clone(documents), reranker, *depth);
+                Ok((Box::new(retriever), index))
+            }
+        }
+    }
+}
+
+/// Weights of fields before any tuning: what says what a skill is for counts more than what it says when it is used.
+fn weighting(k1: f64, b: f64) -> Weighting {
+    let mut weights = [0.0; FIELDS];
+    weights[Field::Name as usize] = 3.0;
+    weights[Field::Description as usize] = 3.0;
+    weights[Field::Headings as usize] = 1.5;
+    weights[Field::Body as usize] = 1.0;
+    Weighting { k1, weights, b: [b; FIELDS] }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,240 @@
+//! Which model a retriever asks, and how it is found.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use assay_model::{Embeddings, ModelOptions};
+
+use super::options::Options;
+use super::{OpenError, Surroundings, UnknownRetriever};
+use crate::corpus::Document;
+use crate::dense::{self, Dense, Embedder, Pooling, Prompts, Texts};
+use crate::rerank::{self, Reranker, Scale};
+use crate::retriever::RetrieverError;
+
+/// Of `dense`.
+pub(super) const DENSE: &str = "`model=DIR`, or `endpoint=URL`, `name=MODEL`, `key=VARIABLE`, `tokens=N`, `query=WORDS`, \
+     `document=WORDS`, `timeout=SECONDS` and `retries=N`; `text=name-description|full|chunks|fields`; with chunks \
+     `chunk=TOKENS`, `overlap=TOKENS` and `pooling=max|mean`; with fields `weights=NAME/DESCRIPTION/BODY`";
+
+/// Of `hybrid`.
+pub(super) const HYBRID: &str = "what `dense` takes, and `lexical=NAME`, `fusion=rank|score`, `k=N` with rank and `weight=N` with \
+     score";
+
+/// Of `rerank`.
+pub(super) const RERANK: &str = "`first=NAME`, `depth=N`, and `model=DIR`, or `endpoint=URL` with `name=MODEL` and \
+     `scores=shares|logits`, or `chat=PROVIDER:MODEL` with `endpoint=URL`; with either `key=VARIABLE`, `timeout=SECONDS` and \
+     `retries=N`";
+
+/// Of reciprocal rank fusion: Cormack, Clarke & Büttcher 2009.
+pub(super) const K: f32 = 60.0;
+
+/// Of the vectors' scores in score fusion.
+pub(super) const WEIGHT: f32 = 0.5;
+
+/// Tokens that a server's model takes, where nobody says: what OpenAI's take.
+const TOKENS: usize = 8_191;
+
+/// Tokens of a chunk that the next one repeats, where nobody says.
+const OVERLAP: usize = 32;
+
+/// How a server is asked.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Server {
+    url: Option<String>,
+    key: Option<String>,
+    timeout: Duration,
+    retries: u32,
+}
+
+impl Server {
+    fn parse(url: Option<&str>, options: &mut Options<'_>) -> Result<Self, UnknownRetriever> {
+        let timeout = options.number("timeout", |own: &u64| (1..=3_600).contains(own))?;
+        Ok(Self {
+            url: url.map(str::to_owned),
+            key: options.text("key").map(str::to_owned),
+            timeout: Duration::from_secs(timeout.unwrap_or(60)),
+            retries: options.number("retries", |own: &u32| *own <= 20)?.unwrap_or(4),
+        })
+    }
+
+    fn options(&self) -> ModelOptions {
+        ModelOptions {
+            base_url: self.url.clone(),
+            api_key_env: self.key.clone(),
+            request_timeout: self.timeout,
+            max_retries: self.retries,
+            ..ModelOptions::default()
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum EmbedderWanted {
+    Installed,
+    Folder(PathBuf),
+    Served { server: Server, model: String, prompts: Prompts, tokens: usize },
+}
+
+/// What `dense` is asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct DenseWanted {
+    embedder: EmbedderWanted,
+    texts: Texts,
+}
+
+impl DenseWanted {
+    pub(super) fn parse(options: &mut Options<'_>) -> Result<Self, UnknownRetriever> {
+        let embedder = match (options.text("model"), options.text("endpoint")) {
+            (Some(_), Some(url)) => return Err(options.wrong("endpoint", url)),
+            (Some(folder), None) => EmbedderWanted::Folder(PathBuf::from(folder)),
+            (None, None) => EmbedderWanted::Installed,
+            (None, Some(url)) => {
+                let model = options
+                    .text("name")
+                    .ok_or_else(|| options.lacks("`name=MODEL` beside `endpoint=URL`"))?;
+                EmbedderWanted::Served {
+                    model: model.to_owned(),
+                    prompts: Prompts {
+                        query: options.unescaped("query")?.unwrap_or_default(),
+                        document: options.unescaped("document")?.unwrap_or_default(),
+                    },
+                    tokens: options.number("tokens", |own: &usize| *own > 0)?.unwrap_or(TOKENS),
+                    server: Server::parse(Some(url), options)?,
+                }
+            }
+        };
+        let texts = match options.choice("text", &["name-description", "full", "chunks", "fields"])? {
+            Some("full") => Texts::Full,
+            Some("chunks") => Texts::Chunks {
+                tokens: options.number("chunk", |own: &usize| *own > 0)?,
+                overlap: options.number("overlap", |_| true)?.unwrap_or(OVERLAP),
+                pooling: match options.choice("pooling", &["max", "mean"])? {
+                    Some("mean") => Pooling::Mean,
+                    _ => Pooling::Max,
+                },
+            },
+            Some("fields") => Texts::Fields { weights: weights(options)? },
+            _ => Texts::NameDescription,
+        };
+        Ok(Self { embedder, texts })
+    }
+
+    pub(super) fn missing(&self, name: &'static str, around: &Surroundings<'_>) -> Option<OpenError> {
+        let is_here = self.embedder != EmbedderWanted::Installed || is_model(around.embedder.as_deref());
+        (!is_here).then(|| OpenError::NotInstalled {
+            name,
+            what: "a model of embeddings",
+            place: around.embedder.clone(),
+            hint: "`scripts/fetch-minilm` installs all-MiniLM-L6-v2; or name a model: dense:model=DIR, or \
+                   dense:endpoint=URL,name=MODEL",
+        })
+    }
+
+    fn embedder(&self, around: &Surroundings<'_>) -> Result<Arc<dyn Embedder>, RetrieverError> {
+        let folder = match &self.embedder {
+            EmbedderWanted::Installed => around.embedder.as_deref().unwrap_or(Path::new("")),
+            EmbedderWanted::Folder(folder) => folder,
+            EmbedderWanted::Served { server, model, prompts, tokens } => {
+                let model = Embeddings::open(model, &server.options(), around.env);
+                let model = model.map_err(RetrieverError::Model)?;
+                return Ok(Arc::new(dense::Remote::new(model, prompts.clone(), *tokens)));
+            }
+        };
+        Ok(Arc::new(dense::Local::open(folder)?))
+    }
+
+    /// Over documents in order of their ids.
+    pub(super) fn open(
+        &self,
+        label: &str,
+        documents: &[Document],
+        around: &Surroundings<'_>,
+        told: &mut Vec<String>,
+    ) -> Result<Dense, RetrieverError> {
+        let embedder = self.embedder(around)?;
+        let built =
+            dense::build(documents, &*embedder, self.texts, around.vectors.as_deref(), around.progress)?;
+        told.extend(built.unkept.map(|error| error.to_string()));
+        Ok(Dense::new(label, embedder, self.texts, built.vectors))
+    }
+}
+
+/// Three numbers of which none is below 0, as shares of their sum; equal ones where nothing is said.
+fn weights(options: &mut Options<'_>) -> Result<[f32; 3], UnknownRetriever> {
+    let Some(text) = options.text("weights") else { return Ok([1.0 / 3.0; 3]) };
+    let numbers: Option<Vec<f32>> = text.split('/').map(|own| own.parse().ok()).collect();
+    let numbers: Option<[f32; 3]> = numbers.and_then(|own| own.try_into().ok());
+    let sum = |own: &[f32; 3]| own.iter().sum::<f32>();
+    let is_good =
+        |own: &[f32; 3]| own.iter().all(|own| *own >= 0.0) && sum(own) > 0.0 && sum(own).is_finite();
+    let numbers = numbers.filter(is_good).ok_or_else(|| options.wrong("weights", text))?;
+    Ok(numbers.map(|own| own / sum(&numbers)))
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum RerankerWanted {
+    Installed,
+    Folder(PathBuf),
+    Served { server: Server, model: String, scale: Scale },
+    Chat { server: Server, model: String },
+}
+
+impl RerankerWanted {
+    pub(super) fn parse(options: &mut Options<'_>) -> Result<Self, UnknownRetriever> {
+        let (folder, url) = (options.text("model"), options.text("endpoint"));
+        let chat = options.text("chat");
+        match (folder, chat, url) {
+            (Some(_), _, Some(url)) => Err(options.wrong("endpoint", url)),
+            (Some(_), Some(chat), None) => Err(options.wrong("chat", chat)),
+            (Some(folder), None, None) => Ok(Self::Folder(PathBuf::from(folder))),
+            (None, Some(chat), url) => {
+                Ok(Self::Chat { model: chat.to_owned(), server: Server::parse(url, options)? })
+            }
+            (None, None, None) => Ok(Self::Installed),
+            (None, None, url) => {
+                let model = options
+                    .text("name")
+                    .ok_or_else(|| options.lacks("`name=MODEL` beside `endpoint=URL`"))?;
+                let scale = match options.choice("scores", &["shares", "logits"])? {
+                    Some("logits") => Scale::Logits,
+                    _ => Scale::Shares,
+                };
+                Ok(Self::Served { model: model.to_owned(), scale, server: Server::parse(url, options)? })
+            }
+        }
+    }
+
+    pub(super) fn missing(&self, around: &Surroundings<'_>) -> Option<OpenError> {
+        let is_here = *self != Self::Installed || is_model(around.reranker.as_deref());
+        (!is_here).then(|| OpenError::NotInstalled {
+            name: "rerank",
+            what: "a cross-encoder",
+            place: around.reranker.clone(),
+            hint: "put the folder of one there, or name a model: rerank:model=DIR, rerank:endpoint=URL,name=MODEL, or \
+                   rerank:chat=PROVIDER:MODEL",
+        })
+    }
+
+    pub(super) fn open(&self, around: &Surroundings<'_>) -> Result<Box<dyn Reranker>, RetrieverError> {
+        let folder = match self {
+            Self::Installed => around.reranker.as_deref().unwrap_or(Path::new("")),
+            Self::Folder(folder) => folder,
+            Self::Served { server, model, scale } => {
+                let model = assay_model::Rerank::open(model, &server.options(), around.env);
+                return Ok(Box::new(rerank::Remote::new(model.map_err(RetrieverError::Model)?, *scale)));
+            }
+            Self::Chat { server, model } => {
+                let model = assay_model::open(model, &server.options(), around.env);
+                return Ok(Box::new(rerank::YesNo::new(model.map_err(RetrieverError::Model)?)));
+            }
+        };
+        Ok(Box::new(rerank::Local::open(folder)?))
+    }
+}
+
+/// Whether a folder looks like that of a model.
+fn is_model(folder: Option<&Path>) -> bool {
+    folder.is_some_and(|folder| folder.join("config.json").is_file())
+}

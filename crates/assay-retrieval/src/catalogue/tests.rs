@@ -1,0 +1,103 @@
+use super::*;
+
+#[test]
+fn retrievers_have_names_and_options() {
+    let check = |text: &str, expected: Result<&str, &str>| {
+        let found =
+            Wanted::parse(text).map(|wanted| format!("{:?}", wanted.kind)).map_err(|error| error.to_string());
+        match (found, expected) {
+            (Ok(found), Ok(expected)) | (Err(found), Err(expected)) => {
+                assert!(found.contains(expected), "{text}: {found}");
+            }
+            (found, _) => panic!("{text}: {found:?}"),
+        }
+    };
+    check("bm25", Ok("k1: 1.5, b: 0.75"));
+    check("bm25f:k1=0.9,b=0.4", Ok("k1: 0.9, b: 0.4"));
+    check(
+        "bm26",
+        Err(
+            "there is no retriever `bm26`; there are bm25, bm25-name-description, bm25f, best, dense, hybrid",
+        ),
+    );
+    check("bm25:k1", Err("not `k1`"));
+    check("bm25:b=2", Err("not `b=2`"));
+    check("bm25:k1=NaN", Err("not `k1=NaN`"));
+    check("bm25:k1=1,model=x", Err("not `model=x`"));
+    check("best", Ok("Best"));
+    check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
+
+    check("dense", Ok("DenseWanted { embedder: Installed, texts: NameDescription }"));
+    check("dense:model=/m,text=full", Ok("Folder(\"/m\"), texts: Full"));
+    check("dense:text=chunks", Ok("Chunks { tokens: None, overlap: 32, pooling: Max }"));
+    check(
+        "dense:text=chunks,chunk=99,overlap=0,pooling=mean",
+        Ok("{ tokens: Some(99), overlap: 0, pooling: Mean }"),
+    );
+    check("dense:text=fields", Ok("weights: [0.33333334, 0.33333334, 0.33333334]"));
+    check("dense:text=fields,weights=2/1/1", Ok("weights: [0.5, 0.25, 0.25]"));
+    check("dense:text=fields,weights=1/1", Err("not `weights=1/1`"));
+    check("dense:text=fields,weights=0/0/0", Err("not `weights=0/0/0`"));
+    check("dense:text=fields,weights=1/-1/1", Err("not `weights=1/-1/1`"));
+    check("dense:chunk=99", Err("not `chunk=99`"));
+    check("dense:text=half", Err("not `text=half`"));
+    check("dense:endpoint=http://x/v1", Err("`dense` needs `name=MODEL` beside `endpoint=URL`"));
+    check("dense:endpoint=http://x/v1,model=/m,name=n", Err("not `endpoint=http://x/v1`"));
+    check(
+        "dense:endpoint=http://x/v1,name=n,query=a%2C b: %0A,key=K,tokens=9,timeout=3,retries=0",
+        Ok("url: Some(\"http://x/v1\"), key: Some(\"K\"), timeout: 3s, retries: 0 }, model: \"n\", \
+            prompts: Prompts { query: \"a, b: \\n\", document: \"\" }, tokens: 9"),
+    );
+    check("dense:endpoint=http://x/v1,name=n,query=%zz", Err("not `query=%zz`"));
+    check("dense:endpoint=http://x/v1,name=n,timeout=0", Err("not `timeout=0`"));
+
+    check("hybrid", Ok("Hybrid { lexical: Lexical { name: \"bm25\""));
+    check("hybrid", Ok("fusion: Ranks { k: 60.0 }"));
+    check(
+        "hybrid:lexical=best,k=10,text=full",
+        Ok("lexical: Best, dense: DenseWanted { embedder: Installed, texts: Full }"),
+    );
+    check("hybrid:fusion=score,weight=0.3", Ok("fusion: Scores { weight: 0.3 }"));
+    check("hybrid:fusion=score,weight=3", Err("not `weight=3`"));
+    check("hybrid:weight=0.3", Err("not `weight=0.3`"));
+    check("hybrid:lexical=dense", Err("not `lexical=dense`"));
+
+    check("rerank", Ok("reranker: Installed, depth: 20"));
+    check("rerank:first=hybrid,depth=50,model=/m", Ok("reranker: Folder(\"/m\"), depth: 50"));
+    check("rerank:first=rerank", Err("not `first=rerank`"));
+    check("rerank:depth=0", Err("not `depth=0`"));
+    check("rerank:endpoint=http://x/v1,name=n,scores=logits", Ok("scale: Logits"));
+    check("rerank:endpoint=http://x/v1", Err("`rerank` needs `name=MODEL`"));
+    check(
+        "rerank:chat=openai:m,endpoint=http://x/v1",
+        Ok("Chat { server: Server { url: Some(\"http://x/v1\")"),
+    );
+    check("rerank:model=/m,chat=openai:m", Err("not `chat=openai:m`"));
+}
+
+#[test]
+fn what_is_not_installed_is_said() {
+    let place = tempfile::tempdir().unwrap();
+    let around = Surroundings { embedder: Some(place.path().join("mini")), ..Surroundings::none() };
+    let check = |text: &str, expected: Option<&str>| {
+        let wanted = Wanted::parse(text).unwrap();
+        let told = wanted.missing(&around).map(|error| error.to_string());
+        assert_eq!(told.is_some(), expected.is_some(), "{text}: {told:?}");
+        if let Some(expected) = expected {
+            let opened = wanted.open(Vec::new(), &around).err().unwrap().to_string();
+            assert!(told == Some(opened.clone()) && opened.contains(expected), "{text}: {opened}");
+        }
+    };
+    check("bm25", None);
+    check("best", None);
+    check("dense", Some("`dense` needs a model of embeddings, and there is none in "));
+    check("hybrid", Some("`hybrid` needs a model of embeddings"));
+    check("rerank", Some("`rerank` needs a cross-encoder, and there is none"));
+    check("rerank:first=dense,model=/m", Some("`dense` needs a model of embeddings"));
+    check("dense:model=/m", None);
+    // A folder that is named and is no model's.
+    let named = format!("dense:model={}", place.path().display());
+    let error = Wanted::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
+    assert!(matches!(error, OpenError::Retriever(RetrieverError::Encoder(_))), "{error:?}");
+    assert!(error.to_string().contains("config.json"), "{error}");
+}

@@ -1,0 +1,114 @@
+//! What retrievers may use of this machine: the models in its cache, the vectors kept there, keys of servers.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use assay_model::ModelError;
+use assay_retrieval::{
+    DEFAULT, MODELS, NAMES, OpenError, RetrieverError, SearchError, Searcher, Surroundings, UnknownRetriever,
+    Wanted,
+};
+
+use crate::failure::Failure;
+use crate::machine;
+use crate::ui::Ui;
+
+/// The model of embeddings that is taken where none is named; `scripts/fetch-minilm` puts it there.
+const EMBEDDER: &str = "models/all-MiniLM-L6-v2";
+
+/// The cross-encoder that is taken where none is named.
+const RERANKER: &str = "models/ms-marco-MiniLM-L-6-v2";
+
+/// Where vectors are kept.
+const VECTORS: &str = "vectors";
+
+/// Between two words on how far embedding has come.
+const PAUSE: Duration = Duration::from_secs(10);
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::NotInstalled { hint, .. } => Self::bad_input(error.to_string()).hint(hint),
+            OpenError::Retriever(error) => error.into(),
+        }
+    }
+}
+
+impl From<UnknownRetriever> for Failure {
+    fn from(error: UnknownRetriever) -> Self {
+        Self::bad_input(error.to_string())
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Index(error) => error.into(),
+            SearchError::Open(error) => error.into(),
+            SearchError::Retriever(error) => error.into(),
+        }
+    }
+}
+
+impl From<RetrieverError> for Failure {
+    fn from(error: RetrieverError) -> Self {
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(&error);
+        while let Some(own) = cause {
+            text.push_str(&format!(": {own}"));
+            cause = own.source();
+        }
+        match error {
+            RetrieverError::Encoder(_) => Self::bad_input(text)
+                .hint("name the folder of a model as sentence-transformers lays it out, or install one with `scripts/fetch-minilm`"),
+            RetrieverError::Model(ModelError::Spec(_)) => Self::bad_input(text),
+            _ => Self::infrastructure(text),
+        }
+    }
+}
+
+/// Does something with what this machine has.
+pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+    let cache = machine::cache().ok();
+    let below = |inner: &str| cache.as_ref().map(|cache| cache.join(inner));
+    let spoken = Mutex::new(Instant::now());
+    let progress = |done: usize, all: usize| {
+        let mut spoken = spoken.lock().unwrap_or_else(PoisonError::into_inner);
+        if spoken.elapsed() >= PAUSE {
+            *spoken = Instant::now();
+            ui.note(&format!("embedded {done} of {all} texts"));
+        }
+    };
+    ask(&Surroundings {
+        embedder: below(EMBEDDER),
+        reranker: below(RERANKER),
+        vectors: below(VECTORS),
+        env: &machine::env,
+        progress: &progress,
+    })
+}
+
+/// Lets the retriever of this name answer.
+pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Searcher, Failure> {
+    let Some(name) = name.filter(|name| *name != DEFAULT) else { return Ok(searcher) };
+    let wanted = Wanted::parse(name)?;
+    let (searcher, told) = with(ui, |around| searcher.by(&wanted, around))?;
+    for told in &told {
+        ui.note(told);
+    }
+    Ok(searcher)
+}
+
+/// Every retriever that can be opened here. What is not installed is told.
+pub(super) fn installed(ui: &Ui) -> Vec<String> {
+    with(ui, |around| {
+        let is_here = |name: &&str| match Wanted::parse(name).ok().and_then(|wanted| wanted.missing(around)) {
+            None => true,
+            Some(missing) => {
+                ui.note(&format!("left out: {missing}"));
+                false
+            }
+        };
+        NAMES.into_iter().chain(MODELS).filter(is_here).map(str::to_owned).collect()
+    })
+}
