@@ -11,7 +11,7 @@ mod oracle;
 pub mod shipped;
 mod window;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -61,6 +61,11 @@ pub trait Agent: Send + Sync {
 
     /// Whether the task's solution is laid into its sandbox.
     fn needs_solution(&self) -> bool {
+        false
+    }
+
+    /// Whether a path below its home is its own state, or a folder on the way to it, and nothing that it did.
+    fn keeps(&self, _below_home: &Path) -> bool {
         false
     }
 

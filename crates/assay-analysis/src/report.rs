@@ -373,30 +373,54 @@ fn placed(run: &RunFolder) -> Vec<String> {
     notes
 }
 
-/// Whether agents count the tokens that the gateway counted: agent by agent, for those that it stood in between.
+/// Whether agents count the tokens that the gateway counted, for those that it stood in between.
 fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
-    let mut counts: BTreeMap<&str, (usize, usize, usize)> = BTreeMap::new();
+    #[derive(Default)]
+    struct Count {
+        trials: usize,
+        equal: usize,
+        less: usize,
+        beside: u64,
+    }
+    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
     let mut replayed = 0;
     for table in &gathered.tables {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for metered in results.filter_map(|result| result.metered) {
-            let (trials, equal, less) = counts.entry(run.agents[table.agent].name()).or_default();
+            let count = counts.entry(run.agents[table.agent].name()).or_default();
             replayed += usize::from(metered.replayed);
-            *trials += 1;
-            *equal += usize::from(metered.transcript_tokens == Some(metered.tokens));
-            *less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
+            count.trials += 1;
+            count.equal += usize::from(metered.agrees());
+            count.less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
+            let left_out = metered.transcript_tokens != Some(metered.tokens);
+            count.beside += if left_out { metered.beside_tokens } else { 0 };
         }
     }
-    let sentence = |(agent, (trials, equal, less)): (&str, (usize, usize, usize))| {
-        let mut text = format!(
-            "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials"
-        );
-        if less > 0 {
-            text.push_str(&format!("; in {less} the transcript leaves requests out"));
+    let mut notes = Vec::new();
+    let agreeing: Vec<&str> =
+        counts.iter().filter(|(_, count)| count.equal == count.trials).map(|(agent, _)| *agent).collect();
+    if !agreeing.is_empty() {
+        notes.push(format!(
+            "The gateway and the transcripts count the same tokens in every trial of {}.",
+            agreeing.join(", ")
+        ));
+    }
+    for (agent, count) in &counts {
+        let Count { trials, equal, less, beside } = count;
+        if equal < trials {
+            let leaves =
+                if *less > 0 { format!("; in {less} the transcript leaves some out") } else { String::new() };
+            notes.push(format!(
+                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{leaves}."
+            ));
+        } else if *beside > 0 {
+            notes.push(format!(
+                "{agent}: its transcript leaves out what it asks beside its work (titles and the like), {} tokens a trial; the \
+                 gateway counts them.",
+                beside / *trials as u64
+            ));
         }
-        text + "."
-    };
-    let mut notes: Vec<String> = counts.into_iter().map(sentence).collect();
+    }
     if replayed > 0 {
         let trials = counted(replayed, "trial was", "trials were");
         notes.push(format!(

@@ -94,9 +94,25 @@ pub struct Metered {
     pub tokens: u64,
     /// The same by the agent's own transcript, where it says.
     pub transcript_tokens: Option<u64>,
+    /// Of `tokens`, those of requests beside the work: without tools, where others have some. A title, a summary.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub beside_tokens: u64,
     /// Whether a cassette answered in the provider's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Metered {
+    /// Whether the transcript counts what the gateway counted, with requests beside the work or without them.
+    pub fn agrees(&self) -> bool {
+        let own = self.transcript_tokens;
+        own == Some(self.tokens) || own.map(|own| own.saturating_add(self.beside_tokens)) == Some(self.tokens)
+    }
 }
 
 /// How the reason of a record begins whose reward was read after the agent's deadline, with nothing having ended the agent.

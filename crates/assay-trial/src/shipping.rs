@@ -295,7 +295,13 @@ fn refused(ledger: &Ledger) -> Option<String> {
 pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &Way) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
+    let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);
+    let beside = ledger.exchanges.iter().filter(|exchange| works && exchange.tools == 0);
     Metered {
+        beside_tokens: beside
+            .filter_map(|exchange| exchange.tokens.as_ref())
+            .map(assay_trace::Usage::total)
+            .sum(),
         requests: ledger.totals.requests,
         tokens: ledger.totals.tokens.total(),
         transcript_tokens: own,

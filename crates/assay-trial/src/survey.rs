@@ -77,6 +77,9 @@ const SKILL_FOLDERS: [&str; 24] = [
     ".factory/skills",
 ];
 
+/// Most bytes of an image's list of users.
+const PASSWD: u64 = 1 << 20;
+
 /// What was found out about an image.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
@@ -92,6 +95,8 @@ pub(crate) struct Survey {
     pub(crate) work: Option<(PathBuf, Manifest)>,
     /// The linker's list of libraries.
     pub(crate) loader_cache: Option<Vec<u8>>,
+    /// Its users, as `/etc/passwd` has them.
+    pub(crate) passwd: String,
 }
 
 /// What is to be found out.
@@ -173,6 +178,8 @@ impl Question<'_> {
         suspects.retain(|path| !survey.baked.iter().any(|baked| path.starts_with(baked)));
         self.compare(&container, &suspects, &sought, &mut survey)?;
         self.keep_work(&container, &mut survey)?;
+        let passwd = container.read(Path::new("/etc/passwd"), PASSWD).ok().flatten().unwrap_or_default();
+        survey.passwd = String::from_utf8_lossy(&passwd).into_owned();
         survey.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
         container.leave();
         Ok(survey)

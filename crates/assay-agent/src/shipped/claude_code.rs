@@ -72,6 +72,10 @@ impl Make for ClaudeCode {
         (args.into_iter().map(str::to_owned).collect(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".claude", ".claude.json"]
+    }
+
     fn transcript(&self) -> &'static str {
         "claude-code-stream"
     }

@@ -71,6 +71,10 @@ impl Make for Codex {
         (args.map(str::to_owned).to_vec(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".codex", ".agents"]
+    }
+
     fn transcript(&self) -> &'static str {
         "codex-exec"
     }

@@ -60,6 +60,10 @@ impl Make for GeminiCli {
         (args.map(str::to_owned).to_vec(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".gemini"]
+    }
+
     fn transcript(&self) -> &'static str {
         "gemini-cli-stream"
     }

@@ -99,6 +99,10 @@ impl Make for MiniSweAgent {
         (args.map(str::to_owned).to_vec(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".mini"]
+    }
+
     fn transcript(&self) -> &'static str {
         "mini-swe-agent"
     }

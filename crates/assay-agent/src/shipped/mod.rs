@@ -96,6 +96,9 @@ pub trait Make: Send + Sync {
         None
     }
 
+    /// What it keeps for itself below its home: not the task's, and nothing that it did.
+    fn state(&self) -> &'static [&'static str];
+
     /// Skills of its own that it cannot be made to leave out: they stand in every arm.
     fn own_skills(&self) -> &'static [&'static str] {
         &[]
@@ -343,6 +346,11 @@ impl Agent for Shipped {
 
     fn measures_a_model(&self) -> bool {
         self.script.is_none()
+    }
+
+    fn keeps(&self, below_home: &Path) -> bool {
+        let own = self.make.state();
+        own.iter().any(|own| below_home.starts_with(own) || Path::new(own).starts_with(below_home))
     }
 
     fn reads_condition(&self) -> bool {

@@ -74,6 +74,10 @@ impl Make for OpenCode {
         (args.map(str::to_owned).to_vec(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"]
+    }
+
     fn transcript(&self) -> &'static str {
         "opencode-stream"
     }

@@ -51,6 +51,10 @@ impl Make for QwenCode {
         (args.into_iter().map(str::to_owned).collect(), env)
     }
 
+    fn state(&self) -> &'static [&'static str] {
+        &[".qwen"]
+    }
+
     fn transcript(&self) -> &'static str {
         "claude-code-stream"
     }

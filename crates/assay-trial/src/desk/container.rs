@@ -2,6 +2,7 @@
 //!
 //! Nothing of this machine is mounted but what may only be read: files come out after everything inside is dead.
 
+mod account;
 mod files;
 
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use assay_sandbox::{
 };
 use assay_task::{Healthcheck, VerifierMode};
 
+use account::Account;
 use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
@@ -66,6 +68,8 @@ struct Seat {
     user: Option<String>,
     /// Added to every command.
     env: Vec<(String, String)>,
+    /// Whose home stands for root's.
+    account: Option<Account>,
 }
 
 impl Session for Seat {
@@ -81,7 +85,7 @@ impl Session for Seat {
     }
 
     fn path(&self, target: &Path) -> PathBuf {
-        target.to_owned()
+        self.account.as_ref().map_or_else(|| target.to_owned(), |account| account.path(target))
     }
 
     fn enforcement(&self) -> &assay_sandbox::Enforcement {
@@ -166,9 +170,47 @@ impl<'a> Container<'a> {
         self.outlet = Outlet::open(reach, self.attempt.trial, &self.attempt.outlet())?;
         let Some(outlet) = &self.outlet else { return Ok((container, Vec::new())) };
         // Its socket is the owner's.
-        let mut root = Seat { container, user: Some("0".to_owned()), env: Vec::new() };
+        let mut root = Seat { container, user: Some("0".to_owned()), env: Vec::new(), account: None };
         outlet.start(&mut root, self.attempt.cancel)?;
         Ok((root.container, Outlet::env()))
+    }
+
+    /// Whom the agent's commands run as, where that is not the image's user.
+    fn agent_user(&self) -> Option<String> {
+        self.attempt.trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone())
+    }
+
+    /// The same, with a home. A task whose work lies in root's home has no other.
+    fn account(&self) -> Account {
+        let user = self.agent_user().or_else(|| self.prepared.image.config.user.clone());
+        let user =
+            user.filter(|_| self.attempt.trial.way.is_some() && !self.workdir.starts_with(account::ROOT));
+        Account::of(user.as_deref(), &self.survey.passwd)
+    }
+
+    /// Gives a user what is made for root otherwise: the home with the folders on the way to the skills, and the door.
+    fn settle_in(&self, container: &mut Docked, account: &Account) -> Result<(), Broken> {
+        let mut folders = std::collections::BTreeSet::from([account.home.clone()]);
+        for mount in self.mounts.iter().filter(|mount| mount.target.starts_with(&account.home)) {
+            let above = mount.target.ancestors().skip(1);
+            folders.extend(above.take_while(|above| above.starts_with(&account.home)).map(Path::to_owned));
+        }
+        let own = "for folder; do mkdir -p \"$folder\" && chown \"$0\" \"$folder\" || exit 1; done";
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let words: Vec<&str> =
+            ["sh", "-c", own, &account.name].into_iter().chain(folders.iter().map(String::as_str)).collect();
+        self.housekeeping(container, &words)?;
+        let door = self.attempt.door();
+        for path in [door.join("socket"), door] {
+            std::os::unix::fs::chown(&path, Some(account.uid), None).map_err(|error| {
+                Broken::harness(format!(
+                    "cannot give {} to the user {}: {error}",
+                    path.display(),
+                    account.uid
+                ))
+            })?;
+        }
+        Ok(())
     }
 
     /// Runs a command of ours as root.
@@ -408,9 +450,11 @@ impl Desk for Container<'_> {
     fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken> {
         let trial = self.attempt.trial;
         let workshop = self.attempt.workshop;
+        let account = self.account();
         for skill in &trial.provision.skills {
             let source = workshop.skill(skill).map_err(Broken::harness)?.to_path_buf();
-            self.mounts.push(Mount { source, target: trial.mount_of(skill), writable: false });
+            let target = account.path(&trial.mount_of(skill));
+            self.mounts.push(Mount { source, target, writable: false });
         }
         if trial.agent.needs_solution() {
             let source = workshop.solution(&trial.task).map_err(Broken::harness)?.to_path_buf();
@@ -421,16 +465,20 @@ impl Desk for Container<'_> {
         self.mounts.extend(outlet::mounts(trial, &self.attempt.outlet()));
         let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
         spec.mounts.clone_from(&self.mounts);
-        let user = trial.task.config.agent_user.clone().or_else(|| self.prepared.user.clone());
+        let user = self.agent_user();
         let mut container = self.docker.make(&spec)?;
         self.put_logs(&container, &["agent", "artifacts"])?;
         container.restart()?;
         self.take_out_baked(&mut container)?;
         if trial.provision.writes_skills {
-            self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", trial.agent.skills_dir()])?;
+            let own = account.path(Path::new(trial.agent.skills_dir())).display().to_string();
+            self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", &own])?;
+        }
+        if trial.way.is_some() && account.uid != 0 {
+            self.settle_in(&mut container, &account)?;
         }
         let (container, env) = self.lead_out(&trial.network, container)?;
-        let mut seat = Seat { container, user, env };
+        let mut seat = Seat { container, user, env, account: Some(account) };
         if let Some(check) = self
             .attempt
             .trial
@@ -462,10 +510,11 @@ impl Desk for Container<'_> {
         if trial.provision.writes_skills {
             let to = self.written_skills();
             make(&to)?;
-            container.fetch(Path::new(trial.agent.skills_dir()), &to, &LOG_CAPS)?;
+            let own = self.account().path(Path::new(trial.agent.skills_dir()));
+            container.fetch(&own, &to, &LOG_CAPS)?;
         }
         let user = None;
-        self.seat = Some(Seat { container, user, env: Vec::new() });
+        self.seat = Some(Seat { container, user, env: Vec::new(), account: None });
         Ok(self.used)
     }
 
@@ -486,7 +535,11 @@ impl Desk for Container<'_> {
             .trial
             .provision
             .writes_skills
-            .then(|| PathBuf::from(self.attempt.trial.agent.skills_dir()));
+            .then(|| self.account().path(Path::new(self.attempt.trial.agent.skills_dir())));
+        let account = self.account();
+        let is_state = |path: &Path| {
+            path.strip_prefix(&account.home).is_ok_and(|own| self.attempt.trial.agent.keeps(own))
+        };
         let is_work = |path: &Path| {
             self.workdir != Path::new("/") && path.starts_with(&self.workdir)
                 || task
@@ -510,6 +563,7 @@ impl Desk for Container<'_> {
             .enumerate()
             .filter(|(number, change)| !is_mere_folder(*number, change))
             .map(|(_, change)| change)
+            .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
         look_at_odd(&container, &elsewhere, &mut found)?;
@@ -534,7 +588,7 @@ impl Desk for Container<'_> {
             found.tampered.push("/logs: not the folder that it was".to_owned());
         }
         self.verdict = verdict;
-        self.seat = Some(Seat { container, user: None, env: Vec::new() });
+        self.seat = Some(Seat { container, user: None, env: Vec::new(), account: None });
         Ok(found)
     }
 
@@ -584,7 +638,7 @@ impl Desk for Container<'_> {
         }
         let user =
             config.verifier_user.clone().or_else(|| if separate { None } else { self.prepared.user.clone() });
-        Ok(self.seat(Seat { container: grader, user, env }))
+        Ok(self.seat(Seat { container: grader, user, env, account: None }))
     }
 
     fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {

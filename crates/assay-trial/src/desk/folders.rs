@@ -200,7 +200,10 @@ impl Desk for Folders<'_> {
         }
         for mount in &self.private {
             if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {
-                found.add_outside(&mount.target, &Manifest::default().diff(&after));
+                let agent = &self.attempt.trial.agent;
+                let mut changes = Manifest::default().diff(&after);
+                changes.retain(|change| mount.target != Path::new(HOME) || !agent.keeps(&change.path));
+                found.add_outside(&mount.target, &changes);
             }
         }
         Ok(found)

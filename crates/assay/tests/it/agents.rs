@@ -118,10 +118,18 @@ fn see(agents: &[&'static str], sandbox: &str) {
         for record in [without, with] {
             let ledger = read_json(&attempt(record, "gateway.json")).unwrap();
             assert_eq!(ledger["refused"], json!([]), "{name}");
-            let (own, counted) = (&record["metered"]["transcript_tokens"], &record["metered"]["tokens"]);
+            let metered = &record["metered"];
+            let tokens = |key: &str| metered[key].as_u64();
             // OpenCode asks for a title, and does not print that it did.
-            let equal = if *name == "opencode" { own.as_u64() < counted.as_u64() } else { own == counted };
-            assert!(equal && own.is_u64(), "{name}: the transcript counts {own}, the gateway {counted}");
+            let beside = tokens("beside_tokens").unwrap_or(0);
+            assert_eq!(beside > 0, *name == "opencode", "{name}: {metered}");
+            assert_eq!(
+                tokens("transcript_tokens").map(|own| own + beside),
+                tokens("tokens"),
+                "{name}: {metered}"
+            );
+            // What an agent keeps for itself is nothing that it did.
+            assert_eq!(record["outside"], Value::Null, "{name}");
             let trajectory = read_json(&attempt(record, "trajectory.json")).unwrap();
             let calls = |step: &&Value| step["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
             let steps = trajectory["steps"].as_array().unwrap();
@@ -157,7 +165,11 @@ fn see(agents: &[&'static str], sandbox: &str) {
     let notes = again["report"]["notes"].to_string();
     assert!(notes.contains("played again from cassettes"), "{notes}");
     let notes = document["report"]["notes"].to_string();
-    assert!(notes.contains(&format!("{}: the gateway and the transcript", there[0])), "{notes}");
+    assert!(
+        notes.contains("The gateway and the transcripts count the same tokens in every trial of"),
+        "{notes}"
+    );
+    assert_eq!(notes.contains("opencode: its transcript leaves out"), there.contains(&"opencode"), "{notes}");
 }
 
 #[test]
@@ -173,6 +185,46 @@ fn they_find_skills_in_docker() {
         return;
     }
     see(&["claude-code", "codex"], "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
+}
+
+/// An image's user with a home, and one without: skills and state lie in that home, and the door opens.
+#[test]
+fn they_work_for_other_users_in_docker() {
+    if UnixStream::connect("/var/run/docker.sock").is_err() {
+        println!("skipped: no Docker daemon answers");
+        return;
+    }
+    let lab = words(lab());
+    let there = installed(&lab, &["claude-code", "codex"]);
+    if there.is_empty() {
+        return;
+    }
+    let owned = |uid: &str| {
+        format!(
+            "[ \"$(stat -c %u /app/answer.txt)\" = {uid} ] && [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n"
+        )
+    };
+    let with_home = "FROM base:bookworm\nRUN echo worker:x:1000:1000::/home/worker:/bin/sh >> /etc/passwd; mkdir -p /app /home/worker; \
+                     chown 1000 /app /home/worker\nWORKDIR /app\nUSER worker\n";
+    let lab = lab.task("t1", |task| task.dockerfile(with_home).test_sh(&owned("1000"))).task("t2", |task| {
+        task.dockerfile("FROM base:bookworm\nRUN mkdir /app && chown 1234 /app\nWORKDIR /app\n")
+            .toml("[agent]\nuser = 1234\n")
+            .test_sh(&owned("1234"))
+    });
+    experiment(
+        &lab,
+        "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }",
+        &there,
+        "scripted:turns.jsonl",
+    );
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", format!("{text}[tasks.\"t2\"]\ncurated = [\"agreed-word\"]\n"));
+    let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(2 * there.len())), "{document:#}");
+    for record in records(&lab) {
+        assert_eq!((&record["outcome"], &record["outside"]), (&json!("passed"), &Value::Null), "{record:#}");
+        assert!(record["exposure"][0]["opened"].is_u64(), "{record:#}");
+    }
 }
 
 /// The parts of a request that its protocol has for the system.
