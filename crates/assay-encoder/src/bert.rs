@@ -5,7 +5,8 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::math::{LayerNorm, add, add_and_normalize, gelu, part, product_into};
+use crate::linear::{Linear, stacked};
+use crate::math::{LayerNorm, add, add_and_normalize, gelu, map_into, part};
 use crate::packed::{Attention, Packed};
 use crate::weights::Weights;
 
@@ -39,15 +40,21 @@ fn gelu_name() -> String {
     "gelu".to_owned()
 }
 
-struct Linear {
-    map: Array2<f32>,
+/// A linear map and what is added to it.
+struct Affine {
+    map: Linear,
     bias: Vec<f32>,
 }
 
-impl Linear {
-    fn read(weights: &Weights, name: &str, inputs: usize, outputs: usize) -> Result<Self, Error> {
-        let map = weights.linear(&format!("{name}.weight"), inputs, outputs)?;
-        Ok(Self { map, bias: weights.vector(&format!("{name}.bias"), outputs)?.to_vec() })
+impl Affine {
+    /// Of the outputs of several tensors, one after another.
+    fn read(weights: &Weights, names: &[String], inputs: usize, outputs: usize) -> Result<Self, Error> {
+        let (mut maps, mut bias) = (Vec::new(), Vec::new());
+        for name in names {
+            maps.push(weights.matrix(&format!("{name}.weight"), outputs, inputs)?);
+            bias.extend(weights.vector(&format!("{name}.bias"), outputs)?);
+        }
+        Ok(Self { map: stacked(&maps), bias })
     }
 }
 
@@ -61,11 +68,11 @@ fn layer_norm(weights: &Weights, name: &str, config: &Config) -> Result<LayerNor
 
 struct Layer {
     /// Queries, keys and values in one product.
-    qkv: Linear,
-    attention_out: Linear,
+    qkv: Affine,
+    attention_out: Affine,
     attention_norm: LayerNorm,
-    up: Linear,
-    down: Linear,
+    up: Affine,
+    down: Affine,
     norm: LayerNorm,
 }
 
@@ -103,18 +110,14 @@ impl Bert {
         let mut layers = Vec::new();
         for n in 0..config.num_hidden_layers {
             let at = |name: &str| format!("encoder.layer.{n}.{name}");
-            let mut qkv = Linear { map: Array2::zeros((hidden, 3 * hidden)), bias: Vec::new() };
-            for (n, name) in ["query", "key", "value"].iter().enumerate() {
-                let one = Linear::read(weights, &at(&format!("attention.self.{name}")), hidden, hidden)?;
-                part(qkv.map.view_mut(), 0..hidden, n * hidden..(n + 1) * hidden).assign(&one.map);
-                qkv.bias.extend(one.bias);
-            }
+            let one = |name: &str, inputs, outputs| Affine::read(weights, &[at(name)], inputs, outputs);
+            let qkv = ["query", "key", "value"].map(|name| at(&format!("attention.self.{name}")));
             layers.push(Layer {
-                qkv,
-                attention_out: Linear::read(weights, &at("attention.output.dense"), hidden, hidden)?,
+                qkv: Affine::read(weights, &qkv, hidden, hidden)?,
+                attention_out: one("attention.output.dense", hidden, hidden)?,
                 attention_norm: layer_norm(weights, &at("attention.output.LayerNorm"), &config)?,
-                up: Linear::read(weights, &at("intermediate.dense"), hidden, inner)?,
-                down: Linear::read(weights, &at("output.dense"), inner, hidden)?,
+                up: one("intermediate.dense", hidden, inner)?,
+                down: one("output.dense", inner, hidden)?,
                 norm: layer_norm(weights, &at("output.LayerNorm"), &config)?,
             });
         }
@@ -170,7 +173,7 @@ impl Bert {
         let mut narrow = Array2::zeros((tokens, hidden));
         let mut attention = Attention::new(packed.longest(), head, false);
         for layer in &self.layers {
-            let mut qkv = product_into(&x.view(), &layer.qkv.map, &mut wide);
+            let mut qkv = map_into(&x.view(), &layer.qkv.map, &mut wide);
             for mut row in qkv.rows_mut() {
                 add(row.as_slice_mut().expect("numbers of a row"), &layer.qkv.bias);
             }
@@ -184,13 +187,13 @@ impl Bert {
                     attention.head(&one(0), &one(1), &one(2), out);
                 }
             }
-            let out = product_into(&context.view(), &layer.attention_out.map, &mut narrow);
+            let out = map_into(&context.view(), &layer.attention_out.map, &mut narrow);
             normalize(&mut x, &out.view(), &layer.attention_out.bias, &layer.attention_norm);
-            let mut up = product_into(&x.view(), &layer.up.map, &mut wide);
+            let mut up = map_into(&x.view(), &layer.up.map, &mut wide);
             for mut row in up.rows_mut() {
                 gelu(row.as_slice_mut().expect("numbers of a row"), &layer.up.bias);
             }
-            let down = product_into(&up.view(), &layer.down.map, &mut narrow);
+            let down = map_into(&up.view(), &layer.down.map, &mut narrow);
             normalize(&mut x, &down.view(), &layer.down.bias, &layer.norm);
         }
         x

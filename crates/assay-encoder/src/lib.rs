@@ -20,6 +20,7 @@ mod cross;
 mod encoder;
 mod error;
 mod folder;
+mod linear;
 mod math;
 mod network;
 mod packed;

@@ -1,10 +1,14 @@
 //! What is done to rows of numbers between the matrix products. Loops run over lanes, so that the compiler makes vector
-//! instructions of them.
+//! instructions of them: those that this processor has, since what takes longest is compiled for several kinds (`dispatch`).
+#![expect(clippy::inline_always, reason = "only what is inlined is compiled for each kind of processor")]
 
 use std::ops::Range;
 
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayBase, ArrayView2, ArrayViewMut2, Axis, Ix2, RawData};
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::linear::Linear;
 
 const LANES: usize = 16;
 
@@ -24,20 +28,21 @@ pub(crate) fn product(x: &ArrayView2<f32>, w: &ArrayView2<f32>, out: &mut ArrayV
     general_mat_mul(1.0, x, w, 0.0, out);
 }
 
-/// `x · w` in the first rows of a buffer.
-pub(crate) fn product_into<'a>(
+/// A linear map of the rows of `x`, in the first columns of a buffer.
+pub(crate) fn map_into<'a>(
     x: &ArrayView2<f32>,
-    w: &Array2<f32>,
+    map: &Linear,
     out: &'a mut Array2<f32>,
 ) -> ArrayViewMut2<'a, f32> {
-    let mut out = part(out.view_mut(), 0..x.nrows(), 0..w.ncols());
-    product(x, &w.view(), &mut out);
+    let rows = x.nrows();
+    let mut out = part(out.view_mut(), 0..rows, 0..map.outputs());
+    map.apply(x, &mut out);
     out
 }
 
 /// e^x in single precision: Cephes' `expf` (Moshier 1989), relative error below 2e-7; arguments beyond ±87 count as ±87.
-#[inline]
-pub(crate) fn exp(x: f32) -> f32 {
+#[inline(always)]
+fn exp(x: f32) -> f32 {
     // 1.5 · 2^23: adding it leaves the nearest integer in the lowest bits.
     const ROUND: f32 = 12_582_912.0;
     let x = x.clamp(-87.0, 87.0);
@@ -56,7 +61,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 }
 
 /// erf(x) in single precision: the rational function of Eigen 3.3 (`generic_fast_erf_float`), absolute error below 5e-7.
-#[inline]
+#[inline(always)]
 fn erf(x: f32) -> f32 {
     let x = x.clamp(-4.0, 4.0);
     let s = x * x;
@@ -77,17 +82,21 @@ fn erf(x: f32) -> f32 {
 
 /// The activation of BERT, x Φ(x), of `row + bias`.
 pub(crate) fn gelu(row: &mut [f32], bias: &[f32]) {
-    for (x, b) in row.iter_mut().zip(bias) {
-        let v = *x + b;
-        *x = 0.5 * v * (1.0 + erf(v * std::f32::consts::FRAC_1_SQRT_2));
-    }
+    Arch::new().dispatch(|| {
+        for (x, b) in row.iter_mut().zip(bias) {
+            let v = *x + b;
+            *x = 0.5 * v * (1.0 + erf(v * std::f32::consts::FRAC_1_SQRT_2));
+        }
+    });
 }
 
 /// The gated activation of Qwen3: `gate · σ(gate) · up`, into the gate.
 pub(crate) fn silu_gate(gate: &mut [f32], up: &[f32]) {
-    for (g, u) in gate.iter_mut().zip(up) {
-        *g = *g / (1.0 + exp(-*g)) * u;
-    }
+    Arch::new().dispatch(|| {
+        for (g, u) in gate.iter_mut().zip(up) {
+            *g = *g / (1.0 + exp(-*g)) * u;
+        }
+    });
 }
 
 pub(crate) fn add(row: &mut [f32], other: &[f32]) {
@@ -97,7 +106,7 @@ pub(crate) fn add(row: &mut [f32], other: &[f32]) {
 }
 
 /// The sum of `f` over a row.
-#[inline]
+#[inline(always)]
 fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0.0; LANES];
     let chunks = row.chunks_exact(LANES);
@@ -110,6 +119,7 @@ fn sum(row: &[f32], f: impl Fn(f32) -> f32) -> f32 {
     lanes.iter().sum::<f32>() + rest
 }
 
+#[inline(always)]
 fn largest(row: &[f32]) -> f32 {
     let mut lanes = [f32::NEG_INFINITY; LANES];
     let chunks = row.chunks_exact(LANES);
@@ -124,11 +134,23 @@ fn largest(row: &[f32]) -> f32 {
 
 /// Makes a row e^(x − max) and returns the inverse of its sum, by which it has yet to be multiplied.
 pub(crate) fn softmax_unscaled(row: &mut [f32]) -> f32 {
-    let most = largest(row);
-    for x in &mut *row {
-        *x = exp(*x - most);
+    Arch::new().dispatch(Softmax(row))
+}
+
+/// A closure of this size is not inlined.
+struct Softmax<'a>(&'a mut [f32]);
+
+impl WithSimd for Softmax<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> f32 {
+        let most = largest(self.0);
+        for x in &mut *self.0 {
+            *x = exp(*x - most);
+        }
+        1.0 / sum(self.0, |x| x)
     }
-    1.0 / sum(row, |x| x)
 }
 
 /// Layer normalisation (Ba, Kiros, Hinton 2016) of `row + other + bias`.

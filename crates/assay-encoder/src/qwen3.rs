@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use crate::error::Error;
 use crate::folder::Folder;
-use crate::math::{part, product_into, rms_norm, silu_gate};
+use crate::linear::{Linear, stacked};
+use crate::math::{map_into, part, rms_norm, silu_gate};
 use crate::packed::{Attention, Packed};
 use crate::weights::Weights;
 
@@ -46,14 +47,14 @@ fn epsilon() -> f32 {
 
 struct Layer {
     input_norm: Vec<f32>,
-    qkv: Array2<f32>,
+    qkv: Linear,
     q_norm: Vec<f32>,
     k_norm: Vec<f32>,
-    out: Array2<f32>,
+    out: Linear,
     norm: Vec<f32>,
-    gate: Array2<f32>,
-    up: Array2<f32>,
-    down: Array2<f32>,
+    gate: Linear,
+    up: Linear,
+    down: Linear,
 }
 
 pub(crate) struct Qwen3 {
@@ -111,21 +112,23 @@ impl Qwen3 {
             let at = |name: &str| format!("layers.{n}.{name}.weight");
             let vector = |name: &str, length| weights.vector(&at(name), length).map(|vector| vector.to_vec());
             let parts = [("q", q_wide), ("k", kv_wide), ("v", kv_wide)];
-            let mut read = Vec::new();
+            let mut qkv = Vec::new();
             for (name, wide) in parts {
-                read.push(weights.linear(&at(&format!("self_attn.{name}_proj")), hidden, wide)?);
+                qkv.push(weights.matrix(&at(&format!("self_attn.{name}_proj")), wide, hidden)?);
             }
-            let views: Vec<_> = read.iter().map(|read| read.view()).collect();
+            let one = |name, inputs, outputs| -> Result<Linear, Error> {
+                Ok(Linear::new(&weights.matrix(&at(name), outputs, inputs)?.view()))
+            };
             layers.push(Layer {
                 input_norm: vector("input_layernorm", hidden)?,
-                qkv: ndarray::concatenate(ndarray::Axis(1), &views).expect("as many rows in each"),
+                qkv: stacked(&qkv),
                 q_norm: vector("self_attn.q_norm", head)?,
                 k_norm: vector("self_attn.k_norm", head)?,
-                out: weights.linear(&at("self_attn.o_proj"), q_wide, hidden)?,
+                out: one("self_attn.o_proj", q_wide, hidden)?,
                 norm: vector("post_attention_layernorm", hidden)?,
-                gate: weights.linear(&at("mlp.gate_proj"), hidden, inner)?,
-                up: weights.linear(&at("mlp.up_proj"), hidden, inner)?,
-                down: weights.linear(&at("mlp.down_proj"), inner, hidden)?,
+                gate: one("mlp.gate_proj", hidden, inner)?,
+                up: one("mlp.up_proj", hidden, inner)?,
+                down: one("mlp.down_proj", inner, hidden)?,
             });
         }
         Ok(Self {
@@ -163,7 +166,7 @@ impl Qwen3 {
     pub(crate) fn hidden(&self, packed: &Packed) -> Array2<f32> {
         let (tokens, hidden) = (packed.tokens(), self.dimensions());
         let (q_wide, kv_wide) = (self.heads * self.head, self.groups * self.head);
-        let inner = self.layers.first().map_or(0, |layer| layer.gate.ncols());
+        let inner = self.layers.first().map_or(0, |layer| layer.gate.outputs());
         let mut x = Array2::<f32>::zeros((tokens, hidden));
         let ids = packed.sequences.iter().flat_map(|sequence| &sequence.ids);
         for (mut row, &id) in x.rows_mut().into_iter().zip(ids) {
@@ -176,7 +179,7 @@ impl Qwen3 {
         let mut attention = Attention::new(packed.longest(), self.head, true);
         for layer in &self.layers {
             self.normalize(&x, &layer.input_norm, &mut normal);
-            let mut qkv = product_into(&normal.view(), &layer.qkv, &mut wide);
+            let mut qkv = map_into(&normal.view(), &layer.qkv, &mut wide);
             for span in packed.spans() {
                 for (place, row) in span.clone().enumerate() {
                     let mut row = qkv.row_mut(row);
@@ -200,12 +203,12 @@ impl Qwen3 {
                     attention.head(&one(h * self.head), &one(key), &one(key + kv_wide), out);
                 }
             }
-            x += &product_into(&context.view(), &layer.out, &mut narrow);
+            x += &map_into(&context.view(), &layer.out, &mut narrow);
             self.normalize(&x, &layer.norm, &mut normal);
-            let mut gate = product_into(&normal.view(), &layer.gate, &mut gate);
-            let up = product_into(&normal.view(), &layer.up, &mut up);
+            let mut gate = map_into(&normal.view(), &layer.gate, &mut gate);
+            let up = map_into(&normal.view(), &layer.up, &mut up);
             silu_gate(gate.as_slice_mut().expect("a whole array"), up.as_slice().expect("a whole array"));
-            x += &product_into(&gate.view(), &layer.down, &mut narrow);
+            x += &map_into(&gate.view(), &layer.down, &mut narrow);
         }
         for mut row in x.rows_mut() {
             rms_norm(row.as_slice_mut().expect("numbers of a row"), &self.norm, self.epsilon);

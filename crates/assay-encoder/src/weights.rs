@@ -179,11 +179,6 @@ impl Weights {
         Ok(Array1::from_vec(self.read(name, &[length])?))
     }
 
-    /// The transpose of a linear map's matrix, which lies in the file by outputs.
-    pub(crate) fn linear(&self, name: &str, inputs: usize, outputs: usize) -> Result<Array2<f32>, Error> {
-        Ok(self.matrix(name, outputs, inputs)?.t().as_standard_layout().into_owned())
-    }
-
     fn read(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>, Error> {
         let fail = |path: &PathBuf, problem: String| Error::Tensor {
             path: path.clone(),
