@@ -45,6 +45,7 @@ impl Server {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(endpoint.proxy.clone())
+            .tls_config(endpoint.tls.clone())
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .accept_encoding("identity")
@@ -177,7 +178,7 @@ impl Server {
                 | Error::InvalidProxyUrl
                 | Error::ConnectProxyFailed(_)
                 | Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve)
-        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused);
+        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::ConnectionRefused || is_disbelieved(io));
         // Certificates and addresses do not mend themselves.
         let is_final = matches!(
             error,
@@ -187,13 +188,19 @@ impl Server {
                 | Error::InvalidProxyUrl
                 | Error::Protocol(_)
                 | Error::Http(_)
-        );
+        ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
         Broken {
             message: format!("the provider could not be reached: {message}"),
             may_cost: !unsent,
             is_final,
         }
     }
+}
+
+/// Whether a certificate was not believed: then nothing was sent.
+fn is_disbelieved(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
 /// Betas without those that open a second door.

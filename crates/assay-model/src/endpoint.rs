@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use ureq::Proxy;
 use ureq::http::Uri;
+use ureq::tls::{Certificate, PemItem, RootCerts, TlsConfig, parse_pem};
 
 use crate::text::{Secret, escape};
 use crate::{ModelError, ModelOptions};
@@ -30,6 +31,8 @@ pub struct Endpoint {
     pub proxy: Option<Proxy>,
     /// Whether it is the provider's own.
     pub is_home: bool,
+    /// Whose certificates are believed.
+    pub tls: TlsConfig,
 }
 
 impl Endpoint {
@@ -90,8 +93,34 @@ impl Endpoint {
             )));
         }
         let proxy = if is_local { None } else { proxy(&uri, &set)? };
-        Ok(Self { base: base.to_owned(), key: key.map(|(_, key)| Secret::new(key)), proxy, is_home })
+        let tls = if uri.scheme_str() == Some("https") { roots(&set)? } else { TlsConfig::default() };
+        Ok(Self { base: base.to_owned(), key: key.map(|(_, key)| Secret::new(key)), proxy, is_home, tls })
     }
+}
+
+/// The certificate authorities of the file that `SSL_CERT_FILE` names, in place of those that are built in; so OpenSSL has it,
+/// and what goes by it.
+fn roots(set: &dyn Fn(&str) -> Option<String>) -> Result<TlsConfig, ModelError> {
+    let Some(path) = set("SSL_CERT_FILE") else { return Ok(TlsConfig::default()) };
+    let wrong = |what: String| {
+        ModelError::Spec(format!(
+            "SSL_CERT_FILE, {}: {what}: name a file of certificates in PEM, or unset it",
+            escape(&path)
+        ))
+    };
+    let pem = std::fs::read(&path).map_err(|error| wrong(error.to_string()))?;
+    let mut found: Vec<Certificate<'static>> = Vec::new();
+    for item in parse_pem(&pem) {
+        match item {
+            Ok(PemItem::Certificate(certificate)) => found.push(certificate),
+            Ok(_) => {}
+            Err(error) => return Err(wrong(error.to_string())),
+        }
+    }
+    if found.is_empty() {
+        return Err(wrong("it holds no certificate".to_owned()));
+    }
+    Ok(TlsConfig::builder().root_certs(RootCerts::new_with_certs(&found)).build())
 }
 
 /// Checks an address. What may hold a secret (a user, a query) is refused: keys stand in variables.
@@ -228,6 +257,25 @@ mod tests {
         check(Some("http://host/?key=s3cret"), None, &[], "has a query");
         let proxied = &[("EXAMPLE_API_KEY", "k"), ("HTTPS_PROXY", "socks5://u:s3cret@p:1")];
         check(None, None, proxied, "HTTPS_PROXY names no HTTP proxy");
+    }
+
+    #[test]
+    fn authorities_come_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_str().unwrap().to_owned()
+        };
+        let check = |path: &str, expected: &str| {
+            let vars = &[("EXAMPLE_API_KEY", "k"), ("SSL_CERT_FILE", path)];
+            let error = resolve(None, None, vars).unwrap_err();
+            assert!(error.contains("SSL_CERT_FILE") && error.contains(expected), "{error}");
+            // An address without TLS does not ask for it.
+            resolve(Some("http://127.0.0.1:1"), None, vars).unwrap();
+        };
+        check("/no/such/file", "No such file");
+        check(&file("empty.pem", "nothing"), "no certificate");
     }
 
     #[test]

@@ -93,6 +93,7 @@ impl Transport {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .proxy(endpoint.proxy)
+            .tls_config(endpoint.tls)
             .timeout_connect(Some(CONNECT))
             .user_agent(concat!("assay/", env!("CARGO_PKG_VERSION")))
             .accept("application/json")

@@ -11,6 +11,7 @@ mod exposure;
 mod hostile;
 mod passing;
 mod scripted;
+mod tls;
 mod upstream;
 
 use std::path::Path;
