@@ -2,6 +2,7 @@
 
 mod obtain;
 
+use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Instant;
@@ -20,6 +21,7 @@ use crate::lock;
 use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely, route};
 use crate::provider::{Answer, Kind, Stop};
 use crate::sse::Events;
+use crate::varying::{self, Part};
 
 /// Answers a request. Whether the connection can serve another.
 pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
@@ -141,7 +143,7 @@ impl Call<'_> {
         }
         drop(conversation);
         let parts = if self.inside.records || self.inside.takes.is_some() {
-            cassette::parts(self.route.protocol, &exchange.path, &body)
+            varying::parts(self.route.protocol, &exchange.path, &body, &pass.varying)
         } else {
             Vec::new()
         };
@@ -407,7 +409,7 @@ impl Call<'_> {
     }
 
     /// Keeps the reply, where replies are kept.
-    fn tape(&self, exchange: &Exchange, parts: Vec<(String, String)>, taped: Taped) {
+    fn tape(&self, exchange: &Exchange, parts: Vec<Part>, taped: Taped) {
         if !self.inside.records {
             return;
         }
@@ -415,7 +417,8 @@ impl Call<'_> {
             ordinal: exchange.ordinal,
             protocol: self.route.protocol,
             path: exchange.path.clone(),
-            parts,
+            parts: Vec::new(),
+            texts: BTreeMap::new(),
             status: taped.status,
             content_type: taped.content_type,
             body: cassette::scrubbed(&String::from_utf8_lossy(&taped.body), self.key()),
@@ -423,7 +426,7 @@ impl Call<'_> {
         };
         let mut state = lock(&self.inside.state);
         if let Some(recorder) = &mut state.recorder
-            && let Err(error) = recorder.keep(&take)
+            && let Err(error) = recorder.keep(take, parts, self.key())
         {
             state.cassette_error.get_or_insert(error);
         }

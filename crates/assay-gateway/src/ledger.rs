@@ -226,4 +226,13 @@ pub struct Mismatch {
     pub ordinal: usize,
     /// The first part of it that differs: `messages[3]`, `tools`.
     pub part: String,
+    /// Where in that part, as a JSON pointer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// What stood there when it was recorded, with names, dates and times in one form.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+    /// What stands there now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub now: Option<String>,
 }

@@ -39,6 +39,7 @@ mod provider;
 mod scripted;
 mod server;
 mod sse;
+mod varying;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -56,6 +57,7 @@ pub use limits::{Caps, Limits};
 pub use pace::Pace;
 pub use protocol::Protocol;
 pub use provider::{Provider, ProviderOptions};
+pub use varying::Varying;
 
 /// What all trials of a run share.
 #[derive(Debug, Clone, Default)]
@@ -114,6 +116,8 @@ pub struct TrialPass {
     pub skills: Vec<WatchedSkill>,
     /// Types of the provider's own tools that are let through (`web_search`); none by default.
     pub provider_tools: Vec<String>,
+    /// What the agent varies by itself, where replies are kept.
+    pub varying: Varying,
     /// Whether replies are kept, or come from where they were kept.
     pub cassette: Cassette,
     /// Where in the experiment the trial stands; only scripts look at it.
@@ -135,6 +139,7 @@ impl TrialPass {
             concurrency: 4,
             skills: Vec::new(),
             provider_tools: Vec::new(),
+            varying: Varying::default(),
             cassette: Cassette::Off,
             scene: Scene::default(),
         }

@@ -9,7 +9,7 @@ use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Disclosure, Ended, InnerDoor, Part, Placement, Shipped};
 use assay_gateway::{
     CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
-    ProviderOptions, TrialPass, WatchedSkill,
+    ProviderOptions, TrialPass, Varying, WatchedSkill,
 };
 use assay_sandbox::{Hold, Mount, Network};
 use assay_trace::{Exposure, Prices, Source, Trajectory};
@@ -54,6 +54,8 @@ pub struct Way {
     pub caps: Caps,
     /// Most tokens of one reply.
     pub max_output_tokens: Option<u64>,
+    /// What the agent varies by itself in its requests.
+    pub varying: Varying,
     /// What leads a port inside to the door.
     pub shipping: Shipping,
 }
@@ -117,7 +119,10 @@ pub(crate) fn outfit(
             "{name} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
         ));
     }
-    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, shipping: shipping.clone() }))
+    let varies = make.varies();
+    let varying = Varying::new(varies.fields, varies.texts)?;
+    let shipping = shipping.clone();
+    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
 }
 
 /// A door that is open for one attempt.
@@ -150,6 +155,7 @@ impl OpenDoor {
             })
             .collect();
         pass.scene = trial.scene();
+        pass.varying.clone_from(&way.varying);
         pass.cassette = match &way.shipping.replay {
             Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
@@ -259,11 +265,18 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
         None => {}
     }
     if let Some(first) = &ledger.mismatch {
-        let message = format!(
-            "played again, it asked something else: request {} differs in {}",
+        let mut message = format!(
+            "played again, it asked something else: request {} differs in {}{}",
             first.ordinal + 1,
-            first.part
+            first.part,
+            first.at.as_deref().unwrap_or_default()
         );
+        if first.kept.is_some() || first.now.is_some() {
+            let said = |text: &Option<String>| {
+                text.as_ref().map_or("nothing".to_owned(), |text| format!("{text:?}"))
+            };
+            message.push_str(&format!(": it was {}, and is {}", said(&first.kept), said(&first.now)));
+        }
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
     }

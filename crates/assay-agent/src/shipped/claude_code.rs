@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Registry, Seat, pairs};
+use super::{Make, Package, Registry, Seat, Varies, pairs};
 
 /// Claude Code, Anthropic's command line.
 #[derive(Debug)]
@@ -74,6 +74,11 @@ impl Make for ClaudeCode {
 
     fn state(&self) -> &'static [&'static str] {
         &[".claude", ".claude.json"]
+    }
+
+    fn varies(&self) -> Varies {
+        // The account and the session.
+        Varies { fields: &["metadata"], texts: &[] }
     }
 
     fn transcript(&self) -> &'static str {

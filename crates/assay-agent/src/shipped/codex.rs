@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Registry, Seat, pairs};
+use super::{Make, Package, Registry, Seat, Varies, pairs};
 
 /// Codex, OpenAI's command line.
 #[derive(Debug)]
@@ -73,6 +73,12 @@ impl Make for Codex {
 
     fn state(&self) -> &'static [&'static str] {
         &[".codex", ".agents"]
+    }
+
+    fn varies(&self) -> Varies {
+        // The session, and the name of a piece of a command's output.
+        let texts = &[(r"\bChunk ID: [0-9a-f]+\b", "Chunk ID: <id>")];
+        Varies { fields: &["prompt_cache_key", "client_metadata"], texts }
     }
 
     fn transcript(&self) -> &'static str {

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Make, NODE, NODE_PACKAGE, Package, Registry, Seat, pairs};
+use super::{Make, NODE, NODE_PACKAGE, PROCESSES, Package, Registry, Seat, Varies, pairs};
 
 /// Gemini CLI, Google's command line.
 #[derive(Debug)]
@@ -62,6 +62,10 @@ impl Make for GeminiCli {
 
     fn state(&self) -> &'static [&'static str] {
         &[".gemini"]
+    }
+
+    fn varies(&self) -> Varies {
+        Varies { fields: &[], texts: &[PROCESSES] }
     }
 
     fn transcript(&self) -> &'static str {

@@ -103,7 +103,24 @@ pub trait Make: Send + Sync {
     fn own_skills(&self) -> &'static [&'static str] {
         &[]
     }
+
+    /// What it varies by itself in requests that are otherwise the same, beside random names, dates, times and durations.
+    fn varies(&self) -> Varies {
+        Varies::default()
+    }
 }
+
+/// What an agent varies by itself in its requests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Varies {
+    /// Fields, by name.
+    pub fields: &'static [&'static str],
+    /// Patterns in texts, each with what stands for it.
+    pub texts: &'static [(&'static str, &'static str)],
+}
+
+/// The process numbers that Gemini CLI, and Qwen Code after it, tell of a command.
+const PROCESSES: (&str, &str) = (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>");
 
 /// What an agent is started with.
 #[derive(Debug)]

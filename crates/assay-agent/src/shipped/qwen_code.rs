@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::{Make, NODE, NODE_PACKAGE, Package, Registry, Seat, pairs};
+use super::{Make, NODE, NODE_PACKAGE, PROCESSES, Package, Registry, Seat, Varies, pairs};
 
 /// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
 #[derive(Debug)]
@@ -53,6 +53,10 @@ impl Make for QwenCode {
 
     fn state(&self) -> &'static [&'static str] {
         &[".qwen"]
+    }
+
+    fn varies(&self) -> Varies {
+        Varies { fields: &["metadata"], texts: &[PROCESSES] }
     }
 
     fn transcript(&self) -> &'static str {

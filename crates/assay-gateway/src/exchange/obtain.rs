@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::{Bound, Call};
 use crate::cassette::{self, Take};
-use crate::ledger::{Exchange, Mismatch, Wait};
+use crate::ledger::{Exchange, Wait};
 use crate::lock;
 use crate::provider::{Answer, Ask, Broken, Kind};
 use crate::scripted::{self, Pieces};
+use crate::varying::{self, Part};
 
 /// Most bytes of an error's body.
 const ERROR: u64 = 64 << 10;
@@ -42,7 +43,7 @@ struct Verdict {
 
 impl Call<'_> {
     /// The reply that was kept for this request.
-    pub(super) fn replay(&self, exchange: &Exchange, parts: &[(String, String)]) -> Outcome {
+    pub(super) fn replay(&self, exchange: &Exchange, parts: &[Part]) -> Outcome {
         let take = self.take(exchange.ordinal, parts);
         let Some(take) = take else {
             let message = format!("the cassette holds no reply to request {}", exchange.ordinal);
@@ -65,19 +66,27 @@ impl Call<'_> {
 
     /// The reply of the same place, or, where the request differs, of the first request that is the same: an agent that asks two
     /// things at once does not always ask them in one order.
-    fn take(&self, ordinal: usize, parts: &[(String, String)]) -> Option<&Take> {
+    fn take(&self, ordinal: usize, parts: &[Part]) -> Option<&Take> {
         let takes = self.inside.takes.as_ref()?;
         let mut state = lock(&self.inside.state);
         let left: Vec<&Take> =
             takes.values().filter(|take| !state.played_takes.contains(&take.ordinal)).collect();
         let own = left.iter().copied().find(|take| take.ordinal == ordinal);
-        let differs = |take: &Take| cassette::difference(&take.parts, parts);
+        let differs = |take: &Take| varying::difference(&take.parts, parts);
         let first = own.map_or(Some("request".to_owned()), differs);
         let same = || left.iter().copied().find(|take| differs(take).is_none());
         let take = match first {
             None => own,
             Some(part) => same().or_else(|| {
-                state.mismatch.get_or_insert(Mismatch { ordinal, part });
+                state.mismatch.get_or_insert_with(|| {
+                    let mut kept = own.into_iter().flat_map(|own| &own.parts);
+                    let digest = kept.find(|(name, _)| *name == part).map(|(_, digest)| digest);
+                    let kept =
+                        digest.and_then(|digest| takes.values().find_map(|take| take.texts.get(digest)));
+                    let now = parts.iter().find(|now| now.name == part);
+                    let now = now.map(|now| cassette::scrubbed(&now.text, None));
+                    varying::describe(ordinal, part, kept.map(String::as_str), now.as_deref())
+                });
                 own
             }),
         };

@@ -4,6 +4,7 @@ use assay_gateway::{CapScope, Caps, Gateway, GatewayError, GatewayOptions, Liste
 use assay_trace::{Price, Prices};
 
 use crate::client::post;
+use crate::upstream::{Upstream, answer};
 use crate::{door, quick, requests, script};
 
 fn prices() -> Prices {
@@ -71,6 +72,29 @@ fn costs_are_told_with_and_without_a_cache_and_are_null_where_unknown() {
     let ledger = ask(Prices::default());
     assert_eq!((ledger.totals.usd, ledger.exchanges[0].usd), (None, None));
     assert!(ledger.totals.tokens.total() > 0);
+}
+
+/// What came from a cache is cheaper, and costs as much as anything else where nothing is cached.
+#[test]
+fn a_cache_is_told_in_the_cost() {
+    let usage = "\"usage\":{\"input_tokens\":10,\"output_tokens\":5,\"cache_read_input_tokens\":100,\"cache_creation_input_tokens\":20}";
+    let upstream = Upstream::start(move |_, _, _, out| {
+        answer(
+            out,
+            "200 OK",
+            "",
+            &format!("{{\"type\":\"message\",\"model\":\"m\",\"content\":[],{usage}}}"),
+        );
+    });
+    let door = door(upstream.provider(), |_, options| options.prices = prices());
+    let (path, body) = requests(false, 0).remove(0);
+    assert_eq!(post(&door, &path, &body).status, 200);
+    let ledger = door.close();
+    let near = |found: Option<f64>, expected: f64| {
+        assert!((found.unwrap() - expected / 1e6).abs() < 1e-12, "{ledger:?}");
+    };
+    near(ledger.totals.usd, 10.0 * 1_000.0 + 5.0 * 2_000.0 + 100.0 * 100.0 + 20.0 * 1_250.0);
+    near(ledger.totals.usd_without_cache, 130.0 * 1_000.0 + 5.0 * 2_000.0);
 }
 
 #[test]

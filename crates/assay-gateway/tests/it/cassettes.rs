@@ -44,7 +44,8 @@ fn provider() -> Upstream {
 fn conversation(session: &str, said: &str) -> [Value; 2] {
     let first = json!({"role": "user", "content": format!("session {session}: ledger")});
     let result = json!({"type": "tool_result", "tool_use_id": "1", "content": format!("{BODY}\n{said}")});
-    let request = |messages: Value| json!({"model": "m", "max_tokens": 9, "stream": true, "metadata": {"user_id": session}, "messages": messages});
+    // An account's name is in no cassette, wherever it stood.
+    let request = |messages: Value| json!({"system": "of org-AbCdEf123456", "model": "m", "max_tokens": 9, "stream": true, "metadata": {"user_id": session}, "messages": messages});
     [request(json!([first])), request(json!([first, {"role": "user", "content": [result]}]))]
 }
 
@@ -123,6 +124,13 @@ fn the_first_difference_is_told() {
     let [first, second] = conversation(SESSIONS[0], "ok");
     check(&[first.clone(), second.clone()], None, &[200, 200]);
     check(&conversation(SESSIONS[0], "another result"), Some((1, "messages[1]")), &[200, 200]);
+    let (_, ledger) =
+        play(upstream.provider(), Cassette::Replay(tape.clone()), &conversation(SESSIONS[0], "another"));
+    let told = ledger.mismatch.unwrap();
+    assert_eq!(told.at.as_deref(), Some("/content/0/content"), "{told:?}");
+    let said = [told.kept.unwrap(), told.now.unwrap()];
+    assert!(said[0].ends_with("ok") && said[1].ends_with("another"), "{said:?}");
+    assert!(said.iter().all(|said| said.contains("floating point numbers")), "{said:?}");
     // Only the order is another.
     check(&[second.clone(), first.clone()], None, &[200, 200]);
     check(&[first.clone(), second.clone(), first], Some((2, "request")), &[200, 200, 400]);

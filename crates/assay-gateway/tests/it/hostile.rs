@@ -46,6 +46,13 @@ fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
     check(format!("{head}transfer-encoding: chunked\r\n\r\nffffffffff\r\n").as_bytes(), 413);
     check(format!("{head}transfer-encoding: gzip\r\n\r\n").as_bytes(), 400);
     check(&request("POST", "/v1/files", &token, b"{}"), 404);
+    // A door leads to one provider, whatever address is asked for.
+    check(&request("POST", "http://elsewhere.example/v1/messages", &token, b"{}"), 404);
+    check(&request("POST", "//elsewhere.example/v1/messages", &token, b"{}"), 404);
+    check(&request("POST", "/v1/messages/../files", &token, b"{}"), 404);
+    check(&request("POST", "/v1/messages/batches", &token, b"{}"), 404);
+    check(&request("POST", "/v1/conversations", &token, b"{}"), 404);
+    check(&request("GET", "/v1/responses/resp_1", &token, b""), 404);
     check(&request("CONNECT", "api.anthropic.com:443", &token, b""), 404);
     check(&request("POST", "/v1beta/models/m:streamGenerateContent", &token, b"{\"contents\":[]}"), 400);
     // It still serves.

@@ -232,6 +232,17 @@ fn what_would_lead_elsewhere_is_refused() {
     let refused = [
         ("/v1/responses", json!({"input": "x", "previous_response_id": "resp_1"})),
         ("/v1/responses", json!({"input": "x", "conversation": "conv_1"})),
+        ("/v1/responses", json!({"input": "x", "conversation": {"id": "conv_1"}})),
+        ("/v1/responses", json!({"input": "x", "prompt": {"id": "pmpt_1"}})),
+        ("/v1/responses", json!({"input": [{"type": "item_reference", "id": "msg_1"}]})),
+        (
+            "/v1/messages",
+            json!({"messages": [{"role": "user", "content": [{"type": "document", "source": {"type": "file", "file_id": "f"}}]}]}),
+        ),
+        (
+            "/v1/messages",
+            json!({"messages": [{"role": "user", "content": [{"type": "container_upload", "file_id": "f"}]}]}),
+        ),
         ("/v1/responses", json!({"input": "x", "background": true})),
         (
             "/v1/responses",

@@ -1,11 +1,14 @@
 //! What the door does to trials of real command lines: waits, caps, and what is told of them.
 
+use std::collections::BTreeSet;
 use std::fs;
+use std::time::Duration;
 
+use rustix::process::Signal;
 use serde_json::{Value, json};
 
-use crate::agents::{experiment, installed, lab, records, words};
-use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
+use crate::agents::{experiment, files, installed, lab, records, words};
+use crate::fixture::{Lab, Running, attempt, needs_bubblewrap, read_json, within};
 
 /// A laboratory with Codex, the quickest of them; `None` where it is not installed.
 fn codex(more: &str) -> Option<Lab> {
@@ -112,4 +115,89 @@ fn a_cap_of_the_run_stops_trials_at_work() {
     assert_eq!((code, &document["reused"], &document["executed"]), (0, &json!(2), &json!(1)), "{document:#}");
     let arm = &document["report"]["arms"][1];
     assert_eq!((&arm["bounds"], &arm["infrastructure"]), (&json!([1.0, 1.0]), &json!(0)), "{arm:#}");
+}
+
+/// The processes, but for some, that have a text in their environment or on their command line; and the names of all.
+fn processes_with(text: &str, but: &[u32]) -> (Vec<String>, BTreeSet<String>) {
+    let pids = fs::read_dir("/proc").unwrap().flatten();
+    let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let (mut found, mut names) = (Vec::new(), BTreeSet::new());
+    for pid in pids.filter(|pid| !but.contains(pid)) {
+        let read = |file: &str| fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+        let holds = |file: &str| read(file).windows(text.len()).any(|window| window == text.as_bytes());
+        names.insert(String::from_utf8_lossy(&read("comm")).trim().to_owned());
+        for file in ["environ", "cmdline"] {
+            // Between its start and its program's a child is still a picture of its parent.
+            if holds(file) && !within(Duration::from_secs(2), || !holds(file)) {
+                found.push(format!("{pid}/{file}: {}", String::from_utf8_lossy(&read("cmdline"))));
+            }
+        }
+    }
+    (found, names)
+}
+
+/// A key is in assay's environment and at the provider, and nowhere else. The provider here is another gateway, and the key
+/// the token without which it says nothing.
+#[test]
+fn a_key_is_found_nowhere_after_a_full_run() {
+    needs_bubblewrap!();
+    let Some(lab) = codex("timeout = 240\n") else { return };
+    // The agent looks for it too.
+    let look = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' > seen.txt; env >> seen.txt; set >> seen.txt";
+    let lab = lab.script(&[
+        json!({ "tools": false, "say": "A report" }),
+        json!({ "turn": 0, "run": look }),
+        json!({ "turn": 1, "run": "sleep 2; echo right > answer.txt" }),
+    ]);
+    let provider = lab.start(&["gateway", "--provider", "scripted:turns.jsonl"]);
+    let is_open = || provider.stderr().contains("interrupt to end");
+    assert!(within(Duration::from_mins(1), is_open), "{}", provider.stderr());
+    let told = |name: &str| {
+        let name = format!("export {name}=");
+        let said = provider.stderr();
+        said.lines().find_map(|line| Some(line.split_once(&name)?.1.trim().to_owned())).unwrap()
+    };
+    let (key, address) = (told("OPENAI_API_KEY"), told("OPENAI_BASE_URL"));
+    assert!(key.len() > 40, "{key}");
+
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let text = text.replace("scripted:turns.jsonl", "openai:test-1");
+    lab.write(
+        "experiment.toml",
+        text.replace("timeout = 240\n", &format!("timeout = 240\nbase_url = \"{address}\"\n")),
+    );
+    let arguments =
+        ["run", "experiment.toml", "--no-checks", "--only", "condition=curated", "--format", "json", "-v"];
+    let mut run = Running::start(lab.command(&arguments).env("OPENAI_API_KEY", &key));
+    let but = [run.id(), provider.id(), std::process::id()];
+    let mut names = BTreeSet::new();
+    while !run.has_ended() {
+        let (found, seen) = processes_with(&key, &but);
+        assert!(found.is_empty(), "{found:#?}");
+        names.extend(seen);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert!(names.contains("codex") && names.contains("bwrap"), "nobody looked while it worked: {names:?}");
+    let ran = run.wait().ok();
+    provider.signal(Signal::INT);
+    let ledger = provider.wait().ok().stdout;
+    assert!(ledger.contains("requests, ") && !ledger.contains("refused"), "{ledger}");
+
+    let record = records(&lab).remove(0);
+    assert_eq!(
+        (&record["outcome"], &record["measures_a_model"]),
+        (&json!("passed"), &json!(true)),
+        "{record:#}"
+    );
+    let seen = fs::read_to_string(attempt(&record, "workspace.diff")).unwrap();
+    assert!(seen.contains("CODEX_HOME"), "the agent saw its environment: {seen}");
+    for name in ["gateway.json", "cassette.jsonl", "trajectory.json"] {
+        assert!(attempt(&record, name).is_file(), "{name}");
+    }
+    assert!(!format!("{ran:?}").contains(&key));
+    for file in files(lab.folder()) {
+        let bytes = fs::read(&file).unwrap();
+        let holds = bytes.windows(key.len()).any(|window| window == key.as_bytes());
+        assert!(!holds, "{} holds the key", file.display());
+    }
 }
