@@ -149,6 +149,12 @@ pub(crate) fn resident() -> Option<u64> {
     Some(pages * u64::try_from(rustix::param::page_size()).ok()?)
 }
 
+/// Processor time of this process and all its threads so far, in seconds.
+pub(crate) fn cpu_seconds() -> f64 {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 /// A flag that SIGINT and SIGTERM set; the second of them ends the process at once.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));

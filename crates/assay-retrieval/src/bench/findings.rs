@@ -148,6 +148,8 @@ pub struct RetrieverFindings {
     pub parts: BTreeMap<&'static str, BTreeMap<String, Part>>,
     /// Among queries that forbid skills: the share in which one of them stands among the first three.
     pub forbidden_top3: Option<f64>,
+    /// Among the same queries: the share in which one of them stands before every relevant skill.
+    pub forbidden_before_gold: Option<f64>,
     /// What it takes; `null` for runs that were read.
     pub cost: Option<Cost>,
 }
@@ -356,7 +358,14 @@ impl<'a> Table<'a> {
             .into_iter()
             .filter(|(_, parts)| !parts.is_empty())
             .collect(),
-            forbidden_top3: self.forbidden(run),
+            forbidden_top3: self.forbidden(run, |query, ranking| {
+                ranking.iter().take(FORBIDDEN_DEPTH).any(|(id, _)| query.forbidden.contains(id))
+            }),
+            forbidden_before_gold: self.forbidden(run, |query, ranking| {
+                let either =
+                    |(id, _): &&(String, f32)| query.forbidden.contains(id) || query.gold.contains(id);
+                ranking.iter().find(either).is_some_and(|(id, _)| query.forbidden.contains(id))
+            }),
             cost: run.cost,
         }
     }
@@ -379,17 +388,11 @@ impl<'a> Table<'a> {
         parts.into_iter().map(|(name, values)| (name, mean(values))).collect()
     }
 
-    fn forbidden(&self, run: &Run) -> Option<f64> {
-        let asked: Vec<bool> = self
-            .queries
-            .iter()
-            .zip(&run.rankings)
-            .filter(|(query, _)| !query.forbidden.is_empty())
-            .map(|(query, ranking)| {
-                ranking.iter().take(FORBIDDEN_DEPTH).any(|(id, _)| query.forbidden.contains(id))
-            })
-            .collect();
-        (!asked.is_empty()).then(|| asked.iter().filter(|found| **found).count() as f64 / asked.len() as f64)
+    /// The share, among queries that forbid skills, of those whose ranking has something.
+    fn forbidden(&self, run: &Run, has: impl Fn(&Query, &[(String, f32)]) -> bool) -> Option<f64> {
+        let queries = self.queries.iter().zip(&run.rankings).filter(|(query, _)| !query.forbidden.is_empty());
+        let found: Vec<bool> = queries.map(|(query, ranking)| has(query, ranking)).collect();
+        (!found.is_empty()).then(|| found.iter().filter(|found| **found).count() as f64 / found.len() as f64)
     }
 
     fn comparison(

@@ -57,7 +57,9 @@ pub struct Run {
 pub struct Cost {
     /// From documents in memory to the first query.
     pub index_seconds: f64,
-    /// Documents over that time.
+    /// Processor time of all threads in it, which other programs do not lengthen.
+    pub index_cpu_seconds: Option<f64>,
+    /// Documents over the seconds of the clock.
     pub documents_per_second: f64,
     /// All queries on all threads.
     pub queries_per_second: f64,
@@ -162,6 +164,7 @@ pub fn run(
             queries_per_second: if together > 0.0 { queries.len() as f64 / together } else { 0.0 },
             p50_seconds: at(0.5),
             p99_seconds: at(0.99),
+            index_cpu_seconds: None,
             rss_bytes: None,
             context: None,
         }),

@@ -36,6 +36,7 @@ pub fn render(findings: &Findings) -> String {
                 "Compl.@10",
                 "lenient NDCG@10",
                 "forbidden in top 3",
+                "before the right",
             ],
             own.iter().map(|own| quality(own)).collect(),
         ));
@@ -226,6 +227,7 @@ fn quality(own: &RetrieverFindings) -> Vec<String> {
         mean("completeness@10"),
         own.micro_lenient.get("ndcg@10").map_or_else(none, |mean| format!("{mean:.4}")),
         own.forbidden_top3.map_or_else(none, percent),
+        own.forbidden_before_gold.map_or_else(none, percent),
     ]
 }
 

@@ -104,3 +104,16 @@ fn a_threshold_trades_triggers_for_recall() {
     check(0.82, 0.0, 0.0, 0.0, 0.0);
     assert!((found.default.unwrap().threshold - 0.4).abs() < 1e-9);
 }
+
+#[test]
+fn forbidden_skills_are_counted_near_the_top_and_before_the_right_one() {
+    let mut queries: Vec<Query> = (0..3).map(|n| query(&format!("q{n}"), "h", &format!("s{n}"))).collect();
+    for query in &mut queries[..2] {
+        query.forbidden = BTreeSet::from(["no-1".to_owned()]);
+    }
+    // `no-1` stands first wherever the relevant skill does not.
+    let runs = [run("bm25", &queries, &[Some(1), Some(3), Some(2)])];
+    let pool = Pool { name: "all", documents: 4, queries: &queries, negatives: &[], runs: &runs };
+    let found = findings(&[pool], 1).retrievers.remove(0);
+    assert_eq!((found.forbidden_top3, found.forbidden_before_gold), (Some(0.5), Some(0.5)));
+}

@@ -41,6 +41,9 @@ enum Source {
 /// What [`Source::HeldOut`] is called.
 const HELD_OUT: &str = "best:held-out";
 
+/// The pool of every skill: the one in which sentences are masked.
+const ALL: &str = "all";
+
 pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let sources = sources(args, ui)?;
     let documents = documents(&args.corpus, ui)?;
@@ -56,7 +59,7 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let houses: Vec<Document> =
         documents.iter().filter(|own| owners.contains(own.repo.as_str())).cloned().collect();
     let several = owners.iter().any(|repo| !repo.is_empty()) && houses.len() < documents.len();
-    let mut pools = vec![("all", documents)];
+    let mut pools = vec![(ALL, documents)];
     if several {
         pools.push(("houses", houses));
     }
@@ -67,7 +70,7 @@ pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         let mut negatives: Vec<Negative> = negatives.clone();
         negatives.retain(|negative| negative.not.iter().any(|id| ids.contains(id.as_str())));
         let set = Set { ui, name, documents: &documents, ids, queries: &queries, negatives: &negatives };
-        let erase = args.erase.then_some(args.seed);
+        let erase = (args.erase && name == ALL).then_some(args.seed);
         let answers = sources.iter().map(|source| set.asked(source, erase));
         let answers: Vec<(Run, Option<Erasure>)> = answers.collect::<Result<_, Failure>>()?;
         let (runs, own): (Vec<Run>, Vec<Option<Erasure>>) = answers.into_iter().unzip();
@@ -212,9 +215,9 @@ impl Set<'_> {
         Ok(match source {
             Source::Own(wanted) => {
                 let documents = self.documents.to_vec();
-                let clock = Instant::now();
+                let (clock, cpu) = (Instant::now(), machine::cpu_seconds());
                 let opened = models::with(self.ui, |around| wanted.open(documents, around))?;
-                let taken = clock.elapsed().as_secs_f64();
+                let (taken, cpu) = (clock.elapsed().as_secs_f64(), machine::cpu_seconds() - cpu);
                 for told in &opened.told {
                     self.ui.note(told);
                 }
@@ -223,6 +226,7 @@ impl Set<'_> {
                 let context = context(&run, self.documents, assay_skill::tokens);
                 if let Some(cost) = &mut run.cost {
                     (cost.rss_bytes, cost.context) = (rss_bytes, Some(context));
+                    cost.index_cpu_seconds = Some(cpu);
                 }
                 let erased = erase_with
                     .map(|seed| erase(self.name, &*opened.retriever, &opened.index, queries, seed))
