@@ -69,6 +69,11 @@ pub trait Agent: Send + Sync {
         false
     }
 
+    /// What it takes of a sandbox's memory by itself, in bytes; 0 for one that works outside.
+    fn own_memory(&self) -> u64 {
+        0
+    }
+
     /// What of this machine is seen in its sandbox.
     fn mounts(&self) -> Vec<Mount> {
         Vec::new()

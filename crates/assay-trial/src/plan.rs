@@ -256,6 +256,7 @@ impl Plan {
                 }
             }
         }
+        plan.diagnostics.extend(plan.cramped());
         plan.cells.sort_by_key(|cell| cell.repetition);
         plan.excluded.sort();
         Ok(plan)
@@ -323,6 +324,30 @@ impl Plan {
                 }
             }
         }
+    }
+
+    /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem to fail.
+    fn cramped(&self) -> Vec<Diagnostic> {
+        let mut least: BTreeMap<&str, (u64, u64, BTreeSet<&str>)> = BTreeMap::new();
+        for trial in self.trials.values() {
+            let (own, allowed) = (trial.agent.own_memory(), trial.limits.memory_bytes.unwrap_or(u64::MAX));
+            if own > allowed {
+                let found = least.entry(trial.agent.name()).or_insert((own, allowed, BTreeSet::new()));
+                found.1 = found.1.min(allowed);
+                found.2.insert(&trial.task.name);
+            }
+        }
+        let warn = |(name, (own, allowed, tasks)): (&str, (u64, u64, BTreeSet<&str>))| {
+            let message = format!(
+                "{name} takes up to {} MB by itself, and {} allow{} {} MB: it would be killed for memory. `memory_mb = 2048` in the experiment gives room",
+                own >> 20,
+                if tasks.len() == 1 { "one task".to_owned() } else { format!("{} tasks", tasks.len()) },
+                if tasks.len() == 1 { "s" } else { "" },
+                allowed >> 20
+            );
+            Diagnostic::new(Severity::Warning, "memory-short", &self.experiment.path, message)
+        };
+        least.into_iter().map(warn).collect()
     }
 
     /// Pairs of conditions that came out equal on some task, with the number of those tasks.

@@ -81,6 +81,10 @@ impl Make for ClaudeCode {
         Varies { fields: &["metadata"], texts: &[] }
     }
 
+    fn memory_mb(&self) -> u64 {
+        176
+    }
+
     fn transcript(&self) -> &'static str {
         "claude-code-stream"
     }

@@ -81,6 +81,10 @@ impl Make for Codex {
         Varies { fields: &["prompt_cache_key", "client_metadata"], texts }
     }
 
+    fn memory_mb(&self) -> u64 {
+        83
+    }
+
     fn transcript(&self) -> &'static str {
         "codex-exec"
     }

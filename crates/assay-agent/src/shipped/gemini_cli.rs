@@ -68,6 +68,10 @@ impl Make for GeminiCli {
         Varies { fields: &[], texts: &[PROCESSES] }
     }
 
+    fn memory_mb(&self) -> u64 {
+        388
+    }
+
     fn transcript(&self) -> &'static str {
         "gemini-cli-stream"
     }

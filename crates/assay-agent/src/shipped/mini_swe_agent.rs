@@ -103,6 +103,10 @@ impl Make for MiniSweAgent {
         &[".mini"]
     }
 
+    fn memory_mb(&self) -> u64 {
+        220
+    }
+
     fn transcript(&self) -> &'static str {
         "mini-swe-agent"
     }

@@ -99,6 +99,9 @@ pub trait Make: Send + Sync {
     /// What it keeps for itself below its home: not the task's, and nothing that it did.
     fn state(&self) -> &'static [&'static str];
 
+    /// The most memory that it was seen to take by itself in a short trial, in megabytes.
+    fn memory_mb(&self) -> u64;
+
     /// Skills of its own that it cannot be made to leave out: they stand in every arm.
     fn own_skills(&self) -> &'static [&'static str] {
         &[]
@@ -363,6 +366,10 @@ impl Agent for Shipped {
 
     fn measures_a_model(&self) -> bool {
         self.script.is_none()
+    }
+
+    fn own_memory(&self) -> u64 {
+        self.make.memory_mb() << 20
     }
 
     fn keeps(&self, below_home: &Path) -> bool {

@@ -78,6 +78,10 @@ impl Make for OpenCode {
         &[".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"]
     }
 
+    fn memory_mb(&self) -> u64 {
+        676
+    }
+
     fn transcript(&self) -> &'static str {
         "opencode-stream"
     }

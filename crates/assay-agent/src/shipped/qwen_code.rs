@@ -59,6 +59,10 @@ impl Make for QwenCode {
         Varies { fields: &["metadata"], texts: &[PROCESSES] }
     }
 
+    fn memory_mb(&self) -> u64 {
+        260
+    }
+
     fn transcript(&self) -> &'static str {
         "claude-code-stream"
     }

@@ -90,13 +90,15 @@ fn arguments(tool: &Tool, keys: &[&'static str], text: &str) -> Value {
     arguments.insert(key.to_owned(), value);
     let required = tool.parameters.get("required").and_then(Value::as_array);
     for name in required.into_iter().flatten().filter_map(Value::as_str).filter(|name| *name != key) {
-        let filler = match kind(name).map(str::to_ascii_lowercase).as_deref() {
-            Some("boolean") => json!(false),
-            Some("integer" | "number") => json!(1),
-            Some("array") => json!([]),
-            Some("object") => json!({}),
-            _ => json!("as scripted"),
-        };
+        let listed = properties.and_then(|properties| properties.get(name)?.get("enum")?.get(0));
+        let filler =
+            listed.cloned().unwrap_or_else(|| match kind(name).map(str::to_ascii_lowercase).as_deref() {
+                Some("boolean") => json!(false),
+                Some("integer" | "number") => json!(1),
+                Some("array") => json!([]),
+                Some("object") => json!({}),
+                _ => json!("as scripted"),
+            });
         arguments.insert(name.to_owned(), filler);
     }
     Value::Object(arguments)

@@ -282,6 +282,29 @@ fn skills_can_stand_in_the_systems_text() {
     }
 }
 
+/// What an agent takes by itself is told before it is killed for it.
+#[test]
+fn too_little_memory_is_told() {
+    needs_bubblewrap!();
+    let lab = words(lab());
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
+    let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    let with = |megabytes: u32| {
+        lab.write(
+            "experiment.toml",
+            text.replace("repetitions = 1\n", &format!("repetitions = 1\nmemory_mb = {megabytes}\n")),
+        );
+        lab.assay(&["run", "experiment.toml", "--no-checks", "--only", "condition=none"]).stderr
+    };
+    let told = with(64);
+    assert!(told.contains("codex takes up to 83 MB by itself, and one task allows 64 MB"), "{told}");
+    let told = with(512);
+    assert!(!told.contains("by itself"), "{told}");
+}
+
 /// One agent with its own folder and with the system's text: two arms with names and trials of their own.
 #[test]
 fn placements_are_arms() {
