@@ -341,6 +341,30 @@ fn servers_that_are_no_good_end_in_errors() {
     check(200, |out| answer(out, "200 OK", "", "<html>"));
 }
 
+/// A provider that goes on without end, and one that squeezes what it streams.
+#[test]
+fn streams_have_an_end_too() {
+    let upstream = Upstream::start(|_, _, number, out| {
+        if number > 0 {
+            return answer(out, "200 OK", "content-encoding: gzip\r\n", "\u{1f}\u{8b}");
+        }
+        begin(out);
+        let event = format!("data: {{\"type\":\"ping\",\"filler\":\"{}\"}}\n\n", "x".repeat(4 << 10));
+        // Ends when the gateway hangs up.
+        while out.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).is_ok() {}
+    });
+    let door = door(upstream.provider(), |_, options| options.limits.reply_bytes = 100 << 10);
+    let (path, body) = requests(true, 0).remove(0);
+    let cut = post(&door, &path, &body);
+    assert!(cut.status == 200 && !cut.whole && cut.text().len() <= 100 << 10, "{}", cut.text().len());
+    assert_eq!(post(&door, &path, &body).status, 502);
+    let ledger = door.close();
+    let errors: Vec<&str> =
+        ledger.exchanges.iter().filter_map(|exchange| exchange.error.as_deref()).collect();
+    assert!(errors[0].contains("larger than") && errors[1].contains("compressed"), "{errors:?}");
+    assert!(ledger.exchanges.iter().all(|exchange| exchange.estimated && !exchange.complete), "{ledger:?}");
+}
+
 #[test]
 fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
     let ended = Arc::new(Mutex::new(false));
