@@ -98,7 +98,10 @@ fn takes(name: &str) -> &'static str {
         "hybrid" => models::HYBRID,
         "rerank" => models::RERANK,
         DEFAULT => "no options",
-        _ => "`k1=…` and `b=…`",
+        "bm25" => {
+            "`k1=…`, `b=…`, `stemmer=none|english` and `fields=name+description+headings+body+document`, or some of them"
+        }
+        _ => "`k1=…`, `b=…` and `stemmer=none|english`",
     }
 }
 
@@ -131,7 +134,7 @@ pub struct Wanted {
 
 #[derive(Debug, Clone, PartialEq)]
 enum Kind {
-    Lexical { name: &'static str, k1: f64, b: f64 },
+    Lexical { name: &'static str, k1: f64, b: f64, fields: Vec<Field>, stemmer: Stemmer },
     Best,
     Dense(DenseWanted),
     Hybrid { lexical: Box<Kind>, dense: DenseWanted, fusion: Fusion },
@@ -174,7 +177,16 @@ impl Wanted {
             _ => {
                 let k1 = options.number("k1", |own: &f64| *own > 0.0 && own.is_finite())?;
                 let b = options.number("b", |own: &f64| (0.0..=1.0).contains(own))?;
-                Kind::Lexical { name, k1: k1.unwrap_or(1.5), b: b.unwrap_or(0.75) }
+                let stemmer = match options.choice("stemmer", &["none", "english"])? {
+                    Some("english") => Stemmer::English,
+                    _ => Stemmer::None,
+                };
+                let fields = if name == "bm25" { fields(&mut options)? } else { None };
+                let fields = fields.unwrap_or_else(|| match name {
+                    "bm25" => vec![Field::Name, Field::Description, Field::Document],
+                    _ => vec![Field::Name, Field::Description],
+                });
+                Kind::Lexical { name, k1: k1.unwrap_or(1.5), b: b.unwrap_or(0.75), fields, stemmer }
             }
         };
         options.end()?;
@@ -214,12 +226,8 @@ impl Kind {
         told: &mut Vec<String>,
     ) -> Result<(Box<dyn Retriever>, Arc<Index>), RetrieverError> {
         match self {
-            Self::Lexical { name, k1, b } => {
-                let index = Arc::new(Index::of(documents, Stemmer::None));
-                let fields: &[Field] = match *name {
-                    "bm25" => &[Field::Name, Field::Description, Field::Document],
-                    _ => &[Field::Name, Field::Description],
-                };
+            Self::Lexical { name, k1, b, fields, stemmer } => {
+                let index = Arc::new(Index::of(documents, *stemmer));
                 let retriever = match *name {
                     "bm25f" => Lexical::bm25f(label, &index, &weighting(*k1, *b)),
                     _ => Lexical::bm25(label, &index, fields, *k1, *b),
@@ -250,6 +258,27 @@ impl Kind {
             }
         }
     }
+}
+
+/// Fields by their names, each once: `fields=name+description`.
+fn fields(options: &mut Options<'_>) -> Result<Option<Vec<Field>>, UnknownRetriever> {
+    let Some(text) = options.text("fields") else { return Ok(None) };
+    let mut fields = Vec::new();
+    for name in text.split('+') {
+        let field = match name {
+            "name" => Field::Name,
+            "description" => Field::Description,
+            "headings" => Field::Headings,
+            "body" => Field::Body,
+            "document" => Field::Document,
+            _ => return Err(options.wrong("fields", text)),
+        };
+        if fields.contains(&field) {
+            return Err(options.wrong("fields", text));
+        }
+        fields.push(field);
+    }
+    Ok(Some(fields))
 }
 
 /// Weights of fields before any tuning: what says what a skill is for counts more than what it says when it is used.

@@ -24,6 +24,12 @@ fn retrievers_have_names_and_options() {
     check("bm25:b=2", Err("not `b=2`"));
     check("bm25:k1=NaN", Err("not `k1=NaN`"));
     check("bm25:k1=1,model=x", Err("not `model=x`"));
+    check("bm25:fields=body,stemmer=english", Ok("fields: [Body], stemmer: English"));
+    check("bm25:fields=name+document", Ok("fields: [Name, Document], stemmer: None"));
+    check("bm25:fields=name+name", Err("not `fields=name+name`"));
+    check("bm25:fields=title", Err("`stemmer=none|english` and `fields="));
+    check("bm25:stemmer=porter", Err("not `stemmer=porter`"));
+    check("bm25f:fields=name", Err("not `fields=name`"));
     check("best", Ok("Best"));
     check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
 

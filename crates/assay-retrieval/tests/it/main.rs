@@ -108,6 +108,31 @@ fn neither_order_nor_repository_moves_a_score() {
     }
 }
 
+/// One field alone is searched, and words of one stem meet where that is asked for.
+#[test]
+fn fields_and_stemmer_are_chosen() {
+    let document = |id: &str, name: &str, body: &str| Document {
+        id: id.to_owned(),
+        name: name.to_owned(),
+        document: format!("# Steps\n{body}"),
+        ..Document::default()
+    };
+    let documents = vec![document("a", "deploy", "plans"), document("b", "plan", "deploying")];
+    let check = |wanted: &str, request: &str, expected: &[u32]| {
+        let opened = Wanted::parse(wanted).unwrap().open(documents.clone(), &Surroundings::none()).unwrap();
+        let mut found: Vec<u32> =
+            opened.retriever.search(request, 9).unwrap().into_iter().map(|hit| hit.0).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{wanted}: {request}");
+    };
+    check("bm25", "deploy", &[0]);
+    check("bm25:stemmer=english", "deploy", &[0, 1]);
+    check("bm25:fields=body,stemmer=english", "deploy", &[1]);
+    check("bm25:fields=name", "plan", &[1]);
+    check("bm25:fields=headings", "steps", &[0, 1]);
+    check("bm25:fields=body", "steps", &[]);
+}
+
 #[test]
 fn an_empty_corpus_answers_nothing() {
     let index = Arc::new(Index::build(Vec::new(), Stemmer::English));
