@@ -10,6 +10,7 @@ use super::{Best, Candidate, FEATURES, Features, NAMES, dot, features};
 use crate::analysis::Stemmer;
 use crate::bench::{Negative, Query, Run};
 use crate::corpus::Document;
+use crate::dense::Adapting;
 use crate::index::{Index, ordered};
 
 /// Of the squared standardised weights; from .001 to .01 nothing changed by more than .2 points.
@@ -37,6 +38,9 @@ pub struct Trained {
     pub vector: Vec<f64>,
     /// Constant, log share of the probability, covered share.
     pub calibration: [f64; 3],
+    /// What an adapter of vectors does, where one was fitted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adapter: Option<Adapting>,
     /// Every request by a model that was fitted to other houses.
     #[serde(skip)]
     pub held_out: Run,
@@ -115,6 +119,7 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
         weights: NAMES.into_iter().zip(weights).collect(),
         vector: weights.to_vec(),
         calibration,
+        adapter: None,
         held_out,
     }
 }

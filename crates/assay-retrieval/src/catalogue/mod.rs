@@ -7,8 +7,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::analysis::Stemmer;
+use crate::bench::Query;
 use crate::best::Best;
 use crate::corpus::Document;
+use crate::dense::{Adapter, Adapting, adapt};
 use crate::hybrid::{Fusion, Hybrid};
 use crate::index::{FIELDS, Field, Index, ordered};
 use crate::rerank::{self, Rerank};
@@ -203,6 +205,29 @@ impl Wanted {
                 reranker.missing(around).or_else(|| first.missing(around))
             }
         }
+    }
+
+    /// Fits an adapter to requests over the vectors of `dense`. Also says what went wrong and did no harm.
+    pub fn adapt(
+        &self,
+        documents: Vec<Document>,
+        queries: &[Query],
+        around: &Surroundings<'_>,
+    ) -> Result<(Adapter, Adapting, Vec<String>), OpenError> {
+        let Kind::Dense(dense) = &self.kind else {
+            let what = format!(
+                "`{}` has no vectors of its own: an adapter is fitted to those of `dense`",
+                self.label
+            );
+            return Err(RetrieverError::Unusable { what }.into());
+        };
+        if let Some(missing) = dense.missing("dense", around) {
+            return Err(missing);
+        }
+        let (documents, mut told) = (ordered(documents), Vec::new());
+        let dense = dense.open(&self.label, &documents, around, &mut told)?;
+        let (adapter, adapting) = adapt(&dense, &documents, queries)?;
+        Ok((adapter, adapting, told))
     }
 
     /// Builds it over documents. Of several with one id the first stays.

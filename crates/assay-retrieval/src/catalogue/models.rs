@@ -15,7 +15,7 @@ use crate::retriever::RetrieverError;
 
 /// Of `dense`.
 pub(super) const DENSE: &str = "`model=DIR`, or `endpoint=URL`, `name=MODEL`, `key=VARIABLE`, `tokens=N`, `query=WORDS`, \
-     `document=WORDS`, `timeout=SECONDS` and `retries=N`; `text=name-description|full|chunks|fields`; with chunks \
+     `document=WORDS`, `timeout=SECONDS` and `retries=N`; `adapter=FILE`; `text=name-description|full|chunks|fields`; with chunks \
      `chunk=TOKENS`, `overlap=TOKENS` and `pooling=max|mean`; with fields `weights=NAME/DESCRIPTION/BODY`";
 
 /// Of `hybrid`.
@@ -81,6 +81,7 @@ enum EmbedderWanted {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DenseWanted {
     embedder: EmbedderWanted,
+    adapter: Option<PathBuf>,
     texts: Texts,
 }
 
@@ -118,7 +119,7 @@ impl DenseWanted {
             Some("fields") => Texts::Fields { weights: weights(options)? },
             _ => Texts::NameDescription,
         };
-        Ok(Self { embedder, texts })
+        Ok(Self { embedder, adapter: options.text("adapter").map(PathBuf::from), texts })
     }
 
     pub(super) fn missing(&self, name: &'static str, around: &Surroundings<'_>) -> Option<OpenError> {
@@ -153,7 +154,10 @@ impl DenseWanted {
         around: &Surroundings<'_>,
         told: &mut Vec<String>,
     ) -> Result<Dense, RetrieverError> {
-        let embedder = self.embedder(around)?;
+        let mut embedder = self.embedder(around)?;
+        if let Some(path) = &self.adapter {
+            embedder = Arc::new(dense::Adapted::open(embedder, path)?);
+        }
         let built =
             dense::build(documents, &*embedder, self.texts, around.vectors.as_deref(), around.progress)?;
         told.extend(built.unkept.map(|error| error.to_string()));

@@ -3,6 +3,8 @@
 //! A model ([`Embedder`]) makes vectors of skills once and of each request; every skill's cosine is computed, none is left
 //! out. Vectors are kept by what they were made of, so that a changed library embeds what changed.
 
+mod adapt;
+mod adapter;
 mod embedder;
 mod local;
 mod texts;
@@ -23,6 +25,8 @@ use crate::corpus::Document;
 use crate::index_file;
 use crate::retriever::{Hit, Retriever, RetrieverError, best};
 
+pub use adapt::{Adapting, Quality, adapt};
+pub use adapter::{Adapted, Adapter};
 pub use embedder::{Embedder, Kind, Prompts, Remote};
 pub(crate) use embedder::{asked, head};
 pub use local::Local;

@@ -61,6 +61,12 @@ pub(crate) struct SearchTrainArgs {
     /// Requests that must not lead to certain skills, as JSON Lines: confidence is fitted to them too
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
+    /// Fit a linear map of requests' vectors too, for `dense:adapter=FILE`, and put it there
+    #[arg(long, value_name = "FILE")]
+    pub(crate) adapter: Option<PathBuf>,
+    /// The retriever whose vectors it maps: `dense`, with its options
+    #[arg(long, value_name = "NAME", default_value = "dense", requires = "adapter")]
+    pub(crate) retriever: String,
 }
 
 #[derive(Debug, clap::Args)]

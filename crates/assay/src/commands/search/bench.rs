@@ -8,7 +8,8 @@ use assay_retrieval::bench::{
     Erasure, Negative, Pool, Query, Rankings, Run, agreement, annotate, check, context, erase, findings,
     read_negative, read_qrels, read_query, read_run, render, run as ask, write_qrels, write_run,
 };
-use assay_retrieval::best::train::train;
+use assay_retrieval::best::train::{Trained, train};
+use assay_retrieval::dense::Adapting;
 use assay_retrieval::{Document, Wanted, read_document};
 
 use super::args::{SearchBenchArgs, SearchTrainArgs};
@@ -26,8 +27,31 @@ pub(super) fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
         Some(path) => parsed(path, ui, read_negative)?,
         None => Vec::new(),
     };
-    ui.document(&train(documents, &queries, &negatives))?;
+    let adapting = match &args.adapter {
+        Some(path) => Some(adapter(path, &args.retriever, documents.clone(), &queries, ui)?),
+        None => None,
+    };
+    let trained = train(documents, &queries, &negatives);
+    ui.document(&Trained { adapter: adapting, ..trained })?;
     Ok(Status::Done)
+}
+
+/// Fits an adapter to the vectors of a retriever, and puts it into a file.
+fn adapter(
+    path: &Path,
+    retriever: &str,
+    documents: Vec<Document>,
+    queries: &[Query],
+    ui: &Ui,
+) -> Result<Adapting, Failure> {
+    let wanted = Wanted::parse(retriever)?;
+    let (adapter, adapting, told) = models::with(ui, |around| wanted.adapt(documents, queries, around))?;
+    for told in &told {
+        ui.note(told);
+    }
+    let failed = |error| Failure::infrastructure(format!("cannot write {}: {error}", path.display()));
+    adapter.save(path).map_err(failed)?;
+    Ok(adapting)
 }
 
 /// What answers the queries: a retriever of ours, or a run made elsewhere.
