@@ -14,7 +14,7 @@ mod vectors;
 pub(crate) mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,8 +35,8 @@ pub use texts::{Pooling, Texts};
 use vectors::Shelf;
 pub use vectors::{Origin, Vectors, VectorsError};
 
-/// Texts that a model is given at a time: a bound on what lies in memory twice.
-const BLOCK: usize = 4_096;
+/// Documents that a model is given at a time: a bound on what lies in memory twice, and on what is lost where it stops.
+const BLOCK: usize = 2_048;
 
 /// Ranks by the cosine of vectors.
 pub struct Dense {
@@ -67,7 +67,8 @@ pub fn origin(documents: &[Document], embedder: &dyn Embedder, texts: Texts) -> 
 }
 
 /// Vectors of documents, which are in order of their ids. What lies in `kept` is taken from there, and what was missing is put
-/// there. `progress` hears how many texts are done, and of how many.
+/// there; after every block what is known by then, so that a run that breaks off is not lost. `progress` hears how many
+/// documents are done, and of how many.
 pub fn build(
     documents: &[Document],
     embedder: &dyn Embedder,
@@ -83,7 +84,7 @@ pub fn build(
     let digests: Vec<[u8; 32]> = documents.par_iter().map(|own| texts.digest(own)).collect();
     // The vectors of each text that is needed, one after the other; `None` until they are known.
     let mut known: BTreeMap<[u8; 32], Option<Vec<f32>>> = digests.iter().map(|own| (*own, None)).collect();
-    let mut width = None;
+    let (mut width, mut unkept) = (None, None);
     for other in shelf.iter().flat_map(|shelf| shelf.others(&origin)) {
         if known.values().all(Option::is_some) {
             break;
@@ -96,30 +97,53 @@ pub fn build(
             }
         }
     }
-    let mut missing: Vec<([u8; 32], Vec<Cow<'_, str>>)> = Vec::new();
-    for (digest, document) in digests.iter().zip(documents) {
-        if let Some(own @ None) = known.get_mut(digest) {
-            *own = Some(Vec::new());
-            missing.push((*digest, texts.of(document, embedder)));
+    let mut seen = BTreeSet::new();
+    let is_missing =
+        |(digest, _): &(&[u8; 32], &Document)| known.get(*digest) == Some(&None) && seen.insert(**digest);
+    let missing: Vec<(&[u8; 32], &Document)> = digests.iter().zip(documents).filter(is_missing).collect();
+    let part = Origin { corpus: "what was embedded so far".to_owned(), ..origin.clone() };
+    for (number, block) in missing.chunks(BLOCK).enumerate() {
+        if let Some(shelf) = shelf.as_ref().filter(|_| number > 0) {
+            let digests = known.iter().filter(|(_, own)| own.is_some()).map(|(digest, _)| *digest).collect();
+            if let Err(error) = shelf.put(&laid_out(part.clone(), digests, &known, width)) {
+                unkept = Some(error);
+            }
+        }
+        let before = number * BLOCK;
+        let heard =
+            |done: usize, all: usize| progress(before + done * block.len() / all.max(1), missing.len());
+        let own: Vec<Vec<Cow<'_, str>>> = block.par_iter().map(|(_, own)| texts.of(own, embedder)).collect();
+        let all: Vec<&str> = own.iter().flatten().map(AsRef::as_ref).collect();
+        let mut found = embed(embedder, &all, Kind::Document, &mut width, &heard)?.into_iter();
+        for ((digest, _), own) in block.iter().zip(&own) {
+            let vectors: Vec<Vec<f32>> = found.by_ref().take(own.len()).collect();
+            let is_mean = matches!(texts, Texts::Chunks { pooling: Pooling::Mean, .. });
+            known.insert(**digest, Some(if is_mean { mean(&vectors) } else { vectors.concat() }));
         }
     }
     let embedded = missing.len();
-    let all: Vec<&str> = missing.iter().flat_map(|(_, own)| own).map(AsRef::as_ref).collect();
-    let mut found = embed(embedder, &all, Kind::Document, &mut width, progress)?.into_iter();
-    for (digest, own) in &missing {
-        let vectors: Vec<Vec<f32>> = found.by_ref().take(own.len()).collect();
-        let is_mean = matches!(texts, Texts::Chunks { pooling: Pooling::Mean, .. });
-        known.insert(*digest, Some(if is_mean { mean(&vectors) } else { vectors.concat() }));
+    let vectors = laid_out(origin, digests, &known, width);
+    if let Some(shelf) = shelf {
+        unkept = shelf.put(&vectors).err().or(unkept);
+        shelf.forget(&part);
     }
+    Ok(Built { vectors, embedded, unkept })
+}
+
+/// Vectors one after the other, in the order of the digests.
+fn laid_out(
+    origin: Origin,
+    digests: Vec<[u8; 32]>,
+    known: &BTreeMap<[u8; 32], Option<Vec<f32>>>,
+    width: Option<usize>,
+) -> Vectors {
     let dimensions = width.unwrap_or(0);
     let (mut starts, mut numbers) = (vec![0], Vec::new());
     for digest in &digests {
         numbers.extend_from_slice(known.get(digest).and_then(Option::as_deref).unwrap_or_default());
         starts.push(numbers.len() / dimensions.max(1));
     }
-    let vectors = Vectors { origin, dimensions, digests, starts, numbers };
-    let unkept = shelf.and_then(|shelf| shelf.put(&vectors).err());
-    Ok(Built { vectors, embedded, unkept })
+    Vectors { origin, dimensions, digests, starts, numbers }
 }
 
 /// A vector of length 1 for each text, and one of zeros for a text that says nothing: no model is asked for that.
@@ -132,27 +156,25 @@ fn embed(
 ) -> Result<Vec<Vec<f32>>, RetrieverError> {
     let said: Vec<&str> = texts.iter().copied().filter(|text| !text.trim().is_empty()).collect();
     let mut found = Vec::with_capacity(said.len());
-    for block in said.chunks(BLOCK) {
-        let before = found.len();
-        let own = embedder.embed(block, kind, &|done| progress(before + done, said.len()))?;
-        if own.len() != block.len() {
-            let what = format!("{} gave {} vectors for {} texts", embedder.name(), own.len(), block.len());
+    let own = match &said[..] {
+        [] => Vec::new(),
+        said => embedder.embed(said, kind, &|done| progress(done, said.len()))?,
+    };
+    if own.len() != said.len() {
+        let what = format!("{} gave {} vectors for {} texts", embedder.name(), own.len(), said.len());
+        return Err(RetrieverError::Unusable { what });
+    }
+    for vector in own {
+        let expected = *width.get_or_insert(vector.len());
+        if vector.len() != expected {
+            let numbers = vector.len();
+            let what =
+                format!("{} gave a vector of {numbers} numbers, where {expected} were due", embedder.name());
             return Err(RetrieverError::Unusable { what });
         }
-        for vector in own {
-            let expected = *width.get_or_insert(vector.len());
-            if vector.len() != expected {
-                let what = format!(
-                    "{} gave a vector of {} numbers, where {expected} were due",
-                    embedder.name(),
-                    vector.len()
-                );
-                return Err(RetrieverError::Unusable { what });
-            }
-            found.push(unit(vector).ok_or_else(|| RetrieverError::NotANumber {
-                what: format!("a vector of {}", embedder.name()),
-            })?);
-        }
+        found.push(unit(vector).ok_or_else(|| RetrieverError::NotANumber {
+            what: format!("a vector of {}", embedder.name()),
+        })?);
     }
     let mut found = found.into_iter();
     let zeros = || vec![0.0; width.unwrap_or(0)];

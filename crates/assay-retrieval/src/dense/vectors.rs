@@ -323,6 +323,12 @@ impl Shelf {
         Ok(())
     }
 
+    /// Keeps the vectors of a corpus no longer.
+    pub(super) fn forget(&self, origin: &Origin) {
+        // They may never have been kept.
+        drop(fs::remove_file(self.path(origin)));
+    }
+
     /// The files, the latest first.
     fn files(&self) -> Vec<PathBuf> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
