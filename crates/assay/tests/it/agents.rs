@@ -546,3 +546,16 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     }
     found
 }
+
+/// Each example's file can be planned, with the trials that its comments promise.
+#[test]
+fn the_examples_of_agents_can_be_planned() {
+    needs_bubblewrap!();
+    let lab = Lab::new();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
+    for (file, trials) in [("agents.toml", 24), ("agents-docker.toml", 8), ("claude-code.toml", 4)] {
+        let file = examples.join(file).canonicalize().unwrap();
+        let plan = lab.assay(&["plan", file.to_str().unwrap(), "--format", "json"]).json();
+        assert_eq!(plan["trials"], trials, "{}: {plan:#}", file.display());
+    }
+}
