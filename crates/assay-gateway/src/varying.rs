@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use assay_model::wire::excerpt;
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::Value;
 
 use crate::ledger::Mismatch;
@@ -185,7 +185,19 @@ fn settled(text: &str, varying: &Varying) -> String {
         .texts
         .iter()
         .fold(text.to_owned(), |text, (regex, form)| regex.replace_all(&text, form).into_owned());
-    COMPILED.iter().fold(text, |text, (regex, form)| regex.replace_all(&text, *form).into_owned())
+    let text = COMPILED.iter().fold(text, |text, (regex, form)| regex.replace_all(&text, *form).into_owned());
+    catalogue_in_order(&text)
+}
+
+/// The entries of a catalogue of skills (`<skill>…</skill>`) in the order of their texts: Gemini CLI reads folders side by side and
+/// lists what was read first.
+fn catalogue_in_order(text: &str) -> String {
+    static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?s)<skill>.*?</skill>").ok());
+    let Some(entry) = ENTRY.as_ref() else { return text.to_owned() };
+    let mut entries: Vec<&str> = entry.find_iter(text).map(|found| found.as_str()).collect();
+    entries.sort_unstable();
+    let mut entries = entries.into_iter();
+    entry.replace_all(text, |_: &Captures<'_>| entries.next().unwrap_or_default().to_owned()).into_owned()
 }
 
 #[cfg(test)]
@@ -193,6 +205,22 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn the_order_of_a_catalogue_changes_no_digest() {
+        let body = |skills: [&str; 3]| {
+            let entry = |name: &str| format!("<skill>\n<name>{name}</name>\n</skill>");
+            json!({ "system": format!("Skills:\n{}\nEnd.", skills.map(entry).join("\n")) })
+        };
+        let digests = |body: &Value| {
+            let parts = parts(Protocol::default(), "/v1", body, &Varying::default());
+            parts.into_iter().map(|part| part.digest).collect::<Vec<_>>()
+        };
+        let one = digests(&body(["a", "b", "c"]));
+        assert_eq!(digests(&body(["c", "a", "b"])), one);
+        assert_ne!(digests(&body(["a", "b", "d"])), one);
+        assert_ne!(digests(&body(["a", "b", "b"])), one);
+    }
 
     #[test]
     fn what_varies_by_itself_changes_no_digest() {
