@@ -81,8 +81,8 @@ enum EmbedderWanted {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct DenseWanted {
     embedder: EmbedderWanted,
-    adapter: Option<PathBuf>,
     texts: Texts,
+    adapter: Option<PathBuf>,
 }
 
 impl DenseWanted {

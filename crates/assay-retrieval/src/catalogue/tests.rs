@@ -33,7 +33,8 @@ fn retrievers_have_names_and_options() {
     check("best", Ok("Best"));
     check("best:k1=1", Err("`best` takes no options, and not `k1=1`"));
 
-    check("dense", Ok("DenseWanted { embedder: Installed, texts: NameDescription }"));
+    check("dense", Ok("DenseWanted { embedder: Installed, texts: NameDescription, adapter: None }"));
+    check("dense:adapter=/a", Ok("adapter: Some(\"/a\")"));
     check("dense:model=/m,text=full", Ok("Folder(\"/m\"), texts: Full"));
     check("dense:text=chunks", Ok("Chunks { tokens: None, overlap: 32, pooling: Max }"));
     check(
@@ -61,7 +62,7 @@ fn retrievers_have_names_and_options() {
     check("hybrid", Ok("fusion: Ranks { k: 60.0 }"));
     check(
         "hybrid:lexical=best,k=10,text=full",
-        Ok("lexical: Best, dense: DenseWanted { embedder: Installed, texts: Full }"),
+        Ok("lexical: Best, dense: DenseWanted { embedder: Installed, texts: Full, adapter: None }"),
     );
     check("hybrid:fusion=score,weight=0.3", Ok("fusion: Scores { weight: 0.3 }"));
     check("hybrid:fusion=score,weight=3", Err("not `weight=3`"));
