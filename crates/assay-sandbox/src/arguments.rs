@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::own_files::OwnFiles;
 use crate::runtime::Runtime;
@@ -35,6 +36,15 @@ const ETC_PREFIX: &str = "python3";
 const ETC_PUBLIC: [&str; 2] = ["hosts", "resolv.conf"];
 /// What a root filesystem has that is replaced by our own.
 const REPLACED: [&str; 6] = ["proc", "dev", "sys", "run", "tmp", "oldroot"];
+
+/// Files of `/proc` that tell of other users' and earlier sessions' keys: a namespace does not divide them.
+const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
+
+/// The descriptor at which bubblewrap finds the system call filter.
+const FILTER: &str = "9";
+/// Opens the file named first at that descriptor, and becomes the program named second. A descriptor beyond the three streams cannot be
+/// handed to a single child without unsafe code: opened here, it would reach every process that another thread starts meanwhile.
+const OPEN_FILTER: &str = "filter=$1; shift; exec \"$@\" 9<\"$filter\"";
 
 /// The parts of `/proc` in which something can be written. For a caller who is root, what runs inside is the owner of
 /// the machine's files to the kernel, though it has no capability: `/proc/sys/kernel/core_pattern` alone would hand it
@@ -91,8 +101,32 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) runtime: &'a Runtime,
     /// From [`writable_proc`].
     pub(crate) read_only_proc: &'a [PathBuf],
-    /// Whether a control group counts what in-memory folders hold; otherwise only their sizes bound them.
-    pub(crate) memory_is_counted: bool,
+}
+
+/// The in-memory folders that can be written to, as paths inside.
+pub(crate) fn in_memory(spec: &Spec) -> Vec<PathBuf> {
+    let ours = ["/dev/shm", "/run", "/tmp", "/var/tmp"].map(PathBuf::from).into_iter();
+    // Mounted afterwards, so that they hide ours.
+    let ours = ours.filter(|path| spec.mounts.iter().all(|mount| mount.target != *path));
+    let mut all: Vec<PathBuf> = ours.chain(spec.tmpfs.iter().cloned()).collect();
+    all.sort();
+    all.dedup();
+    all
+}
+
+/// The whole command line that starts bubblewrap.
+pub(crate) fn command(program: &Path, arguments: Vec<OsString>, own: &OwnFiles) -> Command {
+    let mut command = match &own.filter {
+        Some(filter) => {
+            let mut shell = Command::new("/bin/sh");
+            shell.args(["-c", OPEN_FILTER, "sh"]).args([filter.as_path(), program]);
+            shell.args(["--seccomp", FILTER]);
+            shell
+        }
+        None => Command::new(program),
+    };
+    command.args(arguments);
+    command
 }
 
 /// All arguments, the command line of the first process included. The specification was checked before.
@@ -116,13 +150,16 @@ pub(crate) fn arguments(spec: &Spec, around: &Surroundings<'_>) -> Result<Vec<Os
     for path in around.read_only_proc {
         line.paths("--ro-bind", path, path);
     }
+    for path in KEYS.iter().map(Path::new).filter(|path| path.exists()) {
+        line.paths("--ro-bind", &around.own_files.empty, path);
+    }
     line.add(["--dev", "/dev"]);
     for (name, source) in &around.own_files.dev {
         line.paths("--dev-bind", source, &Path::new("/dev").join(name));
     }
-    if size.is_some() && !around.memory_is_counted {
-        line.tmpfs(Path::new("/dev/shm"), "1777", size);
-    }
+    line.tmpfs(Path::new("/dev/shm"), "1777", size);
+    // It is a folder in memory of half the machine's, and nothing has to be made in it.
+    line.path("--remount-ro", Path::new("/dev"));
     line.tmpfs(Path::new("/tmp"), "1777", size);
     line.tmpfs(Path::new("/run"), "0755", size);
     etc(&mut line, spec, around.own_files);

@@ -10,15 +10,15 @@ use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::fs::{CWD, FsWord, MemfdFlags, Mode, OFlags, fstatfs, memfd_create, openat};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::arguments::{Surroundings, arguments, writable_proc};
+use crate::arguments::{Surroundings, arguments, command, in_memory, writable_proc};
 use crate::cgroup::{Controller, Groups, Hierarchies, with_our_own};
 use crate::drive::readable;
 use crate::keeper::{Keeper, Watch};
@@ -32,6 +32,8 @@ use crate::{Enforcement, Mechanism, Root, Sandbox, SandboxError, Session, Spec};
 
 /// How long a sandbox may take to start, on a machine under heavy load.
 const START: Duration = Duration::from_secs(30);
+/// The number of the file system in memory (`TMPFS_MAGIC`, `linux/magic.h`).
+const TMPFS: FsWord = 0x0102_1994;
 /// Open files of a process inside.
 const NOFILE: u64 = 65_536;
 
@@ -96,8 +98,6 @@ impl Bubblewrap {
             own_files,
             runtime: self.runtime(&spec.root)?,
             read_only_proc: self.writable_proc.get_or_init(writable_proc),
-            memory_is_counted: spec.limits.memory_bytes.is_some()
-                && self.hierarchies().has(Controller::Memory),
         };
         arguments(spec, &around)
     }
@@ -111,7 +111,8 @@ impl Sandbox for Bubblewrap {
     fn start(&self, spec: &Spec) -> Result<Box<dyn Session>, SandboxError> {
         check(spec)?;
         let program = find_program().ok_or_else(not_found)?;
-        let line = self.line(spec, &prepare()?)?;
+        let own_files = prepare()?;
+        let line = self.line(spec, &own_files)?;
 
         let system = |source| SandboxError::Io { action: "open", path: PathBuf::from("a socket"), source };
         let (control, theirs) =
@@ -123,8 +124,8 @@ impl Sandbox for Bubblewrap {
             .map_err(|error| system(error.into()))?;
         let info_end = info.try_clone().map_err(system)?;
         let (complaint, complaint_end) = pipe().map_err(system)?;
-        let mut command = Command::new(&program);
-        command.args(line).env_clear().current_dir("/");
+        let mut command = command(&program, line, &own_files);
+        command.env_clear().current_dir("/");
         command.stdin(Stdio::from(theirs)).stdout(info_end).stderr(complaint_end);
         let keeper = Keeper::start(&spec.label, command, control)
             .map_err(|error| SandboxError::Start(format!("{}: {error}", program.display())))?;
@@ -167,13 +168,27 @@ fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<E
     };
     send(keeper.control().as_fd(), &setup, &[], SendFlags::DONTWAIT)
         .map_err(|error| SandboxError::Start(format!("its first process takes no orders: {error}")))?;
+    let memory = limits.memory_bytes.filter(|_| enforcement.memory == Mechanism::Watchdog);
     keeper.watch(Watch {
         init,
-        memory: limits.memory_bytes.filter(|_| enforcement.memory == Mechanism::Watchdog),
+        memory,
+        in_memory: if memory.is_some() { open_in_memory(spec, init) } else { Vec::new() },
         pids: limits.pids.filter(|_| enforcement.pids == Mechanism::Watchdog),
         storage: limits.storage_bytes.map(|most| (most, writable_folders(spec))),
     });
     Ok(enforcement)
+}
+
+/// Opens the in-memory folders of a sandbox in which nothing runs yet but our first process: later, a path could lead elsewhere.
+fn open_in_memory(spec: &Spec, init: i32) -> Vec<OwnedFd> {
+    let root = PathBuf::from(format!("/proc/{init}/root"));
+    let open = |path: &PathBuf| {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let folder = openat(CWD, root.join(path.strip_prefix("/").ok()?), flags, Mode::empty()).ok()?;
+        // A root filesystem of the caller's may have no such folder in memory.
+        fstatfs(&folder).is_ok_and(|found| found.f_type == TMPFS).then_some(folder)
+    };
+    in_memory(spec).iter().filter_map(open).collect()
 }
 
 /// The sources of the writable mounts, none of them beneath another.

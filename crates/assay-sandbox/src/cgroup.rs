@@ -91,11 +91,6 @@ impl Hierarchies {
         Self { homes }
     }
 
-    /// Whether this can be held here.
-    pub(crate) fn has(&self, controller: Controller) -> bool {
-        self.homes.contains_key(&controller)
-    }
-
     /// Makes the groups of a sandbox and sets its limits; what cannot be held is simply not in the result.
     pub(crate) fn make(&self, label: &str, limits: &Limits) -> Groups {
         static NUMBER: AtomicU64 = AtomicU64::new(0);

@@ -15,6 +15,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::fs::fstatvfs;
 use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -37,8 +38,10 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Watch {
     /// The first process, as the host numbers it.
     pub(crate) init: i32,
-    /// Most bytes of memory, of all processes together.
+    /// Most bytes of memory, of all processes and in-memory folders together.
     pub(crate) memory: Option<u64>,
+    /// The in-memory folders: what they hold belongs to no process.
+    pub(crate) in_memory: Vec<OwnedFd>,
     /// Most processes and threads.
     pub(crate) pids: Option<u32>,
     /// Most bytes on disk, beneath which folders.
@@ -91,6 +94,7 @@ impl Keeper {
         name.truncate(15);
         let thread = std::thread::Builder::new().name(name).stack_size(256 << 10).spawn(move || {
             let mut command = command;
+            leave_session_keyring();
             let child = command.spawn();
             // It holds the other ends of our pipes.
             drop(command);
@@ -202,6 +206,7 @@ impl Shared {
     fn look_at_processes(&self, watch: &Watch) {
         let tree = procs::tree(watch.init);
         let bytes = tree.pages.saturating_mul(rustix::param::page_size() as u64);
+        let bytes = watch.in_memory.iter().map(held).fold(bytes, u64::saturating_add);
         self.peak_memory.fetch_max(bytes, Ordering::Relaxed);
         if watch.memory.is_some_and(|most| bytes > most) {
             self.pass(LimitKind::Memory);
@@ -219,6 +224,20 @@ impl Shared {
         // Where the socket is full or closed the session sees it too, and kills the sandbox.
         let _ = send(self.control.as_fd(), &Order::KillAll, &[], SendFlags::DONTWAIT);
     }
+}
+
+/// Bytes that a file system holds.
+fn held(folder: &OwnedFd) -> u64 {
+    fstatvfs(folder)
+        .map_or(0, |found| found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize))
+}
+
+/// Gives this thread, and so what it starts, an empty session keyring in place of the caller's. Keyrings belong to threads: the rest of this
+/// process keeps its own.
+fn leave_session_keyring() {
+    // It fails where the kernel has no keyrings, where something around us denies them, and where the user has as many as allowed. The
+    // system call filter, which refuses every use of keyrings, does not depend on it.
+    let _ = keyutils::Keyring::join_anonymous_session();
 }
 
 fn finish(mut child: Child, kill: bool) {
@@ -275,5 +294,53 @@ impl Visitor for Sum<'_> {
 
     fn failed(&mut self, _: &Path, _: Errno) -> Result<(), Self::Error> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    /// Without the system call filter: what is started has a session keyring of its own.
+    #[test]
+    fn keys_of_the_callers_session_are_not_found() {
+        // Prints the error of `request_key`, or `found`.
+        let script = "import ctypes, os, platform\n\
+                      libc = ctypes.CDLL(None, use_errno=True)\n\
+                      call = {'x86_64': 249, 'aarch64': 218}[platform.machine()]\n\
+                      key = libc.syscall(call, b'user', b'assay-test-inherited', None, 0)\n\
+                      print('found' if key > 0 else os.strerror(ctypes.get_errno()))";
+        let check = || {
+            let mut session = keyutils::Keyring::join_anonymous_session().ok()?;
+            session.add_key::<keyutils::keytypes::User, _, _>("assay-test-inherited", &b"x"[..]).unwrap();
+            let command = || {
+                let mut command = Command::new("python3");
+                command.args(["-c", script]);
+                command
+            };
+            let here = command().output().unwrap();
+            let dir = tempfile::tempdir().unwrap();
+            let said = dir.path().join("said");
+            let mut started = command();
+            started.stdout(std::fs::File::create(&said).unwrap()).stderr(Stdio::null());
+            let (control, _theirs) = std::os::unix::net::UnixDatagram::pair().unwrap();
+            let mut keeper = Keeper::start("test", started, control.into()).unwrap();
+            let end = Instant::now() + Duration::from_mins(1);
+            while std::fs::read(&said).unwrap().is_empty() && Instant::now() < end {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            keeper.finish(false);
+            Some((String::from_utf8(here.stdout).unwrap(), std::fs::read_to_string(said).unwrap()))
+        };
+        // In a thread of its own, whose keyring is nobody else's.
+        match std::thread::spawn(check).join().unwrap() {
+            None => println!("skipped: there are no keyrings here"),
+            Some((here, there)) => {
+                assert_eq!(here, "found\n");
+                assert_eq!(there, "Required key not available\n");
+            }
+        }
     }
 }

@@ -33,6 +33,7 @@ mod own_files;
 mod probe;
 mod procs;
 mod runtime;
+mod seccomp;
 mod session;
 mod spawn;
 mod spec;

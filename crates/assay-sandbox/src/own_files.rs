@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 
-use crate::SandboxError;
+use crate::{SandboxError, seccomp};
 
 /// The device files of every sandbox, with their numbers (Linux, `Documentation/admin-guide/devices.txt`).
 const DEVICES: [(&str, u32, u32); 6] =
@@ -21,6 +21,10 @@ pub(crate) struct OwnFiles {
     /// Name in `/dev`, device file on the host. Empty unless this process may make them and needs them: see
     /// [`devices`].
     pub(crate) dev: Vec<(&'static str, PathBuf)>,
+    /// An empty file.
+    pub(crate) empty: PathBuf,
+    /// The system call filter for this machine's programs; `None` where there is none for its architecture.
+    pub(crate) filter: Option<PathBuf>,
 }
 
 /// Writes them, where they do not stand already, to a folder that only this user can enter.
@@ -45,17 +49,23 @@ pub(crate) fn prepare() -> Result<OwnFiles, SandboxError> {
         ("group", format!("root:x:0:\n{groups}nogroup:x:65534:\n")),
         ("hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n".to_owned()),
     ];
+    let put = |name: &str, content: &[u8]| {
+        let path = dir.join(name);
+        match write(&path, content) {
+            Ok(()) => Ok(path),
+            Err(source) => Err(SandboxError::Io { action: "write", path, source }),
+        }
+    };
     let mut etc = Vec::new();
     for (name, content) in files {
-        let path = dir.join(name);
-        write(&path, &content).map_err(|source| SandboxError::Io {
-            action: "write",
-            path: path.clone(),
-            source,
-        })?;
-        etc.push((name, path));
+        etc.push((name, put(name, content.as_bytes())?));
     }
-    Ok(OwnFiles { etc, dev: if uid == 0 { any_devices(&dir) } else { Vec::new() } })
+    let empty = put("empty", b"")?;
+    let filter = seccomp::filter(std::env::consts::ARCH);
+    // Its name says what is in it, for another version of this program may use the folder at the same time.
+    let name = |filter: &[u8]| format!("filter-{}", &blake3::hash(filter).to_hex()[..16]);
+    let filter = filter.map(|filter| put(&name(&filter), &filter)).transpose()?;
+    Ok(OwnFiles { etc, dev: if uid == 0 { any_devices(&dir) } else { Vec::new() }, empty, filter })
 }
 
 /// `assay-sandbox-<uid>`, if it is ours alone; where somebody else took that name, another one.
@@ -79,15 +89,15 @@ fn folder(base: &Path, uid: u32) -> io::Result<PathBuf> {
 }
 
 /// Puts a file in place at once, so that nobody ever sees half of it.
-fn write(path: &Path, content: &str) -> io::Result<()> {
-    if fs::read(path).is_ok_and(|found| found == content.as_bytes()) {
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|found| found == content) {
         return Ok(());
     }
     let new = format!("{}-{:?}", std::process::id(), std::thread::current().id()).replace(['(', ')'], "-");
     let new = path.with_extension(new);
     let mut file = fs::File::create(&new)?;
     file.set_permissions(fs::Permissions::from_mode(0o644))?;
-    file.write_all(content.as_bytes())?;
+    file.write_all(content)?;
     fs::rename(new, path)
 }
 

@@ -22,7 +22,7 @@ use crate::shipping::{Shipping, Way};
 use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
-pub const PROTOCOL: &str = "assay.trial/1";
+pub const PROTOCOL: &str = "assay.trial/2";
 
 /// Limits where the task names none: room for a compiler or a data frame, and an end to a runaway.
 const DEFAULT_MEMORY: u64 = 4 << 30;

@@ -131,6 +131,95 @@ fn leaves_no_privilege() {
     assert_eq!(sh(&mut *session, "echo alive").1, "alive\n");
 }
 
+/// Calls by number, for which Python has no words: prints the error of each, or `open`.
+const CALLS: &str = r#"
+import ctypes, os, platform
+libc = ctypes.CDLL(None, use_errno=True)
+column = {"x86_64": 0, "aarch64": 1}[platform.machine()]
+def call(name, numbers, *arguments):
+    arguments = [ctypes.c_char_p(a) if isinstance(a, bytes) else ctypes.c_long(a) for a in arguments]
+    ctypes.set_errno(0)
+    found = libc.syscall(ctypes.c_long(numbers[column]), *arguments)
+    print(name, os.strerror(ctypes.get_errno()) if found == -1 else "open")
+"#;
+
+#[test]
+fn keyrings_are_out_of_reach() {
+    needs_bubblewrap!();
+    // As a login leaves it: a session keyring with a key that whoever is in the session may read. In a thread of its own, whose keyring
+    // is nobody else's.
+    let text = std::thread::spawn(|| {
+        let Ok(mut session) = keyutils::Keyring::join_anonymous_session() else {
+            println!("skipped: there are no keyrings here");
+            return None;
+        };
+        session.add_key::<keyutils::keytypes::User, _, _>("assay-test-secret", &b"password"[..]).unwrap();
+        assert!(fs::read_to_string("/proc/keys").unwrap().contains("assay-test-secret"));
+        let script = format!(
+            "{CALLS}
+call('request', [249, 218], b'user', b'assay-test-secret', 0, 0)
+call('add', [248, 217], b'user', b'left-by-a-trial', b'note', 4, -3)
+call('session', [250, 219], 0, -3, 0)
+call('user', [250, 219], 0, -4, 0)
+call('join', [250, 219], 1, 0)
+call('search', [250, 219], 10, -3, b'user', b'assay-test-secret', 0)
+print(open('/proc/keys').read() + open('/proc/key-users').read(), end='')"
+        );
+        let mut session = start(&spec());
+        let outcome =
+            crate::common::exec(&mut *session, &crate::common::command(&["python3", "-c", &script])).unwrap();
+        session.stop().unwrap();
+        Some(outcome.stdout.text())
+    })
+    .join()
+    .unwrap();
+    if let Some(text) = text {
+        let calls = ["request", "add", "session", "user", "join", "search"];
+        let refused: String = calls.iter().map(|name| format!("{name} Operation not permitted\n")).collect();
+        assert_eq!(text, refused);
+    }
+    // What was to be left behind is not there, whoever looks.
+    assert!(!fs::read_to_string("/proc/keys").unwrap_or_default().contains("left-by-a-trial"));
+}
+
+#[test]
+fn system_calls_that_no_task_needs_are_refused() {
+    needs_bubblewrap!();
+    let script = format!(
+        "{CALLS}
+import socket
+call('bpf', [321, 280], 0, 0, 0)
+call('perf', [298, 241], 0, 0, -1, -1, 0)
+call('userfaultfd', [323, 282], 1)
+call('io_uring', [425, 425], 1, 0)
+call('syslog', [103, 116], 10, 0, 0)
+call('mount', [165, 40], b'none', b'/tmp', b'tmpfs', 0, 0)
+call('getpid', [39, 172])
+for family in (40, 40 | 1 << 32):
+    call('vsock', [41, 198], family, 1, 0)
+call('unix', [41, 198], 1, 1, 0)
+call('unix pair', [53, 199], 1, 1, 0, 0)
+call('no such call', [1000, 1000])
+call('x32', [0x40000000 + 39, 1000])"
+    );
+    let mut session = start(&spec());
+    let outcome =
+        crate::common::exec(&mut *session, &crate::common::command(&["python3", "-c", &script])).unwrap();
+    session.stop().unwrap();
+    let refused = ["bpf", "perf", "userfaultfd", "io_uring", "syslog", "mount"];
+    let mut expected: String =
+        refused.iter().map(|name| format!("{name} Operation not permitted\n")).collect();
+    expected.push_str(
+        "getpid open\nvsock Address family not supported by protocol\nvsock Address family not supported by protocol\n\
+         unix open\nunix pair Bad address\nno such call Function not implemented\nx32 Function not implemented\n",
+    );
+    assert_eq!(outcome.stdout.text(), expected);
+    // What keeps a filter on is the kernel: it is inherited by every process, and nothing takes it off.
+    let (_, text) =
+        sh_in(&spec(), "grep -E '^Seccomp(_filters)?:' /proc/self/status /proc/1/status | cut -d: -f2-");
+    assert_eq!(text, "Seccomp:\t2\nSeccomp_filters:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+}
+
 #[test]
 fn has_no_network() {
     needs_bubblewrap!();

@@ -154,3 +154,67 @@ fn counts_what_was_used() {
         assert!((0.3..3.0).contains(&usage.cpu_seconds.unwrap()), "{usage:?}");
     });
 }
+
+/// What a sandbox holds in memory counts, whoever holds it: folders in memory belong to no process.
+fn in_memory_folders_are_counted_together() {
+    let sandbox = bubblewrap().without_cgroups();
+    let mut spec = spec();
+    spec.tmpfs = vec!["/extra".into()];
+    // Nothing else is in the way: no file may be larger than the limit on the disk.
+    spec.limits = Limits { memory_bytes: Some(96 << 20), ..Limits::default() };
+    let mut session = sandbox.start(&spec).unwrap();
+    let fill = |folder: &str| format!("head -c 40m /dev/zero > {folder}/x || exit 9; sleep 0.5");
+    let (exit, text) = sh(&mut *session, &format!("{}; echo alone", fill("/tmp")));
+    assert_eq!((exit, text.as_str()), (Exit::Code(0), "alone\n"));
+    // Each is within its own size, and all of them are not within the limit.
+    let all = ["/var/tmp", "/dev/shm", "/run", "/extra"].map(fill).join("; ");
+    let (exit, text) = sh(&mut *session, &format!("{all}; sleep 20"));
+    assert_eq!(exit, Exit::Limit(LimitKind::Memory), "{text}");
+    assert!(session.stop().unwrap().peak_memory_bytes.unwrap() > 96 << 20);
+
+    // And no other folder can be filled.
+    let mut session = sandbox.start(&spec).unwrap();
+    for path in ["/dev/x", "/dev/pts/x", "/x", "/run/assay/x", "/etc/x", "/var/x"] {
+        let (exit, text) = sh(&mut *session, &format!("head -c 1m /dev/zero > {path}"));
+        assert_ne!(exit, Exit::Code(0), "{path}: {text}");
+    }
+    session.stop().unwrap();
+}
+
+#[test]
+fn in_memory_folders_count_as_memory() {
+    needs_bubblewrap!();
+    in_memory_folders_are_counted_together();
+}
+
+/// Not a test by itself: what [`in_memory_folders_count_as_memory_for_ordinary_users`] runs.
+#[test]
+fn ordinary_user() {
+    if std::env::var_os("ASSAY_TEST_ORDINARY").is_some() {
+        assert!(!rustix::process::geteuid().is_root());
+        in_memory_folders_are_counted_together();
+    }
+}
+
+#[test]
+fn in_memory_folders_count_as_memory_for_ordinary_users() {
+    needs_bubblewrap!();
+    if !rustix::process::geteuid().is_root() {
+        // Then the test above was one of an ordinary user.
+        return;
+    }
+    let this = std::env::current_exe().unwrap();
+    let as_user = |program: &std::path::Path, arguments: &[&str]| {
+        let mut command = std::process::Command::new("setpriv");
+        command.args(["--reuid=61234", "--regid=61234", "--clear-groups"]).arg(program).args(arguments);
+        command.env("ASSAY_TEST_ORDINARY", "1").current_dir("/").output()
+    };
+    if !as_user(&this, &["--list"]).is_ok_and(|listed| listed.status.success()) {
+        println!("skipped: no other user can run {}", this.display());
+        return;
+    }
+    let output = as_user(&this, &["--exact", "limits::ordinary_user", "--nocapture"]).unwrap();
+    let text =
+        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
