@@ -59,9 +59,14 @@ impl Clock {
         self.hold.as_ref().is_some_and(|hold| hold.is_over())
     }
 
+    /// Whether its sandbox is to stand still now.
+    pub(crate) fn is_held(&self) -> bool {
+        self.hold.as_ref().is_some_and(|hold| hold.is_held())
+    }
+
     /// What to do now: freeze, thaw, or nothing.
     pub(crate) fn turn(&mut self) -> Option<Turn> {
-        match (self.hold.as_ref().is_some_and(|hold| hold.is_held()), self.since) {
+        match (self.is_held(), self.since) {
             (true, None) => {
                 self.since = Some(Instant::now());
                 Some(Turn::Freeze)

@@ -79,7 +79,7 @@ impl Container {
         let mut stderr = command.stderr.as_ref().map(Recorder::open).transpose()?;
         let kills = self.counters.memory_kills();
         let clock = Clock::start(&self.holds, command.deadline);
-        let mut running = Running { container: self, id: String::new(), pid: None, clock };
+        let mut running = Running { container: self, id: String::new(), pid: None, begun: false, clock };
         let ran = running.container.inner.clone().block(running.run(
             command,
             user,
@@ -148,6 +148,8 @@ struct Running<'a> {
     id: String,
     /// Its process on this machine, where the daemon is on this machine.
     pid: Option<Pid>,
+    /// Whether its process is known to run; looked for only where that matters.
+    begun: bool,
     clock: Clock,
 }
 
@@ -217,7 +219,9 @@ impl Running<'_> {
                 }
             }
             if watch.killed.is_none() {
-                if let Some(turn) = self.clock.turn() {
+                if self.has_begun().await?
+                    && let Some(turn) = self.clock.turn()
+                {
                     self.freeze(turn).await?;
                 }
                 let full = stdout.has_failed() || stderr.as_ref().is_some_and(|stderr| stderr.has_failed());
@@ -284,6 +288,16 @@ impl Running<'_> {
 
     async fn inspect(&self) -> Result<ExecInspectResponse, Error> {
         self.container.inner.api.inspect_exec(&self.id).await
+    }
+
+    /// Whether the command's process runs. The daemon answers before the runtime has started it, and a container that is
+    /// paused in between holds back the runtime itself, which keeps the lock that resuming needs: neither ever ends.
+    async fn has_begun(&mut self) -> Result<bool, Error> {
+        if !self.begun && self.clock.is_held() {
+            // The daemon knows the process by the time that the runtime has returned.
+            self.begun = self.pid.is_some() || self.inspect().await?.pid.is_some_and(|pid| pid > 0);
+        }
+        Ok(self.begun)
     }
 
     /// Has the container stand still, or go on. One that the daemon cannot hold runs on.
