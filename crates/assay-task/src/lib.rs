@@ -4,6 +4,8 @@
 //! [`Suite::load`] many. What the format's own runner would accept is accepted, also where it is old or odd, and each leniency is a
 //! diagnostic; what makes a task useless is a [`TaskError`] with the file, the line and what to do.
 //!
+//! Texts are read as that runner reads them: `task.toml` with universal newlines, `instruction.md` also without canary and blank lines at its top.
+//!
 //! One table of the format is assay's own, and all of it is optional:
 //!
 //! ```toml
@@ -37,6 +39,7 @@ mod compose;
 mod config;
 mod dockerfile;
 mod error;
+mod prompt;
 mod rubric;
 mod suite;
 mod task;

@@ -9,6 +9,7 @@ use super::writable::writable;
 use super::{Environment, Layout, Task, markdown};
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{is_left_out, left_out, skill_copies};
+use crate::prompt::{prompt, universal_newlines};
 use crate::{Compose, Dockerfile, TaskConfig, TaskError};
 
 /// Most bytes of `task.toml`, `instruction.md` and the Dockerfile.
@@ -20,6 +21,8 @@ const COMPOSE: &str = "environment/docker-compose.yaml";
 pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let root = Root::open(dir)?;
     let (text, mut diagnostics) = root.text("task.toml", "write it anew: it is a short text")?;
+    // TOML allows no carriage return on its own; the format's runner never sees one.
+    let text = universal_newlines(&text);
     let Parsed {
         config,
         required_skills,
@@ -202,6 +205,7 @@ impl<'a> Root<'a> {
             return if multi_step { Ok(String::new()) } else { Err(self.part(name, "not there", hint)) };
         }
         let (text, found) = self.text(name, "shorten it: no agent reads this")?;
+        let text = if name == "instruction.md" { prompt(&text) } else { text };
         diagnostics.extend(found);
         if text.trim().is_empty() && !multi_step {
             return Err(self.part(name, "empty", hint));

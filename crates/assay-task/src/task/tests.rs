@@ -67,6 +67,16 @@ fn a_task_is_read() {
     assert_eq!(codes(&task), [""; 0], "{:?}", task.diagnostics);
 }
 
+/// `\r\r\n` comes of a file that was made on Windows and converted twice; Harbor reads it.
+#[test]
+fn line_ends_of_all_kinds_are_read() {
+    let toml = "schema_version = \"1.4\"\r\r\n[task]\r\nname = \"group/ledger\"\r[agent]\ntimeout_sec = 9\n";
+    let found = load(&[("task.toml", Some(toml)), ("instruction.md", Some("\r\n\r\nDo it.\r\nNow.\r\n"))]);
+    assert_eq!((found.title.as_str(), found.config.agent_timeout), ("group/ledger", Some(9.0)));
+    assert_eq!(found.instruction, "Do it.\nNow.\n");
+    assert_eq!(codes(&found), [""; 0], "{:?}", found.diagnostics);
+}
+
 #[test]
 fn what_makes_a_task_useless_is_an_error() {
     let check = |changes: &[(&str, Option<&str>)], part: &str| {
@@ -86,6 +96,7 @@ fn what_makes_a_task_useless_is_an_error() {
     );
     check(&[("instruction.md", None)], "instruction.md: not there");
     check(&[("instruction.md", Some(" \n\t"))], "instruction.md: empty");
+    check(&[("instruction.md", Some("<!-- a canary -->\n\n"))], "instruction.md: empty");
     check(&[("tests/test.sh", None)], "tests/test.sh: not there");
     check(&[("tests/test.sh", None), ("tests/test.bat", Some(""))], "Windows");
     check(&[("tests/test.sh", None), ("tests/test.sh/x", Some(""))], "not a regular file");
