@@ -23,26 +23,39 @@ pub use rules::{Rule, rules};
 pub use search::{Found, Refusal, find};
 pub use subject::{Context, Subject, Text};
 
+use std::collections::BTreeMap;
+
 use crate::Task;
 
-/// Most findings of one rule about one task; the rest is counted in the last one.
+/// Most findings of one code and severity about one task; the rest is counted in the last one.
 const MOST: usize = 12;
 
-/// Every finding about a task: those of its reader first, then rule by rule, each in the order of the text.
+/// Every finding about a task: those of its reader first, then rule by rule, each in the order of the text. Rules that are opt-in are asked
+/// where the context says so.
+///
+/// Of many findings of one code and severity the first are given, and the last of them says how many more there are. A finding that weighs
+/// more never gives way to ones that weigh less, so the verdict is that of all findings.
 pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let subject = Subject::read(task, context);
-    let mut findings = Vec::new();
-    for rule in rules() {
+    let mut findings: Vec<Finding> = Vec::new();
+    // For each code and severity: where its last finding stands, how many there are, and how many are left out.
+    let mut seen: BTreeMap<(String, Level), (usize, usize, usize)> = BTreeMap::new();
+    for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
         let mut found = Vec::new();
         rule.look(&subject, &mut found);
-        let more = found.len().saturating_sub(MOST);
-        found.truncate(MOST);
-        if more > 0
-            && let Some(last) = found.last_mut()
-        {
-            last.message.push_str(&format!("; and {more} more like it"));
+        for finding in found {
+            let (last, count, more) =
+                seen.entry((finding.code.clone(), finding.severity)).or_insert((0, 0, 0));
+            if *count == MOST {
+                *more += 1;
+                continue;
+            }
+            (*last, *count) = (findings.len(), *count + 1);
+            findings.push(finding);
         }
-        findings.extend(found);
+    }
+    for (last, _, more) in seen.into_values().filter(|(_, _, more)| *more > 0) {
+        findings[last].message.push_str(&format!("; and {more} more like it"));
     }
     findings
 }

@@ -16,6 +16,7 @@ use assay_skill::tree;
 use crate::TaskError;
 
 pub(crate) use baked::{is_left_out, left_out, skill_copies};
+pub(crate) use lex::instructions;
 pub(crate) use materialize::copy_folder;
 pub(crate) use rebuild::{base_images, placeholders, without};
 

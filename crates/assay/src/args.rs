@@ -301,6 +301,9 @@ pub(crate) struct TaskCheckArgs {
     /// Look at the text only, and execute nothing
     #[arg(long = "static")]
     pub(crate) r#static: bool,
+    /// Apply opt-in rules as well: they find more, and are often wrong (docs/TASKS.md has their precision)
+    #[arg(long)]
+    pub(crate) all_rules: bool,
     /// The experiment that says which skills belong to the tasks, and which sandbox they run in [default: bubblewrap
     /// with this machine's own /usr in place of every image]
     #[arg(long, value_name = "FILE")]

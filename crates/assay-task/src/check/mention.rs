@@ -39,7 +39,16 @@ pub(super) fn mentions(text: &str) -> Vec<Mention> {
                     '/' | '.' | '_' | '-' | '~' | '+' | ':' | '@' | '{' | '}' | '$' | '*' | '<' | '>' | '%'
                 )
         };
+        let mut at = 0;
         for token in there.split(|c: char| !part(c)) {
+            let end = at + token.len();
+            // The sign that divides it from the next token.
+            let sign = there[end..].chars().next();
+            at = end + sign.map_or(0, char::len_utf8);
+            // `log.txt(` is a call, not a file.
+            if sign == Some('(') && !token.contains('/') {
+                continue;
+            }
             if token.contains("://") || token.contains(['@', '$', '*', '{', '}', '<', '>', '%', '~']) {
                 continue;
             }

@@ -23,6 +23,7 @@ mod reader;
 mod resources;
 mod script_form;
 mod script_piped;
+mod solution_needs_skill;
 mod unread;
 
 use super::finding::Finding;
@@ -36,6 +37,10 @@ pub trait Rule: Sync {
     fn weighs(&self) -> &'static str;
     /// What it finds, for the table of rules: one line.
     fn about(&self) -> &'static str;
+    /// Whether it is asked only by those who want every rule: it is wrong too often to be shown to everybody.
+    fn is_opt_in(&self) -> bool {
+        false
+    }
     /// Looks for it.
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
 }
@@ -60,6 +65,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &image_unpinned::ImageUnpinned,
         &script_piped::ScriptPiped,
         &answer_hard_coded::AnswerHardCoded,
+        &solution_needs_skill::SolutionNeedsSkill,
         &grader_fetches::GraderFetches,
         &resources::Resources,
         &leak_answer::LeakAnswer,

@@ -1,5 +1,7 @@
 //! What a shell script runs, as far as its text shows.
 
+use crate::dockerfile::instructions;
+
 /// Commands that are joined by pipes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Pipeline {
@@ -47,33 +49,40 @@ pub(super) fn script(text: &str) -> Script {
     script
 }
 
-/// What a Dockerfile runs.
+/// What a Dockerfile runs. A here-document is a script where it follows `RUN` alone; after a command it is that command's input.
 pub(super) fn dockerfile(text: &str) -> Script {
-    let mut shell = String::new();
-    let mut running = false;
-    for line in text.lines() {
-        let trimmed = line.trim_start();
-        let run = trimmed.get(..4).filter(|start| start.eq_ignore_ascii_case("run ")).map(|_| &trimmed[4..]);
-        // Lines stay where they are, so that findings name the right ones.
-        match run {
-            Some(command) => {
-                running = command.trim_end().ends_with('\\');
-                shell.push_str(command);
-            }
-            None if running => {
-                // A comment between continued lines ends nothing.
-                if trimmed.starts_with('#') {
-                    shell.push('\\');
-                } else {
-                    running = trimmed.trim_end().ends_with('\\');
-                    shell.push_str(trimmed);
-                }
-            }
-            None => {}
+    let lines: Vec<&str> = text.lines().collect();
+    // Lines stay where they are, so that findings name the right ones.
+    let mut shell = vec![String::new(); lines.len()];
+    for run in instructions(text).0.iter().filter(|instruction| instruction.name == "RUN") {
+        let command = without_flags(&run.rest);
+        let alone = command.starts_with("<<");
+        if !alone {
+            let is_own = |word: &&str| run.body.is_empty() || !word.starts_with("<<");
+            let own: Vec<&str> = command.split(' ').filter(is_own).collect();
+            shell[run.line - 1] = own.join(" ");
         }
-        shell.push('\n');
+        for (number, line) in run.body.clone().zip(&lines[run.body.clone()]) {
+            let ends = command.split("<<").skip(1).any(|end| {
+                let end = end.trim_start_matches(['-', ' ', '\'', '"']);
+                let word = end.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
+                word == Some(line.trim())
+            });
+            if alone && !ends {
+                (*line).clone_into(&mut shell[number]);
+            }
+        }
     }
-    script(&shell)
+    script(&shell.join("\n"))
+}
+
+/// A command of `RUN` without the builder's own options (`--mount=…`).
+fn without_flags(rest: &str) -> &str {
+    let mut rest = rest.trim_start();
+    while rest.starts_with("--") {
+        rest = rest.split_once(char::is_whitespace).map_or("", |(_, after)| after.trim_start());
+    }
+    rest
 }
 
 /// The word that ends a here-document which a line begins.

@@ -24,8 +24,10 @@ pub struct Context<'a> {
     pub skills: Vec<&'a Package>,
     /// Every skill of the experiment: an instruction should name none of them.
     pub library: Vec<&'a Package>,
-    /// Whether verifiers may reach the network.
-    pub verifier_network: bool,
+    /// Whether the experiment lets verifiers reach the network; `None` where there is no experiment.
+    pub verifier_network: Option<bool>,
+    /// Whether opt-in rules are asked as well.
+    pub all_rules: bool,
     /// Processors of this machine.
     pub cpus: Option<f64>,
     /// Memory of this machine, in bytes.
@@ -214,6 +216,21 @@ impl<'a> Subject<'a> {
     /// Whether the instruction holds a text.
     pub fn says(&self, text: &str) -> bool {
         self.instructions.iter().any(|instruction| instruction.text.contains(text))
+    }
+
+    /// Whether the instruction is in English, as far as a few of its commonest words tell: rules that look for words know no other.
+    pub fn is_english(&self) -> bool {
+        const COMMON: &str =
+            " the a an and or of to in is are be for with that this it you your from on as all if not ";
+        let (mut words, mut common, mut other) = (0_usize, 0_usize, 0_usize);
+        for word in self.instructions.iter().flat_map(|text| text.text.split_whitespace()) {
+            let word = word.trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
+            words += usize::from(!word.is_empty());
+            common += usize::from(!word.is_empty() && COMMON.contains(&format!(" {word} ")));
+            other += word.chars().filter(|c| !c.is_ascii()).count();
+        }
+        // Of English prose a third or more is such words; a list of names has fewer.
+        common * 12 >= words && other * 2 <= words.max(1)
     }
 
     /// Whether the agent is shown a text: in the instruction, or in a file that it finds.

@@ -47,7 +47,7 @@ fn findings(changes: &[(&str, &str)], context: &Context<'_>) -> Vec<Finding> {
 
 /// The findings of one code, as `level line message`.
 fn of(changes: &[(&str, &str)], code: &str) -> Vec<String> {
-    let found = findings(changes, &Context::default());
+    let found = findings(changes, &Context { all_rules: true, ..Context::default() });
     let line = |finding: &Finding| finding.line.map_or(String::new(), |line| format!("{line} "));
     let one = |finding: &Finding| format!("{} {}{}", finding.severity.word(), line(finding), finding.message);
     found.iter().filter(|finding| finding.code == code).map(one).collect()
@@ -85,6 +85,105 @@ fn every_rule_has_a_name_of_its_own() {
     assert_eq!(codes.len(), all);
 }
 
+/// Nine notes of one kind once pushed a failure of another out of the twelve that are shown, and the verdict with it.
+#[test]
+fn no_number_of_notes_hides_a_failure() {
+    let copies: String = (0..20).map(|number| format!("COPY skills /root/.agent{number}/skills\n")).collect();
+    let docker = format!("FROM python:3.12-slim\nWORKDIR /app\nCOPY data.csv .\nRUN true\n{copies}");
+    let compose = "services:\n  main:\n    build: .\n    privileged: true\n    volumes: [\"/:/host\"]\n";
+    let changes = [
+        ("environment/Dockerfile", docker.as_str()),
+        ("environment/docker-compose.yaml", compose),
+        (SKILL, &skill("Add the amounts.")),
+    ];
+    let found = findings(&changes, &Context::default());
+    assert_eq!(verdict(&found, false), Verdict::Fail, "{found:#?}");
+    let of = |code: &str| found.iter().filter(|finding| finding.code == code).collect::<Vec<_>>();
+    assert_eq!(of("compose-hostile").len(), 2);
+    let notes = of("skill-baked");
+    assert_eq!(notes.len(), 12);
+    assert!(notes[11].message.ends_with("; and 8 more like it"), "{:?}", notes[11]);
+}
+
+/// Licences that lie beside skills are none.
+#[test]
+fn folders_of_licences_are_no_skills() {
+    let missing = |path: &str, part: &str| check("document-missing", &[(path, "x\n")], part);
+    missing("environment/skills/licenses/apache-2.0.txt", "");
+    missing("environment/skills/vendor/LICENSE", "");
+    missing("environment/skills/vendor/scripts/run.py", "fail no SKILL.md");
+    missing("environment/skills/licence-finder/scripts/run.py", "fail no SKILL.md");
+}
+
+#[test]
+fn a_compose_file_of_another_name_is_said() {
+    check("compose-name", &[("environment/docker-compose.yml", "services: {}\n")], "warn nobody reads this");
+    check("compose-name", &[], "");
+}
+
+/// In Docker an image has a work folder of its own, and the agent may well write to `/`.
+#[test]
+fn a_work_folder_is_judged_where_it_holds() {
+    let docker = |text: &str, part: &str| check("workdir-system", &[("environment/Dockerfile", text)], part);
+    docker("FROM x:1\nCOPY data.csv /app/\n", "info no WORKDIR: in Docker the image's own holds");
+    docker("FROM x:1\nWORKDIR /\n", "warn the work folder is /, which belongs to the system: in bubblewrap");
+    docker("FROM x:1\nRUN make\n", "");
+    docker("FROM x:1\nWORKDIR /\nRUN make\n", "");
+}
+
+#[test]
+fn opt_in_rules_wait_to_be_asked() {
+    let vague =
+        "Look at the amounts in the list we have got and find out what they come to when they are added.\n";
+    let count = |all_rules| {
+        let context = Context { all_rules, ..Context::default() };
+        let found = findings(&[("instruction.md", vague)], &context);
+        found.iter().filter(|finding| finding.code == "instruction-success").count()
+    };
+    assert_eq!((count(false), count(true)), (0, 1));
+}
+
+/// Rules that look for English words have nothing to say of other languages.
+#[test]
+fn other_languages_are_left_alone() {
+    let chinese = "修复求和函数，使其忽略空行。\n";
+    let german =
+        "Bitte die Summe aller Beträge berechnen und dabei leere Zeilen sowie Kommentare überspringen.\n";
+    for text in [chinese, german] {
+        for code in ["instruction-success", "instruction-format", "instruction-output-path"] {
+            check(code, &[("instruction.md", text)], "");
+        }
+    }
+    let long = "修复求和函数，使其忽略空行，并且保留其它所有的行为不变。\n";
+    check("instruction-length", &[("instruction.md", long)], "");
+}
+
+#[test]
+fn solutions_that_need_skills_are_said() {
+    let solve = |line: &str, part: &str| {
+        check("solution-needs-skill", &[("solution/solve.sh", &format!("{SOLVE}{line}\n"))], part);
+    };
+    solve(
+        "python3 /root/.claude/skills/adder-kit/scripts/add.py",
+        "warn 3 the solution uses /root/.claude/skills/adder-kit",
+    );
+    solve("cp ~/.agents/skills/adder-kit/table.csv .", "warn 3 the solution uses ~/.agents/skills");
+    solve("ls /root/.claude/skills", "info 3 the solution uses /root/.claude/skills");
+    solve("# as in /root/.claude/skills/adder-kit", "");
+    solve("python3 /app/skills/add.py", "");
+    let docker = "FROM python:3.12-slim\nWORKDIR /app\nCOPY skills /srv/skills\n";
+    check(
+        "solution-needs-skill",
+        &[
+            ("environment/Dockerfile", docker),
+            (SKILL, &skill("Add.")),
+            ("solution/solve.sh", "#!/bin/bash\npython3 add.py\n"),
+            ("solution/add.py", "import sys\nsys.path.append('/srv/skills/adder-kit')\n"),
+        ],
+        "warn 2 the solution uses /srv/skills/adder-kit",
+    );
+}
+
 #[test]
 fn structure_comes_from_the_reader() {
     let (_temp, root) = made(&[]);
@@ -118,7 +217,9 @@ fn tests_are_counted() {
         check("few-tests", &[("task.toml", &bare), ("tests/test_it.py", tests)], part);
     };
     let many = |each: &str| (0..10).map(|number| each.replace('#', &number.to_string())).collect::<String>();
-    few("def test_a():\n    assert 1\n    assert 2\n", "warn 1 test, fewer than 10");
+    few("def test_a():\n    assert 1\n", "warn 1 test, fewer than 10");
+    few("def test_a():\n    assert 1\n    assert 2\n", "warn 1 test with 2 assertions, fewer than 10");
+    few("def test_a():\n    assert 1\n    assert 2\n    assert 3\n", "info 1 test with 3 assertions");
     few(&many("def test_#():\n    pass\n"), "");
     few(&many("class T#:\n    def test_it(self):\n        pass\n"), "");
     few(&many("@check\ndef named_#():\n    pass\n"), "");
@@ -141,6 +242,13 @@ fn instructions_name_no_skill() {
     say("Read SKILL.md first.", "fail 4 speaks of skills");
     say("Use the adder-kits of the kitchen.", "");
     say("This takes some skill.", "");
+    say("You have to apply skills in order to add.", "fail 4 speaks of skills: `apply skills`");
+    say("Use the table export skill, then stop.", "fail 4 speaks of skills: `use the table export skill`");
+    say("- `log`: the names of all adding skills used", "fail 4 speaks of skills: `skills used`");
+    say("Use your writing skills.", "");
+    say("List the amounts, with the skill of an accountant.", "");
+    say("Read the file and rank the people by skill.", "");
+    say("Write a column `skill` that is used by nobody.", "");
     say("Leave `sum.adder-kit` where it is.", "");
     let (_temp, root) = made(&[(
         "instruction.md",
@@ -216,6 +324,9 @@ fn paths_agree() {
     };
     ask("\nAlso save a chart as `out/chart.png`.", "warn 5 asks for out/chart.png");
     ask("\nThe amounts are explained in `notes.txt`.", "");
+    ask("\nWrite a script in `add.py`, which reads `rates.csv`.", "warn 5 asks for add.py");
+    ask("\nCreate the report from `rates.csv`.", "");
+    ask("\nSave it in a format such as `rates.csv`.", "");
     ask("", "");
     check(
         "path-untested",
@@ -271,12 +382,28 @@ fn dependencies_are_pinned() {
     check(
         "dependency-unpinned",
         &[("environment/requirements.txt", "a==1\nb>=2\n# c\n")],
-        "warn 2 no version: b>=2",
+        "info 2 no exact version: b>=2",
+    );
+    docker("dependency-unpinned", "RUN pip install 'a<3' b", "warn 2 no version: b; no exact version: a<3");
+    docker("dependency-unpinned", "RUN pip install --retries 5 --timeout 300 a==1", "");
+    // What follows a here-document is read; what is in one is read where it is a script.
+    let after = "RUN python3 - <<'PY'\nfrom tool import part\nPY\nRUN pip install late";
+    docker("image-unpinned", after, "");
+    docker("dependency-unpinned", after, "warn 5 no version: late");
+    docker(
+        "dependency-unpinned",
+        "RUN cat <<EOF > /x && pip install late\npip install never\nEOF",
+        "warn 2 no version: late",
+    );
+    docker(
+        "dependency-unpinned",
+        "RUN --mount=type=cache,target=/c <<EOF\nset -e\npip install inner\nEOF",
+        "warn 4 no version: inner",
     );
     check("dependency-unpinned", &[("tests/test.sh", "#!/bin/bash\nuvx -w pytest==8.4.1 pytest\n")], "");
     let image = |from: &str, part: &str| check("image-unpinned", &[("environment/Dockerfile", from)], part);
-    image("FROM python:latest\n", "warn 1 the image python:latest");
-    image("FROM ubuntu\n", "warn 1 the image ubuntu");
+    image("FROM python:latest\n", "warn 1 the image python:latest is tagged `latest`");
+    image("FROM ubuntu\n", "warn 1 the image ubuntu has no tag");
     image("FROM localhost:5000/base\n", "warn 1");
     image("FROM rust:1.85 AS build\nFROM build\nFROM scratch\nFROM x@sha256:00\nFROM ${BASE}\n", "");
     docker(
@@ -301,13 +428,19 @@ fn graders_fetch_nothing() {
         "python3 -m pip install x",
         "sudo git clone u",
     ] {
-        grade(line, "warn 3 the grader fetches");
+        grade(line, "info 3 the grader fetches");
     }
     grade("curl -s http://localhost:8000/health", "");
     grade("cat <<EOF\npip install pytest\nEOF", "");
-    let context = Context { verifier_network: true, ..Context::default() };
-    let found = findings(&[("tests/test.sh", &format!("{TEST}uvx pytest\n"))], &context);
-    assert!(found.iter().any(|f| f.code == "grader-fetches" && f.severity == Level::Info), "{found:?}");
+    // However many commands of a file fetch, that is one thing to look at.
+    let many = format!("{TEST}apt-get update\napt-get install -y curl\npip install pytest\n");
+    for (granted, level) in [(None, Level::Info), (Some(true), Level::Info), (Some(false), Level::Warn)] {
+        let context = Context { verifier_network: granted, ..Context::default() };
+        let found = findings(&[("tests/test.sh", &many)], &context);
+        let own: Vec<_> = found.iter().filter(|finding| finding.code == "grader-fetches").collect();
+        assert_eq!((own.len(), own[0].severity), (1, level), "{found:?}");
+        assert!(own[0].message.ends_with("`apt-get update`, and by 2 more commands"), "{own:?}");
+    }
 }
 
 #[test]
@@ -323,6 +456,18 @@ fn answers_are_worked_out() {
     );
     solve("#!/bin/bash\ncat > out/a.json <<'EOF'\n{\"sum\": 48291.75}\nEOF\n", test, "warn 3");
     solve("#!/bin/bash\necho 12 > /app/out/sum.json\n", "x = 1\n", "info 1 only writes");
+    solve(
+        "#!/bin/bash\necho north.wav > /app/pick.txt\n",
+        "assert pick == 'north.wav'\n",
+        "warn 2 only writes",
+    );
+    // A program is work, and a word of its grammar no answer.
+    solve("#!/bin/bash\ncat > /app/add.py <<'EOF'\nprint(48291.75)\nEOF\n", test, "");
+    solve(
+        "#!/bin/bash\ncat > out/a.yaml <<'EOF'\npaths:\n  x: 1\nEOF\n",
+        "assert 'paths' in doc\n",
+        "info 1 only writes",
+    );
     solve("#!/bin/bash\npython3 - <<'EOF'\nprint(48291.75)\nEOF\n", test, "");
     check(
         "answer-hard-coded",
@@ -512,7 +657,8 @@ fn the_table_of_rules_in_docs_is_the_registry() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TASKS.md");
     let mut table = "| code | weighs | what it finds |\n|---|---|---|\n".to_owned();
     for rule in rules() {
-        table.push_str(&format!("| `{}` | {} | {} |\n", rule.code(), rule.weighs(), rule.about()));
+        let asked = if rule.is_opt_in() { ", opt-in" } else { "" };
+        table.push_str(&format!("| `{}` | {}{asked} | {} |\n", rule.code(), rule.weighs(), rule.about()));
     }
     let (begin, end) = ("<!-- rules: begin -->\n", "<!-- rules: end -->");
     let text = fs::read_to_string(&path).unwrap();
@@ -547,11 +693,12 @@ proptest! {
         let changes: Vec<(&str, &str)> = texts.iter().map(|(path, text)| (*path, text.as_str())).collect();
         let (_temp, root) = made(&changes);
         if let Ok(task) = Task::load(&root) {
-            let context = Context::default();
+            let context = Context { all_rules: true, ..Context::default() };
             let once = super::check(&task, &context);
             prop_assert_eq!(&once, &super::check(&task, &context));
-            for rule in rules() {
-                prop_assert!(once.iter().filter(|finding| finding.code == rule.code()).count() <= MOST);
+            for one in &once {
+                let alike = |other: &&Finding| (&other.code, other.severity) == (&one.code, one.severity);
+                prop_assert!(once.iter().filter(alike).count() <= MOST);
             }
         }
     }

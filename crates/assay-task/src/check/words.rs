@@ -32,7 +32,8 @@ impl Lexicon {
     /// The words of a text: runs of letters and digits, in lower case.
     pub(super) fn words(&mut self, text: &Text) -> Words {
         let mut words = Words { ids: Vec::new(), lines: Vec::new() };
-        for (line, there) in text.lines() {
+        // Whoever uses a library imports it in the same words.
+        for (line, there) in text.lines().filter(|(_, there)| !is_import(there)) {
             for word in there.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {
                 let word = word.to_lowercase();
                 let next = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
@@ -56,6 +57,20 @@ impl Lexicon {
             .collect();
         meant.len() >= CONTENT
     }
+}
+
+/// Whether a line only says which libraries are used.
+pub(super) fn is_import(line: &str) -> bool {
+    let line = line.trim_start_matches([' ', '\t', '>', '$']);
+    let starts = |word: &str| line.starts_with(word);
+    starts("import ")
+        || starts("from ") && line.contains(" import ")
+        || starts("#include")
+        || starts("package ") && line.trim_end().ends_with(';')
+        || (starts("use ") || starts("using ")) && line.trim_end().ends_with(';')
+        || starts("library(")
+        || line.contains("require(") && (starts("const ") || starts("let ") || starts("var "))
+        || starts("} from ")
 }
 
 /// A run of words that two texts share.

@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 
 /// One instruction with its continuation lines joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Instruction {
+pub(crate) struct Instruction {
     /// The line it begins at, from 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// The name, in upper case.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// What follows the name, trimmed.
-    pub(super) rest: String,
-    /// Whether here-documents follow it (they are passed over).
+    pub(crate) rest: String,
+    /// Whether here-documents follow it (they are no instructions).
     pub(super) heredoc: bool,
+    /// The lines of its here-documents, counted from 0, with the words that end them.
+    pub(crate) body: std::ops::Range<usize>,
 }
 
 /// Splits a Dockerfile into instructions. The second value is the line of a parser directive that changes how it is to be read.
-pub(super) fn instructions(text: &str) -> (Vec<Instruction>, Option<usize>) {
+pub(crate) fn instructions(text: &str) -> (Vec<Instruction>, Option<usize>) {
     let lines: Vec<&str> = text.lines().collect();
     let directive = directive(&lines);
     let mut found = Vec::new();
@@ -42,6 +44,7 @@ pub(super) fn instructions(text: &str) -> (Vec<Instruction>, Option<usize>) {
         let (name, rest) = logical.split_once(char::is_whitespace).unwrap_or((logical, ""));
         let name = name.to_uppercase();
         let ends = if matches!(name.as_str(), "RUN" | "COPY" | "ADD") { heredocs(rest) } else { Vec::new() };
+        let first = at;
         let mut heredoc = false;
         for (end, strip) in ends {
             let is_end = |line: &&str| (if strip { line.trim_start_matches('\t') } else { line }) == end;
@@ -50,7 +53,8 @@ pub(super) fn instructions(text: &str) -> (Vec<Instruction>, Option<usize>) {
                 heredoc = true;
             }
         }
-        found.push(Instruction { line: start + 1, name, rest: rest.trim().to_owned(), heredoc });
+        let rest = rest.trim().to_owned();
+        found.push(Instruction { line: start + 1, name, rest, heredoc, body: first..at });
     }
     (found, directive)
 }

@@ -71,7 +71,7 @@ impl Reader {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
-        let &Instruction { line, ref name, ref rest, heredoc } = instruction;
+        let &Instruction { line, ref name, ref rest, heredoc, .. } = instruction;
         if heredoc {
             return self.unsupported(line, format!("{name} with a here-document"));
         }

@@ -115,6 +115,29 @@ fn is_review(path: &Path) -> bool {
     named("readme") || named("review") || (alone && markdown && top != "instruction.md")
 }
 
+/// Whether a folder beneath `environment/skills` holds the texts of licences and nothing else: no skill was meant.
+fn holds_licences(nodes: &[Node], folder: &Path) -> bool {
+    const NAMES: [&str; 8] =
+        ["licen", "copying", "notice", "copyright", "authors", "readme", "third", "attribution"];
+    let begins = |path: &Path, names: &[&str]| {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_ascii_lowercase();
+        names.iter().any(|begin| name.starts_with(begin))
+    };
+    let in_named = begins(folder, &["licen"]);
+    let mut files =
+        nodes.iter().filter(|node| node.kind == FileKind::File && node.path.starts_with(folder)).peekable();
+    let prose = |path: &Path| {
+        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        matches!(ending.to_ascii_lowercase().as_str(), "" | "txt" | "md" | "rst" | "html" | "pdf")
+    };
+    let is_document =
+        |path: &Path| path.file_name().is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    files.peek().is_some()
+        && files.all(|node| {
+            !is_document(&node.path) && (begins(&node.path, &NAMES) || (in_named && prose(&node.path)))
+        })
+}
+
 fn is_folder(node: &Node, path: &str) -> bool {
     node.kind == FileKind::Directory && node.path == Path::new(path)
 }
@@ -318,6 +341,9 @@ impl<'a> Root<'a> {
             if !matches!(node.kind, FileKind::Directory | FileKind::Link) || !at.is_dir() {
                 continue;
             }
+            if holds_licences(nodes, &node.path) {
+                continue;
+            }
             let loaded = Package::load(&at);
             diagnostics.extend(loaded.diagnostics);
             skills.extend(loaded.package);
@@ -383,6 +409,11 @@ impl<'a> Root<'a> {
                 format!("the task has {what}"),
                 "not every sandbox can run it",
             );
+        }
+        let other = Path::new("environment/docker-compose.yml");
+        if environment.compose.is_none() && tree.get(other).is_some() {
+            let message = "nobody reads this: the format's file is called docker-compose.yaml".to_owned();
+            tell(Severity::Warning, "compose-name", other, message, "rename it, or take it out");
         }
         if let Some(compose) = &environment.compose {
             self.tell_compose(compose, diagnostics);

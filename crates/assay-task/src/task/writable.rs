@@ -45,19 +45,25 @@ pub(super) fn writable(
     let workdir = own.or(dockerfile.map(|file| file.workdir.as_path())).unwrap_or(Path::new("/"));
     let mut paths: Vec<PathBuf> = wished.into_iter().map(|path| workdir.join(path)).collect();
     if is_system(workdir) {
-        let message = format!(
-            "the work folder is {}, which belongs to the system: the agent cannot write there",
-            workdir.display()
-        );
-        diagnostics.push(
-            Diagnostic::new(
-                Severity::Warning,
-                "workdir-system",
-                root.join("environment/Dockerfile"),
-                message,
-            )
-            .hint("add `WORKDIR /app`, or name what it may write in `[metadata.assay] writable`"),
-        );
+        // In Docker the agent may write where its user may, and an image has a work folder of its own. Only a Dockerfile that can be followed
+        // without a builder is run elsewhere.
+        let said = own.is_some() || dockerfile.is_some_and(|file| !file.workdirs.is_empty());
+        if dockerfile.is_some_and(Dockerfile::plain) && config.environment.docker_image.is_none() {
+            let message = if said {
+                format!(
+                    "the work folder is {}, which belongs to the system: in bubblewrap the agent cannot write there",
+                    workdir.display()
+                )
+            } else {
+                "no WORKDIR: in Docker the image's own holds; in bubblewrap it is /, where the agent cannot write"
+                    .to_owned()
+            };
+            let severity = if said { Severity::Warning } else { Severity::Info };
+            diagnostics.push(
+                Diagnostic::new(severity, "workdir-system", root.join("environment/Dockerfile"), message)
+                    .hint("add `WORKDIR /app`, or name what it may write in `[metadata.assay] writable`"),
+            );
+        }
     } else {
         paths.push(workdir.to_path_buf());
     }

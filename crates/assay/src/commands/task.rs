@@ -63,7 +63,7 @@ pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Statu
                 continue;
             }
         };
-        let context = context(&task, experiment.as_ref(), &library);
+        let context = context(&task, experiment.as_ref(), &library, args.all_rules);
         let mut findings = check::check(&task, &context);
         let executed = if args.r#static {
             Executed::default()
@@ -115,14 +115,20 @@ fn library(experiment: &Experiment) -> Library {
     Library::load(&roots)
 }
 
-fn context<'a>(task: &Task, experiment: Option<&Experiment>, library: &'a Library) -> Context<'a> {
+fn context<'a>(
+    task: &Task,
+    experiment: Option<&Experiment>,
+    library: &'a Library,
+    all_rules: bool,
+) -> Context<'a> {
     let pairing = experiment.and_then(|experiment| experiment.pairings.get(&task.name));
     let curated = pairing.and_then(|pairing| pairing.curated.clone()).unwrap_or_default();
     let skills = curated.iter().filter_map(|name| library.get(name).ok()).collect::<Vec<&Package>>();
     Context {
         skills,
         library: library.packages.iter().collect(),
-        verifier_network: experiment.is_some_and(|experiment| experiment.verifier_network),
+        verifier_network: experiment.map(|experiment| experiment.verifier_network),
+        all_rules,
         cpus: std::thread::available_parallelism().ok().map(|count| count.get() as f64),
         memory_bytes: memory(),
     }

@@ -34,8 +34,8 @@ impl Rule for AnswerHardCoded {
             .iter()
             .flat_map(|pipeline| &pipeline.commands)
             .any(|words| !WRITES.contains(&words[0].rsplit('/').next().unwrap_or_default()));
-        // What it writes may be a program that something else runs.
-        if works || script.pipelines.is_empty() {
+        // What it writes may be a program, and then writing is the work.
+        if works || script.pipelines.is_empty() || writes_a_program(solve) {
             return;
         }
         let expected: BTreeSet<&str> = subject
@@ -43,19 +43,19 @@ impl Rule for AnswerHardCoded {
             .iter()
             .flat_map(|text| literal::literals(&text.text))
             .take(MOST)
-            .filter(|literal| literal.value.chars().count() >= 3 && !subject.shows(literal.value))
-            .map(|literal| literal.value)
+            .map(|literal| literal.value.trim_end_matches("\\n"))
+            .filter(|value| value.chars().count() >= 3 && !subject.shows(value))
             .collect();
-        let same = solve.lines().find_map(|(line, there)| {
-            let value = expected
-                .iter()
-                .find(|value| there.contains(**value) && !there.trim_start().starts_with('#'))?;
-            Some((line, *value))
-        });
+        let same = solve.lines().filter(|(_, there)| !there.trim_start().starts_with('#')).find_map(
+            |(line, there)| {
+                let value = expected.iter().find(|value| is_answer(value) && gives(there, value))?;
+                Some((line, *value))
+            },
+        );
         let hint =
             "work the answer out from the inputs, so that the solution shows that the task can be solved";
         let shown = script.pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
-        if let Some((line, value)) = same.filter(|(_, value)| is_answer(value)) {
+        if let Some((line, value)) = same {
             let short: String = value.chars().take(40).collect();
             let message = format!("only writes, and what it writes is what the tests expect: `{short}`");
             found.push(Finding::new(Level::Warn, self.code(), &solve.file, message, hint).at(line));
@@ -86,6 +86,48 @@ fn is_shown(subject: &Subject<'_>, solve: &Text) -> bool {
         && literals.iter().all(|literal| {
             literal.value.contains('/') || subject.shows(literal.value.trim_end_matches("\\n"))
         })
+}
+
+/// Whether a line of a solution gives a text as an answer: as all that it writes, or as a number or a sentence within it. A single word within a
+/// line may be grammar of the format that is written.
+fn gives(line: &str, value: &str) -> bool {
+    let bare = line.trim();
+    let bare = ["echo -n ", "echo -e ", "echo ", "printf "]
+        .iter()
+        .find_map(|echo| bare.strip_prefix(echo))
+        .unwrap_or(bare);
+    let bare =
+        bare.split(" >").next().unwrap_or_default().trim().trim_matches(['"', '\'']).trim_end_matches("\\n");
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '.' | '_');
+    let number = value.chars().filter(char::is_ascii_digit).count() >= 4
+        && value.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '-'));
+    bare == value
+        || number
+            && line
+                .split(|c: char| !part(c))
+                .any(|token| token.trim_matches('.') == value.trim_start_matches('-'))
+        || value.split_whitespace().count() >= 3 && line.contains(value)
+}
+
+/// Whether a solution writes a file that is a program by its ending.
+fn writes_a_program(solve: &Text) -> bool {
+    const PROGRAMS: &str = " py js ts jsx tsx mjs cjs sh bash rb pl pm go rs c cc cpp h hpp java kt swift scala r jl lua sql php cs lean v \
+        hs ml ex exs clj dart m f90 html css vue svelte tex dockerfile makefile rules patch diff ipynb ";
+    solve.lines().any(|(_, there)| {
+        let target = there
+            .split_once('>')
+            .map_or_else(|| there.split_once("tee ").map(|(_, to)| to), |(_, to)| Some(to));
+        target.is_some_and(|to| {
+            let path = to.trim_start_matches('>').trim_start().trim_start_matches(['"', '\'']);
+            let path = path
+                .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | ';' | ')'))
+                .next()
+                .unwrap_or_default();
+            let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+            let ending = name.rsplit('.').next().unwrap_or_default();
+            !ending.is_empty() && PROGRAMS.contains(&format!(" {ending} "))
+        })
+    })
 }
 
 /// Literals of tests that are looked for.

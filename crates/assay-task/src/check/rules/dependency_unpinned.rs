@@ -17,7 +17,7 @@ impl Rule for DependencyUnpinned {
     }
 
     fn about(&self) -> &'static str {
-        "packages without a version: pip, uv, npm and requirements files (warn), apt (info)"
+        "packages without a version: pip, uv, npm and requirements files (warn; info with bounds), apt (info)"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -27,7 +27,8 @@ impl Rule for DependencyUnpinned {
                 for command in &pipeline.commands {
                     let (level, loose) = unpinned(command);
                     if !loose.is_empty() {
-                        let message = format!("no version: {}", loose.join(", "));
+                        let level = level.min(weight(&loose));
+                        let message = message(&loose);
                         found.push(
                             Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line),
                         );
@@ -42,8 +43,9 @@ impl Rule for DependencyUnpinned {
                 let package = there.split('#').next().unwrap_or_default().trim();
                 let package = package.split(';').next().unwrap_or_default().trim();
                 if !package.is_empty() && !package.starts_with('-') && !is_pinned(package) {
-                    let message = format!("no version: {package}");
-                    found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+                    let message = message(&[package]);
+                    let level = weight(&[package]);
+                    found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
                 }
             }
         }
@@ -91,7 +93,7 @@ fn unpinned(command: &[String]) -> (Level, Vec<&str>) {
 }
 
 /// Options of installers that take the next word.
-const TAKES: [&str; 14] = [
+const TAKES: [&str; 40] = [
     "-r",
     "--requirement",
     "-c",
@@ -106,6 +108,32 @@ const TAKES: [&str; 14] = [
     "--prefix",
     "-o",
     "--python",
+    "-p",
+    "-e",
+    "--editable",
+    "--timeout",
+    "--default-timeout",
+    "--retries",
+    "--trusted-host",
+    "--proxy",
+    "--cache-dir",
+    "--root",
+    "--log",
+    "--platform",
+    "--python-version",
+    "--implementation",
+    "--abi",
+    "--progress-bar",
+    "--only-binary",
+    "--no-binary",
+    "--src",
+    "--cert",
+    "--registry",
+    "--index",
+    "--target-release",
+    "--option",
+    "--config-settings",
+    "--report",
 ];
 
 fn loose<'w>(words: &[&'w str], pinned: impl Fn(&str) -> bool) -> Vec<&'w str> {
@@ -126,6 +154,27 @@ fn loose<'w>(words: &[&'w str], pinned: impl Fn(&str) -> bool) -> Vec<&'w str> {
         }
     }
     found
+}
+
+/// Whether a package has bounds, and no exact version.
+fn is_bounded(package: &str) -> bool {
+    package.contains(['<', '>', '~', '!', '^'])
+}
+
+/// Bounds are somebody's choice.
+fn weight(loose: &[&str]) -> Level {
+    if loose.iter().all(|package| is_bounded(package)) { Level::Info } else { Level::Warn }
+}
+
+/// `no version` is said of a package without one, `no exact version` of one with bounds.
+fn message(loose: &[&str]) -> String {
+    let (bounded, bare): (Vec<&str>, Vec<&str>) = loose.iter().partition(|package| is_bounded(package));
+    let part = |what: &str, packages: &[&str]| format!("{what}: {}", packages.join(", "));
+    match (bare.is_empty(), bounded.is_empty()) {
+        (_, true) => part("no version", &bare),
+        (true, false) => part("no exact version", &bounded),
+        (false, false) => format!("{}; {}", part("no version", &bare), part("no exact version", &bounded)),
+    }
 }
 
 fn is_pinned(package: &str) -> bool {

@@ -18,7 +18,7 @@ impl Rule for FewTests {
     }
 
     fn about(&self) -> &'static str {
-        "fewer than ten tests, as far as they can be counted, and no `few_tests = \"reason\"` under `[metadata.assay]`"
+        "fewer than ten tests, as far as they can be counted (warn: fewer than three assertions as well), and no `few_tests = \"reason\"` under `[metadata.assay]`"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -32,6 +32,7 @@ impl Rule for FewTests {
             count.add(text);
         }
         let tests = count.tests();
+        let checks = tests.max(count.asserts);
         if tests >= ENOUGH {
             return;
         }
@@ -41,7 +42,10 @@ impl Rule for FewTests {
         let (level, message) = if count.open || tests == 0 {
             (Level::Info, format!("how many tests there are cannot be told from the text: {tests} or more"))
         } else {
-            (Level::Warn, format!("{tests} test{}, fewer than {ENOUGH}", if tests == 1 { "" } else { "s" }))
+            let level = if checks < LEAST { Level::Warn } else { Level::Info };
+            let plural = |count: usize| if count == 1 { "" } else { "s" };
+            let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
+            (level, format!("{tests} test{}{asserts}, fewer than {ENOUGH}", plural(tests)))
         };
         found.push(Finding::new(level, self.code(), file, message, hint));
     }
@@ -49,6 +53,8 @@ impl Rule for FewTests {
 
 /// The least number of tests that needs no reason.
 const ENOUGH: usize = 10;
+/// Tests or assertions below which luck and work look alike.
+const LEAST: usize = 3;
 
 #[derive(Default)]
 struct Count {
@@ -115,7 +121,8 @@ impl Count {
             if starts(&["for "]) && looping.is_none() {
                 looping = Some(indent);
             }
-            self.asserts += usize::from(starts(&["assert ", "assert(", "self.assert"]));
+            self.asserts +=
+                usize::from(starts(&["assert ", "assert(", "self.assert", "expect(", "np.testing.assert"]));
         }
         if self.tests() > before && self.file.is_none() {
             self.file = Some(text.file.clone());

@@ -17,20 +17,29 @@ impl Rule for GraderFetches {
     }
 
     fn about(&self) -> &'static str {
-        "a grader that fetches packages: it fails without `verifier_network = true`, and with it depends on a server (then info)"
+        "a grader that fetches packages, once for each file: with `verifier_network = true` it depends on a server (info), without it fails (warn where an experiment says so)"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        let level = if subject.context.verifier_network { Level::Info } else { Level::Warn };
+        let refused = subject.context.verifier_network == Some(false);
+        let level = if refused { Level::Warn } else { Level::Info };
         for text in subject.tests.iter().filter(|text| text.is_shell()) {
-            for pipeline in shell::script(&text.text).pipelines {
-                for command in &pipeline.commands {
-                    let Some(what) = fetches(command) else { continue };
-                    let message = format!("the grader fetches packages: {what}");
-                    let hint = "put them into the image; or allow it with `verifier_network = true` in the experiment";
-                    found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));
-                }
-            }
+            let pipelines = shell::script(&text.text).pipelines;
+            let all: Vec<(usize, String)> = pipelines
+                .iter()
+                .flat_map(|pipeline| pipeline.commands.iter().map(move |command| (pipeline.line, command)))
+                .filter_map(|(line, command)| Some((line, fetches(command)?)))
+                .collect();
+            let Some((line, first)) = all.first() else { continue };
+            let more = match all.len() - 1 {
+                0 => String::new(),
+                1 => ", and by one more command".to_owned(),
+                more => format!(", and by {more} more commands"),
+            };
+            let message = format!("the grader fetches packages by `{first}`{more}");
+            let hint =
+                "put them into the image; or allow it with `verifier_network = true` in the experiment";
+            found.push(Finding::new(level, self.code(), &text.file, message, hint).at(*line));
         }
     }
 }

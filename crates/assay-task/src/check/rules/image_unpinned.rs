@@ -3,6 +3,7 @@
 use crate::check::finding::{Finding, Level};
 use crate::check::rules::Rule;
 use crate::check::subject::Subject;
+use crate::dockerfile::instructions;
 
 pub(super) struct ImageUnpinned;
 
@@ -29,16 +30,14 @@ impl Rule for ImageUnpinned {
         };
         for text in subject.environment.iter().filter(|text| text.name() == "Dockerfile") {
             let mut stages: Vec<String> = Vec::new();
-            for (line, there) in text.lines() {
+            // Here-documents of RUN hold lines that begin with `from` too.
+            for from in instructions(&text.text).0.iter().filter(|one| one.name == "FROM") {
                 let words: Vec<&str> =
-                    there.split_whitespace().filter(|word| !word.starts_with("--")).collect();
-                let [from, image, rest @ ..] = words.as_slice() else { continue };
-                if !from.eq_ignore_ascii_case("from") {
-                    continue;
-                }
-                if loose(image) && !stages.iter().any(|stage| stage == image) {
-                    let message = format!("the image {image} is another one tomorrow");
-                    found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+                    from.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
+                let [image, rest @ ..] = words.as_slice() else { continue };
+                if loose(image) && !stages.iter().any(|stage| stage.eq_ignore_ascii_case(image)) {
+                    let finding = Finding::new(Level::Warn, self.code(), &text.file, message(image), hint);
+                    found.push(finding.at(from.line));
                 }
                 stages.extend(rest.get(1).map(|name| (*name).to_owned()));
             }
@@ -47,8 +46,12 @@ impl Rule for ImageUnpinned {
             subject.task.config.environment.docker_image.as_deref().filter(|image| loose(image))
         {
             let file = subject.task.root.join("task.toml");
-            let message = format!("the image {image} is another one tomorrow");
-            found.push(Finding::new(Level::Warn, self.code(), file, message, hint));
+            found.push(Finding::new(Level::Warn, self.code(), file, message(image), hint));
         }
     }
+}
+
+fn message(image: &str) -> String {
+    let tag = if image.ends_with(":latest") { "is tagged `latest`" } else { "has no tag" };
+    format!("the image {image} {tag}: another build of it may stand there tomorrow")
 }

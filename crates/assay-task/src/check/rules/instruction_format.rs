@@ -20,8 +20,12 @@ impl Rule for InstructionFormat {
         "an instruction that says nowhere what form the result has: no format, columns, keys, example, or file whose ending says it"
     }
 
+    fn is_opt_in(&self) -> bool {
+        true
+    }
+
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.instructions.is_empty() {
+        if subject.instructions.is_empty() || !subject.is_english() {
             return;
         }
         let said = subject.instructions.iter().any(|text| {

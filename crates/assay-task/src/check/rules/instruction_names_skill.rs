@@ -18,7 +18,7 @@ impl Rule for InstructionNamesSkill {
     }
 
     fn about(&self) -> &'static str {
-        "an instruction that names a skill, or says where skills lie: the baseline is told of what it does not have"
+        "an instruction that names a skill, tells the agent to use skills, or says where they lie: the baseline is told of what it does not have"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -30,9 +30,9 @@ impl Rule for InstructionNamesSkill {
             "say what is wanted, not what to use: which skills an agent gets is the condition's business";
         for (text, line, there) in subject.instruction_lines() {
             let lower = there.to_lowercase();
-            let told = WORDS.iter().find(|word| lower.contains(**word));
-            if let Some(word) = told {
-                let message = format!("speaks of skills: `{word}`");
+            let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
+            if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
+                let message = format!("speaks of skills: `{phrase}`");
                 found.push(Finding::new(Level::Fail, self.code(), &text.file, message, hint).at(line));
             }
             for name in &names {
@@ -50,16 +50,92 @@ impl Rule for InstructionNamesSkill {
 }
 
 /// What is said of skills only.
-const WORDS: [&str; 8] = [
+const WORDS: [&str; 7] = [
     "skill.md",
-    "use the skill",
-    "use your skill",
+    "skills are available",
     "provided skill",
     "available skill",
     "skills directory",
     "/.claude/skills",
     "skills folder",
 ];
+
+/// Verbs by which an instruction tells the agent to work with something.
+const USE: [&str; 20] = [
+    "use",
+    "using",
+    "utilize",
+    "utilise",
+    "utilizing",
+    "apply",
+    "leverage",
+    "invoke",
+    "load",
+    "consult",
+    "follow",
+    "activate",
+    "employ",
+    "call",
+    "read",
+    "run",
+    "execute",
+    "need",
+    "rely",
+    "list",
+];
+/// Skills of people, and of no agent's folder.
+const OWN: [&str; 16] = [
+    "writing",
+    "communication",
+    "analytical",
+    "analysis",
+    "reasoning",
+    "programming",
+    "coding",
+    "research",
+    "reading",
+    "language",
+    "technical",
+    "engineering",
+    "problem-solving",
+    "solving",
+    "soft",
+    "own",
+];
+/// Words that end the thing that is to be used.
+const ENDS: [&str; 14] =
+    ["to", "and", "or", "in", "for", "on", "into", "from", "with", "that", "which", "then", "as", "where"];
+
+/// The words by which a line in lower case tells the agent to use skills, such as `apply the table export skill`. The noun has to follow the verb
+/// within a few words of the same phrase; `skills used` counts as well.
+fn use_of_skills(lower: &str) -> Option<String> {
+    let words: Vec<&str> = lower.split_whitespace().collect();
+    let bare = |word: &str| word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+    let is_noun = |word: &str| matches!(word, "skill" | "skills");
+    for (at, word) in words.iter().enumerate() {
+        if !is_noun(&bare(word)) {
+            continue;
+        }
+        if words.get(at + 1).is_some_and(|next| matches!(bare(next).as_str(), "used" | "invoked" | "applied"))
+        {
+            let phrase = words[at..at + 2].join(" ");
+            return Some(phrase.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+        }
+        let own = at > 0 && OWN.contains(&bare(words[at - 1]).as_str());
+        for back in 1..=6_usize.min(at) {
+            let before = words[at - back];
+            let verb = bare(before);
+            if USE.contains(&verb.as_str()) && !own {
+                let phrase = words[at - back..=at].join(" ");
+                return Some(phrase.trim_matches(|c: char| !c.is_alphanumeric()).to_owned());
+            }
+            if ENDS.contains(&verb.as_str()) || before.ends_with(['.', ',', ';', ':', ')']) {
+                break;
+            }
+        }
+    }
+    None
+}
 
 /// Whether a line holds a name, and not just a part of a longer one.
 fn holds_name(line: &str, name: &str) -> bool {

@@ -24,7 +24,8 @@ impl Rule for InstructionOutputPath {
         let any = subject.instructions.iter().any(|text| {
             !mention::mentions(&text.text).is_empty() || text.text.contains('`') && text.text.contains('/')
         });
-        if any || subject.instructions.iter().all(|text| text.text.trim().is_empty()) {
+        if any || !subject.is_english() || subject.instructions.iter().all(|text| text.text.trim().is_empty())
+        {
             return;
         }
         // A task may ask for nothing but an answer.

@@ -19,8 +19,12 @@ impl Rule for InstructionSuccess {
         "an instruction that says nowhere what holds when the work is done"
     }
 
+    fn is_opt_in(&self) -> bool {
+        true
+    }
+
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        if subject.instructions.is_empty() {
+        if subject.instructions.is_empty() || !subject.is_english() {
             return;
         }
         let said = subject.instructions.iter().any(|text| {

@@ -4,7 +4,8 @@ use crate::check::finding::{Finding, Level};
 use crate::check::mention;
 use crate::check::rules::Rule;
 use crate::check::rules::leak_words::Side;
-use crate::check::subject::Subject;
+use crate::check::subject::{Subject, Text};
+use crate::check::words::is_import;
 
 pub(super) struct LeakNames;
 
@@ -40,7 +41,17 @@ impl Rule for LeakNames {
                     }
                     let shown = side != Side::Instruction
                         && (subject.shows(&path) || subject.finds(mention::name(&path)));
-                    if own(&path) || shown || SYSTEM.iter().any(|system| path.starts_with(system)) {
+                    let says = |text: &Text, line: usize| {
+                        text.text.lines().nth(line.saturating_sub(1)).unwrap_or_default().to_owned()
+                    };
+                    let used = is_import(&says(task, line)) || is_import(&says(from, *at));
+                    if own(&path)
+                        || shown
+                        || used
+                        || is_usual(&path)
+                        || leads_to_skills(&path)
+                        || SYSTEM.iter().any(|system| path.starts_with(system))
+                    {
                         continue;
                     }
                     let level = if path.contains('/') { Level::Warn } else { Level::Info };
@@ -53,6 +64,20 @@ impl Rule for LeakNames {
             }
         }
     }
+}
+
+/// Whether a path is one that tasks have in common: a folder called after its purpose and nothing else.
+fn is_usual(path: &str) -> bool {
+    const USUAL: &str = " app root home workspace work data input inputs output outputs out result results src tests logs tmp config assets \
+        files docs report reports ";
+    path.split('/')
+        .filter(|part| !part.is_empty())
+        .all(|part| USUAL.contains(&format!(" {} ", part.to_lowercase())))
+}
+
+/// Whether a path leads into a folder of skills: what a solution does with those is another rule's matter.
+fn leads_to_skills(path: &str) -> bool {
+    path.split('/').rev().skip(1).any(|part| matches!(part, "skills" | "skill"))
 }
 
 /// Names of one part that are compared.

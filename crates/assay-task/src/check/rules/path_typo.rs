@@ -23,6 +23,10 @@ impl Rule for PathTypo {
         "a path that nothing else mentions, one or two letters from one that others do"
     }
 
+    fn is_opt_in(&self) -> bool {
+        true
+    }
+
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let places: [BTreeMap<String, (&Text, usize)>; 3] = [
             mention::all(&subject.instructions),

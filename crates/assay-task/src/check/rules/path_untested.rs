@@ -30,7 +30,10 @@ impl Rule for PathUntested {
         for text in &subject.instructions {
             for (line, path) in wanted(text) {
                 let name = mention::name(&path);
-                if subject.finds(name) || !seen.insert(path.clone()) || looked_at(subject, &path) {
+                // What lies there, or what the Dockerfile speaks of, is an input.
+                let is_input =
+                    subject.finds(name) || subject.environment.iter().any(|file| file.text.contains(name));
+                if is_input || !seen.insert(path.clone()) || looked_at(subject, &path) {
                     continue;
                 }
                 let message = format!("asks for {path}, which no test looks at");
@@ -41,36 +44,73 @@ impl Rule for PathUntested {
     }
 }
 
-/// What is said of results.
-const VERBS: [&str; 12] = [
-    "write", "save", "create", "produce", "generate", "store", "put ", "leave", "export", "output", "render",
+/// What an instruction says to have a file made.
+const VERBS: [&str; 14] = [
+    "write",
+    "save",
+    "create",
+    "produce",
+    "generate",
+    "store",
+    "put",
+    "export",
+    "output",
+    "render",
     "deliver",
+    "implement",
+    "store",
+    "place",
 ];
 
-/// The files with an ending that a text asks for, with their lines: those of paragraphs that speak of writing.
+/// Words after which a file is no result: it is read, an example, or somebody else's.
+const OTHERWISE: [&str; 34] = [
+    "from", "given", "input", "inputs", "read", "reads", "using", "use", "based", "load", "of", "like",
+    "such", "e.g", "eg", "example", "named", "not", "never", "than", "provided", "existing", "that", "which",
+    "when", "if", "run", "runs", "under", "per", "by", "with", "inside", "check",
+];
+
+/// Most words between the verb and the file.
+const NEAR: usize = 7;
+
+/// The files with an ending that a text asks to be made, with their lines: those that follow a verb of making in the same sentence.
 fn wanted(text: &Text) -> Vec<(usize, String)> {
     let mut found = Vec::new();
-    let mut paragraph: Vec<(usize, &str)> = Vec::new();
-    let mut end = |paragraph: &mut Vec<(usize, &str)>| {
-        let whole: String = paragraph.iter().map(|(_, line)| line.to_lowercase() + "\n").collect();
-        if VERBS.iter().any(|verb| whole.contains(verb)) {
-            for (line, there) in paragraph.iter() {
-                let paths = mention::mentions(there).into_iter().map(|mention| mention.path);
-                found.extend(
-                    paths.filter(|path| mention::extension(path).is_some()).map(|path| (*line, path)),
-                );
+    let mut fenced = false;
+    // Words since the verb; none where there was no verb, or something came between.
+    let mut since: Option<usize> = None;
+    for (line, there) in text.lines() {
+        let start = there.trim_start();
+        if start.starts_with("```") {
+            fenced = !fenced;
+        }
+        if fenced
+            || start.is_empty()
+            || start.starts_with(['-', '*', '#', '|'])
+            || start.starts_with(|c: char| c.is_ascii_digit())
+        {
+            since = None;
+        }
+        if fenced {
+            continue;
+        }
+        for word in there.split_whitespace() {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+            let paths = mention::mentions(word);
+            if VERBS.contains(&bare.as_str()) {
+                since = Some(0);
+            } else if OTHERWISE.contains(&bare.as_str()) || word.starts_with('(') {
+                since = None;
+            } else if let Some(count) = since {
+                since = Some(count + 1).filter(|count| *count <= NEAR || !paths.is_empty());
+                let with_ending = paths.into_iter().filter(|path| mention::extension(&path.path).is_some());
+                let asked = with_ending.filter(|_| count <= NEAR).map(|path| (line, path.path));
+                found.extend(asked);
+            }
+            if word.ends_with(['.', '!', '?', ';', ':']) && !word.ends_with("to:") && !word.ends_with("at:") {
+                since = None;
             }
         }
-        paragraph.clear();
-    };
-    for (line, there) in text.lines() {
-        if there.trim().is_empty() {
-            end(&mut paragraph);
-        } else {
-            paragraph.push((line, there));
-        }
     }
-    end(&mut paragraph);
     found
 }
 

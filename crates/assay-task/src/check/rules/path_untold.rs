@@ -23,6 +23,10 @@ impl Rule for PathUntold {
         "an absolute path that the tests read, and that neither the instruction nor the environment mentions"
     }
 
+    fn is_opt_in(&self) -> bool {
+        true
+    }
+
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let workdir = subject.task.environment.dockerfile.as_ref().map(|file| file.workdir.clone());
         let copied: Vec<String> = subject

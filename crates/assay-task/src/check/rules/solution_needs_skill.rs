@@ -1,0 +1,80 @@
+//! Reference solutions that need the skills which the image would have brought.
+
+use std::collections::BTreeSet;
+
+use crate::check::finding::{Finding, Level};
+use crate::check::rules::Rule;
+use crate::check::subject::Subject;
+
+pub(super) struct SolutionNeedsSkill;
+
+impl Rule for SolutionNeedsSkill {
+    fn code(&self) -> &'static str {
+        "solution-needs-skill"
+    }
+
+    fn weighs(&self) -> &'static str {
+        "warn, info"
+    }
+
+    fn about(&self) -> &'static str {
+        "a solution that reads or runs what lies in an agent's folder of skills: it shows that the task can be solved with them, not without (info: it only looks there)"
+    }
+
+    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+        // Where the Dockerfile would have put skills, whatever that place is called.
+        let baked: BTreeSet<String> = subject
+            .task
+            .environment
+            .skill_copies
+            .iter()
+            .map(|copy| copy.target.to_string_lossy().trim_end_matches('/').to_owned())
+            .filter(|target| target.matches('/').count() >= 2)
+            .collect();
+        for text in &subject.solution {
+            let mut first: Option<(usize, String, bool)> = None;
+            for (line, there) in text.lines() {
+                let start = there.trim_start();
+                if start.starts_with('#') || start.starts_with("//") {
+                    continue;
+                }
+                let Some(place) = place_of_skills(there, &baked) else { continue };
+                let only_looks = text.is_shell() && looks_only(start);
+                if first.as_ref().is_none_or(|(_, _, looked)| *looked && !only_looks) {
+                    first = Some((line, place, only_looks));
+                }
+            }
+            let Some((line, place, only_looks)) = first else { continue };
+            let level = if only_looks { Level::Info } else { Level::Warn };
+            let message = format!("the solution uses {place}: agents without the skill do not have it");
+            let hint = "put what every agent needs beside the skills; else only arms with the skill can go the solution's way";
+            found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
+        }
+    }
+}
+
+/// The path into a folder of skills that a line names.
+fn place_of_skills(line: &str, baked: &BTreeSet<String>) -> Option<String> {
+    let part = |c: char| c.is_alphanumeric() || matches!(c, '/' | '.' | '_' | '-' | '~' | '$' | '{' | '}');
+    let tokens = line.split(|c: char| !part(c)).filter(|token| token.contains('/'));
+    tokens.into_iter().find_map(|token| {
+        let parts: Vec<&str> = token.split('/').collect();
+        // An agent's own folder: `.name/skills/…`, or the task's source of them.
+        let own = parts.windows(2).any(|pair| {
+            let folder = pair[0].len() > 1 && pair[0].starts_with('.') && !pair[0].starts_with("..")
+                || pair[0] == "environment";
+            folder && matches!(pair[1], "skills" | "skill")
+        });
+        let known = baked.iter().any(|target| {
+            token.strip_prefix(target.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        });
+        (own || known).then(|| token.to_owned())
+    })
+}
+
+/// Whether a line of a shell script looks at a folder and takes nothing from it.
+fn looks_only(line: &str) -> bool {
+    ["ls ", "echo ", "[ ", "[[ ", "if [", "test ", "find ", "printf "]
+        .iter()
+        .any(|start| line.starts_with(start))
+}
