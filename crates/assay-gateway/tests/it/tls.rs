@@ -1,7 +1,7 @@
 //! A provider that speaks TLS, with a certificate of an authority made for these tests (`tests/tls`, good until 2126).
 
-use std::io::{BufRead, BufReader, Write};
-use std::net::TcpListener;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -48,6 +48,16 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
                         return;
                     }
                 }
+                // All of the request is read: a connection that is closed with bytes unread is reset, and the reply can
+                // be lost with it.
+                let length = head.lines().find_map(|line| {
+                    let (name, value) = line.split_once(':')?;
+                    name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().unwrap())
+                });
+                let mut sent = vec![0; length.unwrap_or(0)];
+                if reader.read_exact(&mut sent).is_err() {
+                    return;
+                }
                 kept.lock().unwrap().push(head);
                 let body = json!({
                     "model": "m", "choices": [{"message": {"content": "over TLS"}, "finish_reason": "stop"}],
@@ -57,10 +67,15 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
                 let stream = reader.get_mut();
                 let _ = write!(
                     stream,
-                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                    "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
                     body.len()
                 );
                 let _ = stream.flush();
+                // The client closes: it has read all that it needs by then.
+                stream.conn.send_close_notify();
+                let _ = stream.flush();
+                let _ = stream.sock.shutdown(Shutdown::Write);
+                let _ = io::copy(&mut stream.sock, &mut io::sink());
             });
         }
     });
