@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use assay_model::wire::{Secret, excerpt};
+use assay_model::{chars, estimate};
 use assay_trace::Usage;
 use serde_json::{Value, json};
 
@@ -100,10 +101,10 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
     };
     drop(bytes);
     match inside.begin(exchange.clone()) {
-        Ok((ordinal, left)) => {
+        Ok(ordinal) => {
             let dialect = route.protocol.dialect();
             let call = Call { inside, head, route: &route, dialect, stop, started: Instant::now() };
-            call.run(conn, Exchange { ordinal, ..exchange }, body, left)
+            call.run(conn, Exchange { ordinal, ..exchange }, body)
         }
         Err(reason) => refuse(conn, 400, &reason, head.keep),
     }
@@ -120,13 +121,14 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn run(&self, conn: &mut Conn, mut exchange: Exchange, mut body: Value, left: Option<u64>) -> bool {
+    fn run(&self, conn: &mut Conn, mut exchange: Exchange, mut body: Value) -> bool {
         let Inside { pass, .. } = self.inside;
-        let max_output_tokens = [pass.max_output_tokens, left].into_iter().flatten().min();
         let is_generated = matches!(self.route.operation, Operation::Generate { .. });
         let pins = Pins {
             model: &exchange.model,
-            max_output_tokens: max_output_tokens.filter(|_| is_generated),
+            // Only what the user set: what is left of a cap is far from what providers take as a limit of one reply, and a
+            // limit that the agent did not set would change what is measured.
+            max_output_tokens: pass.max_output_tokens.filter(|_| is_generated),
             provider_tools: &pass.provider_tools,
             is_home: matches!(&pass.provider.inner.kind, Kind::Server(server) if server.is_home()),
         };
@@ -147,7 +149,7 @@ impl Call<'_> {
         } else {
             Vec::new()
         };
-        let most_output = most_output(&body);
+        let mut unmetered = Unmetered { request: chars(&body), tries: 0 };
         let bytes = body.to_string().into_bytes();
         drop(body);
 
@@ -156,16 +158,15 @@ impl Call<'_> {
             self.inside.finish(exchange);
             return false;
         };
-        let mut bound = Bound { request: bytes.len() as u64, most_output, spent: Usage::default() };
         let outcome = match &self.inside.takes {
             Some(_) => self.replay(&exchange, &parts),
-            None => self.obtain(&mut exchange, &bytes, &mut bound),
+            None => self.obtain(&mut exchange, &bytes, &mut unmetered),
         };
         drop(bytes);
         let mut taped = Taped::default();
         let keep = match outcome {
             Outcome::Answer(answer) => {
-                self.pass_on(conn, &mut exchange, answer, &changes, &bound, &mut taped)
+                self.pass_on(conn, &mut exchange, answer, &changes, &unmetered, &mut taped)
             }
             Outcome::Error { status, content_type, retry_after, body } => {
                 let body = cassette::scrubbed(&String::from_utf8_lossy(&body), self.key());
@@ -184,7 +185,7 @@ impl Call<'_> {
                 conn.reply(status, &headers, body.as_bytes(), self.head.keep).is_ok() && self.head.keep
             }
             Outcome::Failed { status, message } => {
-                bound.settle(&mut exchange);
+                unmetered.settle(&mut exchange);
                 drop(slot);
                 let body = self.dialect.error(status, &format!("assay: {message}")).to_string().into_bytes();
                 let content_type = "application/json".to_owned();
@@ -194,18 +195,19 @@ impl Call<'_> {
             Outcome::Stopped { asked } => {
                 exchange.error = Some("the agent went away, or the door closed".to_owned());
                 if asked {
-                    bound.broke();
+                    unmetered.broke();
                 }
                 false
             }
         };
         drop(slot);
-        bound.settle(&mut exchange);
+        unmetered.settle(&mut exchange);
         if is_generated {
             self.tape(&exchange, parts, taped);
         } else {
             exchange.tokens = None;
             exchange.estimated = false;
+            exchange.estimated_tokens = Usage::default();
         }
         exchange.seconds = self.started.elapsed().as_secs_f64();
         self.inside.finish(exchange);
@@ -242,7 +244,7 @@ impl Call<'_> {
         exchange: &mut Exchange,
         answer: Answer,
         changes: &Changes,
-        bound: &Bound,
+        unmetered: &Unmetered,
         taped: &mut Taped,
     ) -> bool {
         let Answer { status, content_type, mut body, .. } = answer;
@@ -257,25 +259,20 @@ impl Call<'_> {
         };
         if let Err(message) = &passed {
             exchange.error = Some(message.clone());
-        } else if let Some(error) = seen.error {
-            exchange.error = Some(error);
+        } else if let Some(error) = &seen.error {
+            exchange.error = Some(error.clone());
         }
         exchange.complete = seen.finished && passed.is_ok();
-        exchange.calls = seen.calls;
-        exchange.replied_model = seen.model;
         if matches!(self.route.operation, Operation::Generate { .. }) {
             let usage = self.dialect.usage(&seen.usage);
-            exchange.estimated = !(seen.finished && usage.is_some());
-            exchange.tokens = Some(match usage {
-                Some(usage) if seen.finished => usage,
-                // The beginning says what was read, and the end would have said what was written.
-                Some(usage) => {
-                    Usage { output: bound.output(exchange.reply_bytes).max(usage.output), ..usage }
-                }
-                None => bound.all(exchange.reply_bytes, seen.finished),
-            });
+            let (tokens, guess) = unmetered.reply(usage, &seen);
+            exchange.estimated = guess.is_some();
+            exchange.estimated_tokens = guess.unwrap_or_default();
+            exchange.tokens = Some(tokens);
             exchange.usage = seen.usage;
         }
+        exchange.calls = seen.calls;
+        exchange.replied_model = seen.model;
         passed.is_ok() && self.head.keep
     }
 
@@ -381,6 +378,7 @@ impl Call<'_> {
         };
         if let Some(wrong) = wrong {
             taped.broke = true;
+            seen.received = String::from_utf8_lossy(&bytes).chars().count() as u64;
             exchange.status = 502;
             let body = self.dialect.error(502, &format!("assay: {wrong}")).to_string();
             let _ = conn.reply(502, &JSON, body.as_bytes(), false);
@@ -463,44 +461,44 @@ fn keep_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Ve
     kept.push(b'\n');
 }
 
-/// The most tokens of a reply that a request asks for.
-fn most_output(body: &Value) -> Option<u64> {
-    let places =
-        ["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
-    places.iter().find_map(|place| body.pointer(place)?.as_u64())
-}
-
-/// Upper bounds for what was not told: every token that was read is at least one byte of the request, and what was
-/// written is at most what was asked for, or else at most one token for each byte that came.
-struct Bound {
+/// What a request may have cost where its usage never came: an estimate, by the characters that were sent and received.
+struct Unmetered {
+    /// Characters of the request.
     request: u64,
-    most_output: Option<u64>,
-    /// Of tries that broke off.
-    spent: Usage,
+    /// Tries that broke off before a reply began.
+    tries: u64,
 }
 
-impl Bound {
-    fn output(&self, came: u64) -> u64 {
-        self.most_output.unwrap_or(came)
+impl Unmetered {
+    /// The tokens of a reply, and how many of them are an estimate; `None` where the provider counted all of them.
+    fn reply(&self, usage: Option<Usage>, seen: &Seen) -> (Usage, Option<Usage>) {
+        let usage = match usage {
+            Some(usage) if seen.finished => return (usage, None),
+            usage => usage.unwrap_or_default(),
+        };
+        // The beginning may say what was read, and the end would have said what was written.
+        let input = if usage.prompt() == 0 { estimate(self.request) } else { 0 };
+        let output = estimate(seen.received()).saturating_sub(usage.output);
+        let guess = Usage { input, output, ..Usage::default() };
+        let mut tokens = usage;
+        tokens.add(&guess);
+        (tokens, Some(guess))
     }
 
-    fn all(&self, came: u64, is_finished: bool) -> Usage {
-        let output = if is_finished { came.min(self.output(came)) } else { self.output(came) };
-        Usage { input: self.request, output, ..Usage::default() }
-    }
-
-    /// A try that broke off.
+    /// A try that broke off before a reply began: the provider may have read it.
     fn broke(&mut self) {
-        let bound = self.all(0, false);
-        self.spent.add(&bound);
+        self.tries += 1;
     }
 
-    /// Adds what tries before may have cost.
+    /// Adds what such tries may have cost.
     fn settle(&mut self, exchange: &mut Exchange) {
-        if self.spent != Usage::default() {
-            let mut tokens = exchange.tokens.unwrap_or_default();
-            tokens.add(&std::mem::take(&mut self.spent));
-            (exchange.tokens, exchange.estimated) = (Some(tokens), true);
+        let tries = std::mem::take(&mut self.tries);
+        if tries > 0 {
+            let input = estimate(self.request).saturating_mul(tries);
+            let guess = Usage { input, ..Usage::default() };
+            exchange.tokens.get_or_insert_default().add(&guess);
+            exchange.estimated_tokens.add(&guess);
+            exchange.estimated = true;
         }
     }
 }

@@ -92,8 +92,14 @@ pub struct Totals {
     pub requests: u64,
     /// Tokens.
     pub tokens: Usage,
-    /// How many requests count an upper bound, because their usage never came.
+    /// How many requests count an estimate, because their usage never came.
     pub estimated: u64,
+    /// How many of `tokens` are an estimate. No cap counts these.
+    #[serde(default)]
+    pub estimated_tokens: Usage,
+    /// How much of `usd` is an estimate. No cap counts it.
+    #[serde(default)]
+    pub estimated_usd: f64,
     /// In USD, as the provider charges; `None` where a price is unknown.
     pub usd: Option<f64>,
     /// In USD, had nothing been cached: all that was read at the price of input.
@@ -109,6 +115,8 @@ impl Default for Totals {
             requests: 0,
             tokens: Usage::default(),
             estimated: 0,
+            estimated_tokens: Usage::default(),
+            estimated_usd: 0.0,
             usd: Some(0.0),
             usd_without_cache: Some(0.0),
             waited_seconds: 0.0,
@@ -123,9 +131,21 @@ impl Totals {
         self.estimated += u64::from(exchange.estimated);
         let Some(tokens) = &exchange.tokens else { return };
         self.tokens.add(tokens);
+        self.estimated_tokens.add(&exchange.estimated_tokens);
+        self.estimated_usd += exchange.estimated_usd;
         let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
         self.usd = sum(self.usd, exchange.usd);
         self.usd_without_cache = sum(self.usd_without_cache, exchange.usd_without_cache);
+    }
+
+    /// Tokens that the provider counted, which is what caps are held against.
+    pub fn reported_tokens(&self) -> u64 {
+        self.tokens.total().saturating_sub(self.estimated_tokens.total())
+    }
+
+    /// What they cost in USD; `None` where a price is unknown.
+    pub fn reported_usd(&self) -> Option<f64> {
+        Some((self.usd? - self.estimated_usd).max(0.0))
     }
 }
 
@@ -158,8 +178,14 @@ pub struct Exchange {
     pub usage: Value,
     /// The same in four fields; `None` where the reply is none that costs.
     pub tokens: Option<Usage>,
-    /// Whether `tokens` is an upper bound, because the usage never came.
+    /// Whether some of `tokens` are an estimate, because the usage never came or cannot be true.
     pub estimated: bool,
+    /// How many of `tokens` are an estimate: by the characters that were sent and received, four to a token.
+    #[serde(default)]
+    pub estimated_tokens: Usage,
+    /// How much of `usd` is an estimate.
+    #[serde(default)]
+    pub estimated_usd: f64,
     /// In USD, as the provider charges.
     pub usd: Option<f64>,
     /// In USD, had nothing been cached.

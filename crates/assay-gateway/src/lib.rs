@@ -9,15 +9,16 @@
 //! - The agent gets a token of its own; the provider's key never leaves this process. What the agent sends as
 //!   authorisation, cookie or any header but `anthropic-version` and `anthropic-beta` is dropped, and so are the
 //!   provider's headers but the content type and `retry-after`.
-//! - The address, the path below it, the model and the most tokens of a reply are the [`TrialPass`]'s. Tools that the
+//! - The address, the path below it and the model are the [`TrialPass`]'s, and so is the most tokens of a reply where it
+//!   sets one; the gateway never sets one by itself. Tools that the
 //!   provider would run are taken out of requests, and recorded; what would read or keep state at the provider, or make
 //!   it fetch something, is switched off or refused. Redirects are not followed.
 //! - Streams are passed on as they come. Each request counts once, with the usage as the provider gave it. A reply that
-//!   broke off without usage counts an upper bound and is marked `estimated`.
+//!   broke off, or came without usage, counts an estimate of what was sent and received, and is marked `estimated`.
 //! - When a provider limits the rate, the gateway waits, for as long as the provider says or else with growing pauses,
 //!   and tells how long: [`Door::waited`]. Nobody in the process who uses the same address and key asks meanwhile.
-//! - Caps stop a trial before its next request. Requests under way are finished: a cap on tokens is exceeded by at most
-//!   what they read, and by what those under way at once write beyond the first.
+//! - Caps stop a trial before its next request. Requests under way are finished: a cap is exceeded by at most what they
+//!   read and write. Caps count what the provider reported: an estimate alone reaches none.
 //! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an endless wait.
 //! - [`Door::close`] ends every connection, and removes the socket.
 //!
@@ -104,7 +105,8 @@ pub struct TrialPass {
     pub listen: Listen,
     /// The model that is asked whatever the agent asks for; `None` lets the agent choose.
     pub model: Option<String>,
-    /// Most tokens of one reply.
+    /// Most tokens of one reply: lowers what the agent asks for, and is set where it asks for nothing. `None` leaves
+    /// requests as they are.
     pub max_output_tokens: Option<u64>,
     /// What the trial may spend.
     pub caps: Caps,

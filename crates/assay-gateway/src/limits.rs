@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// What may be spent. Unset caps nothing.
+/// What may be spent, as the provider reports it: estimates count for nothing here. Unset caps nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {

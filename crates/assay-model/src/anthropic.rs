@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
@@ -180,7 +181,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
     if input.is_none() && output.is_none() {
         return None;
     }
-    Some(Usage {
+    believed(Usage {
         input: input.unwrap_or(0),
         output: output.unwrap_or(0),
         cache_read: count(raw, "/cache_read_input_tokens").unwrap_or(0),

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
@@ -174,7 +175,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
     let cached = count(raw, "/cachedContentTokenCount").unwrap_or(0).min(prompt);
     let tools = count(raw, "/toolUsePromptTokenCount").unwrap_or(0);
     let thoughts = count(raw, "/thoughtsTokenCount").unwrap_or(0);
-    Some(Usage {
+    believed(Usage {
         input: (prompt - cached).saturating_add(tools),
         output: candidates.unwrap_or(0).saturating_add(thoughts),
         cache_read: cached,

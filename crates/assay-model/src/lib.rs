@@ -50,7 +50,7 @@ pub use options::{ModelOptions, open};
 pub use price::Price;
 pub use rerank::Rerank;
 pub use scripted::{Fault, Script, Turn};
-pub use tokens::tokens;
+pub use tokens::{CHARS_PER_TOKEN, MOST_TOKENS, chars, estimate, tokens};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -181,7 +181,7 @@ pub struct ChatReply {
     pub reasoning: Option<String>,
     /// Why it ended.
     pub stop: Stop,
-    /// Tokens; `None` where the provider did not say.
+    /// Tokens; `None` where the provider did not say, or said more than [`MOST_TOKENS`].
     pub usage: Option<Usage>,
     /// The usage as it was sent.
     pub raw_usage: Value,

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::endpoint::Service;
 use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
 /// The provider itself.
@@ -172,7 +173,7 @@ pub fn responses_usage(raw: &Value) -> Option<Usage> {
     }
     let input = input.unwrap_or(0);
     let cached = count(raw, "/input_tokens_details/cached_tokens").unwrap_or(0).min(input);
-    Some(Usage { input: input - cached, output: output.unwrap_or(0), cache_read: cached, cache_write: 0 })
+    believed(Usage { input: input - cached, output: output.unwrap_or(0), cache_read: cached, cache_write: 0 })
 }
 
 /// The four fields. `prompt_tokens` includes what a cache held (`cached_tokens`; DeepSeek's `prompt_cache_hit_tokens`).
@@ -189,7 +190,7 @@ pub fn usage(raw: &Value) -> Option<Usage> {
         .unwrap_or(0)
         .min(prompt);
     let written = count(raw, "/total_tokens").unwrap_or(0).saturating_sub(prompt);
-    Some(Usage {
+    believed(Usage {
         input: prompt - cached,
         output: completion.max(written),
         cache_read: cached,

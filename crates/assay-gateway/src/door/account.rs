@@ -12,14 +12,13 @@ use crate::{Caps, Run, TrialPass, lock};
 const TEXTS: usize = 200_000;
 
 impl Inside {
-    /// Lets a request through, or says which cap forbids it. Gives its number, and how many tokens are left.
-    pub(crate) fn begin(&self, exchange: Exchange) -> Result<(usize, Option<u64>), String> {
-        let run_left = self.run.left();
+    /// Lets a request through and gives its number, or says which cap forbids it.
+    pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, String> {
         let run_capped = self.run.capped();
         let mut state = lock(&self.state);
         let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
         let capped = run_capped
-            .or_else(|| over(&self.pass.caps, &state.totals, state.totals.usd, CapScope::Trial))
+            .or_else(|| over(&self.pass.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial))
             .or_else(|| {
                 let most = self.run.options.limits.requests;
                 let reason = || format!("the trial has made {most} requests, the most there may be");
@@ -35,18 +34,18 @@ impl Inside {
             state.capped.get_or_insert(capped);
             return Err(reason);
         }
-        let left = [left(&self.pass.caps, &state.totals), run_left].into_iter().flatten().min();
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
         lock(&self.run.spent).totals.requests += 1;
-        Ok((ordinal, left))
+        Ok(ordinal)
     }
 
     /// Puts down how a request ended.
     pub(crate) fn finish(&self, mut exchange: Exchange) {
         if let (Some(tokens), Some(price)) = (&exchange.tokens, self.price(&exchange.model)) {
             exchange.usd = Some(price.cost(tokens));
+            exchange.estimated_usd = price.cost(&exchange.estimated_tokens);
             let uncached =
                 assay_trace::Usage { input: tokens.prompt(), output: tokens.output, ..Default::default() };
             exchange.usd_without_cache = Some(price.cost(&uncached));
@@ -57,7 +56,7 @@ impl Inside {
         {
             let mut spent = lock(&self.run.spent);
             spent.totals.add(&exchange);
-            spent.usd += exchange.usd.unwrap_or_default();
+            spent.usd += exchange.usd.unwrap_or_default() - exchange.estimated_usd;
         }
         let mut state = lock(&self.state);
         state.totals.add(&exchange);
@@ -152,11 +151,6 @@ impl Run {
         over(&self.options.caps, &spent.totals, Some(spent.usd), CapScope::Run)
     }
 
-    /// How many tokens are left.
-    fn left(&self) -> Option<u64> {
-        left(&self.options.caps, &lock(&self.spent).totals)
-    }
-
     /// What a model costs today.
     pub(crate) fn price<'a>(&'a self, pass: &'a TrialPass, model: &str) -> Option<Priced<'a>> {
         let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -178,14 +172,9 @@ impl Priced<'_> {
     }
 }
 
-/// How many tokens are left, at least one.
-fn left(caps: &Caps, totals: &Totals) -> Option<u64> {
-    Some(caps.tokens?.saturating_sub(totals.tokens.total()).max(1))
-}
-
-/// Which cap is reached.
+/// Which cap is reached by what the provider counted: an estimate is too rough to end a trial or a run.
 fn over(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
-    let tokens = totals.tokens.total();
+    let tokens = totals.reported_tokens();
     let reached = |of, what: String| {
         Some(Capped { scope, of, reason: format!("the {}'s cap is reached: {what}", scope.word()) })
     };

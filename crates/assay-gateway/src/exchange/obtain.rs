@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use assay_model::wire::{excerpt, own_wait, spread, told_wait};
 use serde_json::Value;
 
-use super::{Bound, Call};
+use super::{Call, Unmetered};
 use crate::cassette::{self, Take};
 use crate::ledger::{Exchange, Wait};
 use crate::lock;
@@ -95,7 +95,7 @@ impl Call<'_> {
     }
 
     /// Asks until there is a reply, or there will be none.
-    pub(super) fn obtain(&self, exchange: &mut Exchange, bytes: &[u8], bound: &mut Bound) -> Outcome {
+    pub(super) fn obtain(&self, exchange: &mut Exchange, bytes: &[u8], unmetered: &mut Unmetered) -> Outcome {
         let limits = &self.inside.run.options.limits;
         let provider = &self.inside.pass.provider.inner;
         let gate = match &provider.kind {
@@ -160,7 +160,7 @@ impl Call<'_> {
                 Ok(answer) => self.judge(answer),
                 Err(Broken { message, may_cost, is_final }) => {
                     if may_cost {
-                        bound.broke();
+                        unmetered.broke();
                     }
                     let verdict = Verdict {
                         status: None,

@@ -102,9 +102,11 @@ impl Dialect for Completions {
             seen.error = Some(wire::excerpt(error.to_string().as_bytes()));
         }
         for choice in items(event, "choices") {
-            for key in ["delta", "message"] {
-                for call in choice.get(key).into_iter().flat_map(|part| items(part, "tool_calls")) {
+            for part in ["delta", "message"].iter().filter_map(|key| choice.get(*key)) {
+                seen.add_piece(part, &["content", "reasoning_content", "reasoning", "refusal"]);
+                for call in items(part, "tool_calls") {
                     seen.add_call(call.pointer("/function/name"));
+                    seen.add_piece(call.get("function").unwrap_or(&Value::Null), &["name", "arguments"]);
                 }
             }
             seen.finished |= choice.get("finish_reason").is_some_and(Value::is_string);

@@ -123,6 +123,7 @@ impl Dialect for Gemini {
         for candidate in items(event, "candidates") {
             for part in candidate.get("content").into_iter().flat_map(|content| items(content, "parts")) {
                 seen.add_call(part.pointer("/functionCall/name"));
+                seen.add_piece(part, &["text", "functionCall", "executableCode"]);
             }
             seen.finished |= candidate.get("finishReason").is_some_and(Value::is_string);
         }

@@ -15,6 +15,9 @@ pub(super) struct Messages;
 /// are in the request itself reaches nothing outside.
 const OWN: [&str; 5] = ["bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"];
 
+/// What a model wrote stands in these fields of a block, or of a piece of one.
+const WRITTEN: [&str; 5] = ["text", "thinking", "partial_json", "name", "input"];
+
 impl Dialect for Messages {
     fn conversation(&self, body: &Value) -> ChatRequest {
         let mut messages = Vec::new();
@@ -89,6 +92,7 @@ impl Dialect for Messages {
                 seen.add_usage(event.get("usage"));
                 let called = |block: &&Value| block.get("type").is_some_and(|kind| kind == "tool_use");
                 items(event, "content").filter(called).for_each(|block| seen.add_call(block.get("name")));
+                items(event, "content").for_each(|block| seen.add_whole(block, &WRITTEN));
                 seen.finished = true;
             }
             Some("message_start") => {
@@ -100,6 +104,10 @@ impl Dialect for Messages {
                     .get("content_block")
                     .filter(|block| block.get("type").is_some_and(|kind| kind == "tool_use"));
                 seen.add_call(block.and_then(|block| block.get("name")));
+                seen.add_piece(event.get("content_block").unwrap_or(&Value::Null), &WRITTEN);
+            }
+            Some("content_block_delta") => {
+                seen.add_piece(event.get("delta").unwrap_or(&Value::Null), &WRITTEN);
             }
             Some("message_delta") => seen.add_usage(event.get("usage")),
             Some("message_stop") => seen.finished = true,

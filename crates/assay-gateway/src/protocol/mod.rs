@@ -9,7 +9,7 @@ mod responses;
 
 use std::fmt;
 
-use assay_model::{ChatRequest, Message, ToolCall, Turn};
+use assay_model::{ChatRequest, Message, ToolCall, Turn, chars};
 use assay_trace::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -139,9 +139,27 @@ pub(crate) struct Seen {
     /// The end of the reply, as the protocol defines it.
     pub(crate) finished: bool,
     pub(crate) error: Option<String>,
+    /// Characters that the model wrote, by the pieces of a stream, or of a reply that broke off.
+    pub(crate) received: u64,
+    /// The same by what is said whole, at the end of a stream or in a reply of one piece.
+    pub(crate) whole: u64,
 }
 
 impl Seen {
+    /// Characters that the model wrote, as far as they came.
+    pub(crate) fn received(&self) -> u64 {
+        self.received.max(self.whole)
+    }
+
+    /// Adds a piece of a stream: its text is in these fields.
+    fn add_piece(&mut self, piece: &Value, fields: &[&str]) {
+        self.received += fields.iter().filter_map(|name| piece.get(*name)).map(chars).sum::<u64>();
+    }
+
+    /// Adds what is said whole.
+    fn add_whole(&mut self, item: &Value, fields: &[&str]) {
+        self.whole += fields.iter().filter_map(|name| item.get(*name)).map(chars).sum::<u64>();
+    }
     /// Lays a usage over what is known: later events of a stream say less, and say it last.
     fn add_usage(&mut self, usage: Option<&Value>) {
         let Some(Value::Object(given)) = usage else { return };

@@ -11,6 +11,9 @@ use super::{
 
 pub(super) struct Responses;
 
+/// What a model wrote stands in these fields of an item.
+const WRITTEN: [&str; 6] = ["content", "summary", "name", "arguments", "input", "action"];
+
 /// Tools that the agent runs.
 const OWN: [&str; 6] = ["function", "custom", "local_shell", "apply_patch", "namespace", "tool_search"];
 
@@ -118,9 +121,12 @@ impl Dialect for Responses {
         match event.get("type").and_then(Value::as_str) {
             Some("response.created") => whole(event.get("response").unwrap_or(&Value::Null)),
             Some("response.output_item.done") => {
-                let item = event.get("item").filter(|item| is_call(item));
-                seen.add_call(item.and_then(|item| item.get("name")));
+                let item = event.get("item").unwrap_or(&Value::Null);
+                seen.add_whole(item, &WRITTEN);
+                seen.add_call(Some(item).filter(|item| is_call(item)).and_then(|item| item.get("name")));
             }
+            // Texts, arguments, reasoning: each has a kind of its own.
+            Some(kind) if kind.ends_with(".delta") => seen.add_piece(event, &["delta"]),
             Some("response.completed" | "response.incomplete") => {
                 whole(event.get("response").unwrap_or(&Value::Null));
                 seen.finished = true;
@@ -135,6 +141,7 @@ impl Dialect for Responses {
                 items(event, "output")
                     .filter(|item| is_call(item))
                     .for_each(|item| seen.add_call(item.get("name")));
+                items(event, "output").for_each(|item| seen.add_whole(item, &WRITTEN));
                 seen.finished = true;
             }
             _ => {}

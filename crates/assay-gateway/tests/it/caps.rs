@@ -1,10 +1,16 @@
 //! What a trial, or a run, may spend.
 
-use assay_gateway::{CapScope, Caps, Gateway, GatewayError, GatewayOptions, Listen, TrialPass};
+use std::net::TcpStream;
+
+use assay_gateway::{
+    CapKind, CapScope, Capped, Caps, Gateway, GatewayError, GatewayOptions, Listen, TrialPass,
+};
+use assay_model::chars;
 use assay_trace::{Price, Prices};
+use serde_json::{Value, json};
 
 use crate::client::post;
-use crate::upstream::{Upstream, answer};
+use crate::upstream::{Upstream, answer, begin, end, piece};
 use crate::{door, quick, requests, script};
 
 fn prices() -> Prices {
@@ -53,6 +59,156 @@ fn a_run_shares_its_caps() {
     assert_eq!(gateway.spent().requests, 2);
     assert!(one.capped().is_some_and(|capped| capped.scope == CapScope::Run));
     drop(two);
+}
+
+/// What a model says in these tests: 31 characters, 53 bytes.
+const SAID: &str = "日本語日本語日本語日本 and some words more";
+
+/// The events of a reply in each protocol: its text, and what ends it, with a usage of 1,000 and 42 tokens.
+fn events(protocol: usize) -> (Vec<Value>, Vec<Value>) {
+    match protocol {
+        0 => (
+            vec![
+                json!({"type": "message_start", "message": {"model": "m", "usage": {"input_tokens": 1000, "output_tokens": 1}}}),
+                json!({"type": "content_block_start", "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "delta": {"type": "text_delta", "text": SAID}}),
+            ],
+            vec![
+                json!({"type": "message_delta", "usage": {"output_tokens": 42}}),
+                json!({"type": "message_stop"}),
+            ],
+        ),
+        1 => {
+            let usage = json!({"input_tokens": 1000, "output_tokens": 42});
+            (
+                vec![
+                    json!({"type": "response.created", "response": {"model": "m"}}),
+                    json!({"type": "response.output_text.delta", "delta": SAID}),
+                ],
+                vec![json!({"type": "response.completed", "response": {"usage": usage}})],
+            )
+        }
+        2 => (
+            vec![json!({"model": "m", "choices": [{"delta": {"content": SAID}}]})],
+            vec![
+                json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+                json!({"choices": [], "usage": {"prompt_tokens": 1000, "completion_tokens": 42}}),
+            ],
+        ),
+        _ => {
+            let usage = json!({"promptTokenCount": 1000, "candidatesTokenCount": 42});
+            (
+                vec![json!({"modelVersion": "m", "candidates": [{"content": {"parts": [{"text": SAID}]}}]})],
+                vec![json!({"candidates": [{"finishReason": "STOP"}], "usageMetadata": usage})],
+            )
+        }
+    }
+}
+
+fn say(out: &mut TcpStream, events: &[Value]) {
+    events.iter().for_each(|event| piece(out, &format!("data: {event}\n\n")));
+}
+
+/// A provider that breaks the first replies off in the middle, and then is well.
+fn breaking(protocol: usize, broken: usize) -> Upstream {
+    Upstream::start(move |_, _, number, out| {
+        let (text, rest) = events(protocol);
+        begin(out);
+        say(out, &text);
+        if number < broken {
+            let _ = out.shutdown(std::net::Shutdown::Both);
+        } else {
+            say(out, &rest);
+            end(out);
+        }
+    })
+}
+
+/// A reply that breaks off books what came of it, by its characters, and says that this is an estimate.
+#[test]
+fn a_broken_reply_books_what_was_received() {
+    for protocol in 0..4 {
+        let upstream = breaking(protocol, 1);
+        let door = door(upstream.provider(), |_, options| options.prices = prices());
+        let (path, body) = requests(true, 0).remove(protocol);
+        assert!(!post(&door, &path, &body).whole, "{path}");
+        assert!(post(&door, &path, &body).whole, "{path}");
+        let ledger = door.close();
+        let [broken, well] = &ledger.exchanges[..] else { panic!("{ledger:?}") };
+        let sent: Value = serde_json::from_str(&upstream.requests()[0].1).unwrap();
+        let tokens = broken.tokens.unwrap();
+        // Messages tells at the beginning what was read.
+        let (input, guess) = if protocol == 0 { (1000, 7) } else { (chars(&sent).div_ceil(4), 8) };
+        assert!(broken.estimated && !well.estimated, "{path}: {ledger:?}");
+        assert_eq!((tokens.input, tokens.output), (input, 8), "{path}: {broken:?}");
+        assert_eq!(broken.estimated_tokens.output, guess, "{path}: {broken:?}");
+        assert_eq!(well.tokens.unwrap().total(), 1042, "{path}: {well:?}");
+        let totals = &ledger.totals;
+        assert_eq!((totals.estimated, totals.tokens.total()), (1, 1042 + tokens.total()), "{path}");
+        assert_eq!(totals.reported_tokens(), if protocol == 0 { 2043 } else { 1042 }, "{path}");
+        let (usd, reported) = (totals.usd.unwrap(), totals.reported_usd().unwrap());
+        assert!(
+            reported < usd && (usd - reported - totals.estimated_usd).abs() < 1e-12,
+            "{path}: {totals:?}"
+        );
+    }
+}
+
+/// However often replies break, no cap is reached: not the trial's, and not the run's, in tokens or USD. What is reported counts.
+#[test]
+fn an_estimate_alone_reaches_no_cap() {
+    let of = |tokens, usd| Caps { tokens, usd, requests: None };
+    let kinds = [of(Some(50), None), of(None, Some(0.01))];
+    for (protocol, scope) in [1, 2, 3].into_iter().flat_map(|p| [(p, CapScope::Trial), (p, CapScope::Run)]) {
+        for caps in kinds {
+            let upstream = breaking(protocol, 4);
+            let door = door(upstream.provider(), |pass, options| {
+                options.prices = prices();
+                let place = if scope == CapScope::Run { &mut options.caps } else { &mut pass.caps };
+                *place = caps;
+            });
+            let (path, body) = requests(true, 0).remove(protocol);
+            for _ in 0..4 {
+                assert_eq!(post(&door, &path, &body).status, 200, "{path} {caps:?}");
+            }
+            assert_eq!(door.capped(), None, "{path} {caps:?}");
+            assert!(post(&door, &path, &body).whole, "{path} {caps:?}");
+            assert_eq!(post(&door, &path, &body).status, 400, "{path} {caps:?}");
+            let ledger = door.close();
+            let kind = if caps.usd.is_some() { CapKind::Usd } else { CapKind::Tokens };
+            assert!(
+                matches!(&ledger.capped, Some(Capped { scope: found, of, .. }) if *found == scope && *of == kind),
+                "{ledger:?}"
+            );
+            assert!(ledger.totals.tokens.total() > ledger.totals.reported_tokens());
+        }
+    }
+}
+
+/// A usage that no model can have had is kept as it was sent, and counts for nothing.
+#[test]
+fn an_absurd_usage_is_not_believed() {
+    let upstream = Upstream::start(|_, _, _, out| {
+        let usage =
+            json!({"prompt_tokens": 1_000_000_000_000_u64, "completion_tokens": 1_000_000_000_000_u64});
+        let choice = json!({"message": {"content": SAID}, "finish_reason": "stop"});
+        answer(out, "200 OK", "", &json!({"model": "m", "choices": [choice], "usage": usage}).to_string());
+    });
+    let door = door(upstream.provider(), |pass, options| {
+        pass.caps.tokens = Some(1_000_000);
+        options.caps.usd = Some(5.0);
+        options.prices = prices();
+    });
+    let (path, body) = requests(false, 0).remove(2);
+    for _ in 0..3 {
+        assert_eq!(post(&door, &path, &body).status, 200);
+    }
+    let ledger = door.close();
+    let exchange = &ledger.exchanges[0];
+    assert!(exchange.complete && exchange.estimated && exchange.error.is_none(), "{exchange:?}");
+    assert_eq!(exchange.tokens.unwrap().output, 8, "{exchange:?}");
+    assert_eq!(exchange.usage["prompt_tokens"], 1_000_000_000_000_u64);
+    assert_eq!((ledger.capped, ledger.totals.reported_tokens()), (None, 0));
 }
 
 #[test]

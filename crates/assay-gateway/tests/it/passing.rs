@@ -223,6 +223,64 @@ fn there_is_no_second_door() {
     );
 }
 
+/// The limit of a reply is the agent's and the user's affair. What is left of a cap is none: providers refuse a limit beyond
+/// what their model can write, and a limit that the agent did not set changes what is measured.
+#[test]
+fn no_limit_of_a_reply_is_added_that_nobody_set() {
+    let places =
+        ["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
+    let limits = |body: &str| {
+        let body: Value = serde_json::from_str(body).unwrap();
+        places.map(|place| body.pointer(place).and_then(Value::as_u64))
+    };
+    let sent = |most: Option<u64>, own: Option<u64>, stream: bool| {
+        let upstream = Upstream::start(|head, _, _, out| {
+            let order = ["/v1/messages", "/v1/responses", "/v1/chat", "/v1beta"];
+            let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
+            answer(out, "200 OK", "", &reply.to_string());
+        });
+        let door = door(upstream.provider(), |pass, options| {
+            pass.max_output_tokens = most;
+            // After the first reply very little is left of one, and after the third of the other.
+            pass.caps.tokens = Some(500);
+            options.caps.tokens = Some(400);
+        });
+        for (path, mut body) in requests(stream, 0) {
+            if let Some(own) = own {
+                let (place, name) = match path.as_str() {
+                    path if path.contains("/v1beta") => (&mut body["generationConfig"], "maxOutputTokens"),
+                    path if path.contains("/responses") => (&mut body, "max_output_tokens"),
+                    _ => (&mut body, "max_tokens"),
+                };
+                place[name] = json!(own);
+            } else {
+                body.as_object_mut().unwrap().remove("max_tokens");
+            }
+            assert_eq!(post(&door, &path, &body).status, 200, "{path}");
+        }
+        let stripped = door.close().exchanges.into_iter().map(|exchange| exchange.stripped.len()).sum();
+        (upstream.requests().iter().map(|(_, body)| limits(body)).collect::<Vec<_>>(), stripped)
+    };
+    for stream in [false, true] {
+        let (found, changes): (_, usize) = sent(None, None, stream);
+        assert_eq!(found, [[None; 4]; 4]);
+        // The Responses API is told to keep nothing; no other field is touched.
+        assert_eq!(changes, 1);
+        let of = |n| {
+            [
+                [Some(n), None, None, None],
+                [None, None, Some(n), None],
+                [Some(n), None, None, None],
+                [None, None, None, Some(n)],
+            ]
+        };
+        assert_eq!(sent(None, Some(90_000), stream).0, of(90_000), "the agent's own stays");
+        assert_eq!(sent(Some(7), Some(90_000), stream).0, of(7), "the user's is the most there may be");
+        assert_eq!(sent(Some(7), Some(5), stream).0, of(5));
+        assert_eq!(sent(Some(7), None, stream).0, of(7));
+    }
+}
+
 #[test]
 fn what_would_lead_elsewhere_is_refused() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
@@ -395,7 +453,8 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
     until(|| *ended.lock().unwrap());
     let exchange = door.close().exchanges.remove(0);
     let tokens = exchange.tokens.unwrap();
-    assert!(exchange.estimated && tokens.input == 3 && tokens.output == 100, "{exchange:?}");
+    // What it would have written nobody knows; what came of it is counted.
+    assert!(exchange.estimated && tokens.input == 3 && tokens.output == 1, "{exchange:?}");
 }
 
 #[test]

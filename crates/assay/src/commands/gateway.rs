@@ -227,7 +227,7 @@ fn lay_out(ledger: &Ledger) -> String {
             tokens.prompt(),
             tokens.cache_read,
             tokens.output,
-            if exchange.estimated { " at most" } else { "" },
+            if exchange.estimated { " (estimated)" } else { "" },
         ));
         if !exchange.calls.is_empty() {
             text.push_str(&format!("  calls {}", clean(&exchange.calls.join(" "))));
