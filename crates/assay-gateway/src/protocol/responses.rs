@@ -126,7 +126,7 @@ impl Dialect for Responses {
                 seen.add_call(Some(item).filter(|item| is_call(item)).and_then(|item| item.get("name")));
             }
             // Texts, arguments, reasoning: each has a kind of its own.
-            Some(kind) if kind.ends_with(".delta") => seen.add_piece(event, &["delta"]),
+            Some(kind) if kind.strip_suffix(".delta").is_some() => seen.add_piece(event, &["delta"]),
             Some("response.completed" | "response.incomplete") => {
                 whole(event.get("response").unwrap_or(&Value::Null));
                 seen.finished = true;

@@ -106,7 +106,9 @@ fn events(protocol: usize) -> (Vec<Value>, Vec<Value>) {
 }
 
 fn say(out: &mut TcpStream, events: &[Value]) {
-    events.iter().for_each(|event| piece(out, &format!("data: {event}\n\n")));
+    for event in events {
+        piece(out, &format!("data: {event}\n\n"));
+    }
 }
 
 /// A provider that breaks the first replies off in the middle, and then is well.
