@@ -5,7 +5,7 @@ mod account;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{PipeReader, PipeWriter};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use assay_trace::Watch;
 use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::Mode;
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::cassette::{self, Recorder, Take};
@@ -271,18 +272,31 @@ fn hex(byte: u8) -> [char; 2] {
     [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'))
 }
 
-/// Listens at a socket that only its owner can use.
+/// Listens at a socket that only its owner can use. The path may be of any length: an address holds 107 bytes (unix(7)), so a
+/// longer one is bound by way of its open folder.
 pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
     let bound = || -> rustix::io::Result<UnixListener> {
         let socket = rustix::net::socket_with(
             AddressFamily::UNIX,
             SocketType::STREAM,
+        let (folder, named);
+        let near = if SocketAddrUnix::new(path).is_ok() {
+            path
+        } else {
+            let (Some(above), Some(name)) = (path.parent(), path.file_name()) else {
+                return Err(Errno::NAMETOOLONG);
+            };
+            folder =
+                rustix::fs::open(above, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+            named = Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
+            &named
+        };
             SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             None,
         )?;
         // The file is made with the socket's own mode (Linux, net/unix/af_unix.c: unix_bind_bsd).
         rustix::fs::fchmod(&socket, Mode::RUSR | Mode::WUSR)?;
-        rustix::net::bind(&socket, &SocketAddrUnix::new(path)?)?;
+        rustix::net::bind(&socket, &SocketAddrUnix::new(near)?)?;
         rustix::net::listen(&socket, 64)?;
         Ok(UnixListener::from(socket))
     };

@@ -248,6 +248,32 @@ fn a_door_is_a_private_socket_that_goes_away() {
     assert!(!path.exists());
 }
 
+/// An address holds 107 bytes; a store's path may be longer.
+#[test]
+fn a_socket_may_lie_at_any_depth() {
+    for levels in [1, 3, 40] {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = folder.path().join(vec!["x".repeat(90); levels].join("/"));
+        std::fs::create_dir_all(&deep).unwrap();
+        let near = folder.path().join("near");
+        std::os::unix::fs::symlink(&deep, &near).unwrap();
+        let path = deep.join("socket");
+        let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |pass, _| {
+            pass.listen = Listen::Socket(path.clone());
+        });
+        assert_eq!(door.socket(), Some(&*path));
+        let (path_asked, body) = requests(false, 0).remove(2);
+        let token = format!("x-api-key: {}\r\n", door.token());
+        let mut stream = std::os::unix::net::UnixStream::connect(near.join("socket")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
+        let bytes = crate::client::request("POST", &path_asked, &token, body.to_string().as_bytes());
+        stream.write_all(&bytes).unwrap();
+        assert_eq!(crate::client::read(&mut stream).status, 200, "{levels}");
+        assert_eq!(door.close().exchanges.len(), 1);
+        assert!(!path.exists(), "the socket is removed");
+    }
+}
+
 #[test]
 fn closing_ends_what_is_under_way() {
     let folder = tempfile::tempdir().unwrap();
