@@ -189,15 +189,38 @@ fn settled(text: &str, varying: &Varying) -> String {
     catalogue_in_order(&text)
 }
 
-/// The entries of a catalogue of skills (`<skill>…</skill>`) in the order of their texts: Gemini CLI reads folders side by side and
-/// lists what was read first.
+/// The entries of a catalogue of skills (`<skill>…</skill>`) and of a listing of a skill's files (`<skill_files>`) in the order of their
+/// texts: Gemini CLI reads folders side by side and lists what was read first, and so does OpenCode with files. OpenCode lists ten
+/// of them at most, and of more than ten another ten each time: which they are is not told.
 fn catalogue_in_order(text: &str) -> String {
-    static ENTRY: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"(?s)<skill>.*?</skill>").ok());
-    let Some(entry) = ENTRY.as_ref() else { return text.to_owned() };
-    let mut entries: Vec<&str> = entry.find_iter(text).map(|found| found.as_str()).collect();
+    /// What OpenCode lists at most.
+    const SAMPLE: usize = 10;
+    static PATTERNS: LazyLock<Option<[Regex; 3]>> = LazyLock::new(|| {
+        let compile = |pattern: &str| Regex::new(pattern).ok();
+        Some([
+            compile(r"(?s)<skill>.*?</skill>")?,
+            compile(r"(?s)<skill_files>.*?</skill_files>")?,
+            compile(r"(?s)<file>.*?</file>")?,
+        ])
+    });
+    let Some([skill, listing, file]) = PATTERNS.as_ref() else { return text.to_owned() };
+    let text = in_order(skill, text);
+    let listed = listing.replace_all(&text, |found: &Captures<'_>| {
+        let listing = in_order(file, &found[0]);
+        if file.find_iter(&listing).count() < SAMPLE {
+            return listing;
+        }
+        file.replace_all(&listing, "<file>…</file>").into_owned()
+    });
+    listed.into_owned()
+}
+
+/// What a pattern finds in a text, sorted, in the places where it was found.
+fn in_order(pattern: &Regex, text: &str) -> String {
+    let mut entries: Vec<&str> = pattern.find_iter(text).map(|found| found.as_str()).collect();
     entries.sort_unstable();
     let mut entries = entries.into_iter();
-    entry.replace_all(text, |_: &Captures<'_>| entries.next().unwrap_or_default().to_owned()).into_owned()
+    pattern.replace_all(text, |_: &Captures<'_>| entries.next().unwrap_or_default().to_owned()).into_owned()
 }
 
 #[cfg(test)]
@@ -220,6 +243,31 @@ mod tests {
         assert_eq!(digests(&body(["c", "a", "b"])), one);
         assert_ne!(digests(&body(["a", "b", "d"])), one);
         assert_ne!(digests(&body(["a", "b", "b"])), one);
+    }
+
+    /// What OpenCode's tool for skills gives: files in the order in which its search met them.
+    #[test]
+    fn the_order_of_a_skills_files_changes_no_digest() {
+        let digests = |files: &[String]| {
+            let listed: String = files.iter().map(|file| format!("<file>{file}</file>\n")).collect();
+            let content = format!("Note: file list is sampled.\n\n<skill_files>\n{listed}</skill_files>\n");
+            let body = json!({ "messages": [{ "role": "tool", "content": content }] });
+            let parts = parts(Protocol::default(), "/v1", &body, &Varying::default());
+            parts.into_iter().map(|part| part.digest).collect::<Vec<_>>()
+        };
+        let files =
+            |numbers: &[usize]| numbers.iter().map(|n| format!("/skills/a/{n}.md")).collect::<Vec<_>>();
+        assert_eq!(digests(&files(&[3, 1, 2])), digests(&files(&[1, 2, 3])));
+        assert_ne!(digests(&files(&[1, 2])), digests(&files(&[1, 2, 3])));
+        assert_ne!(digests(&files(&[1, 2])), digests(&files(&[1, 3])));
+        // Ten are a sample.
+        let all: Vec<usize> = (0..20).collect();
+        assert_eq!(digests(&files(&all[..10])), digests(&files(&all[10..])));
+        // Elsewhere the order of files is what the agent did.
+        let body =
+            |text: &str| parts(Protocol::default(), "/v1", &json!({ "input": text }), &Varying::default());
+        let (one, two) = ("<file>a</file><file>b</file>", "<file>b</file><file>a</file>");
+        assert_ne!(body(one)[1].digest, body(two)[1].digest);
     }
 
     #[test]
