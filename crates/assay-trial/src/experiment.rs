@@ -112,6 +112,9 @@ pub struct AgentSpec {
     pub name: String,
     /// `provider:model`.
     pub model: Option<String>,
+    /// Its version, of `name = "NAME@VERSION"`; unset for the one that assay is tested with.
+    #[serde(skip)]
+    pub version: Option<String>,
     /// Several harnesses in place of one; spread over entries when the experiment is read.
     #[serde(default)]
     names: Vec<String>,
@@ -178,6 +181,7 @@ impl AgentSpec {
             name: name.to_owned(),
             model: None,
             placement: None,
+            version: None,
             names: Vec::new(),
             models: Vec::new(),
             max_turns: None,
@@ -210,12 +214,19 @@ impl AgentSpec {
             (model, true) => vec![model.clone()],
             (None, false) => models.iter().cloned().map(Some).collect(),
         };
-        let pair = |name: &String, model: &Option<String>| Self {
-            name: name.clone(),
-            model: model.clone(),
-            names: Vec::new(),
-            models: Vec::new(),
-            ..self.clone()
+        let pair = |name: &String, model: &Option<String>| {
+            let (name, version) = assay_agent::shipped::named_version(name)?;
+            if version.is_some() && assay_agent::shipped::find(name).is_none() {
+                return Err(format!("the agent {name:?} has no version to choose"));
+            }
+            Ok(Self {
+                name: name.to_owned(),
+                version: version.map(str::to_owned),
+                model: model.clone(),
+                names: Vec::new(),
+                models: Vec::new(),
+                ..self.clone()
+            })
         };
         Ok(names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect())
     }
@@ -674,6 +685,11 @@ kind = "bubblewrap"
         check(
             &format!("[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\n{prices}"),
             Err("no agent has that model"),
+        let versions = "names = [\"codex\", \"codex@0.1.0\"]\nmodel = \"openai:a\"\n";
+        let both = [("codex", Some("openai:a"), None); 2];
+        check(&format!("[[agents]]\n{versions}"), Ok(&both));
+        check("[[agents]]\nname = \"codex@latest\"\n", Err("not an exact version"));
+        check("[[agents]]\nname = \"loop@2\"\nmodel = \"a:b\"\n", Err("has no version to choose"));
         );
     }
 

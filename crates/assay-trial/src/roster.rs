@@ -86,11 +86,17 @@ pub(crate) fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<V
     Ok(roster)
 }
 
-/// Gives entries that have harness and model in common names of their own: by their placement, and by their number.
+/// Gives entries that have harness and model in common names of their own: by their version, their placement, and their number.
 fn name_arms(roster: &mut [RosterEntry]) {
     let known: Vec<_> = roster.iter().map(|entry| (entry.label.clone(), entry.placement)).collect();
     for (number, entry) in roster.iter_mut().enumerate() {
         let own = &known[number];
+        let is_other_version = |one: &AgentLabel| {
+            (&one.name, &one.model) == (&own.0.name, &own.0.model) && one.version != own.0.version
+        };
+        if known.iter().any(|one| is_other_version(&one.0)) {
+            entry.arm.push_str(&format!("@{}", own.0.version));
+        }
         if let Some(placement) = own.1.filter(|_| known.iter().any(|one| one.0 == own.0 && one.1 != own.1)) {
             entry.arm.push_str(&format!(" ({})", placement.word()));
         }
@@ -118,6 +124,16 @@ mod tests {
             let names: Vec<&str> = roster.iter().map(|entry| entry.arm.as_str()).collect();
             assert_eq!(names, expected);
         };
+        let nop: Arc<dyn Agent> = Arc::new(assay_agent::Nop);
+        let entry = |version: &str| {
+            let entry = RosterEntry::new(&AgentSpec::named("nop"), nop.clone());
+            let label = AgentLabel { version: version.to_owned(), ..entry.label.clone() };
+            RosterEntry { label, ..entry }
+        };
+        let mut roster: Vec<_> = ["1.0", "2.0", "1.0"].map(entry).into();
+        name_arms(&mut roster);
+        let names: Vec<&str> = roster.iter().map(|entry| entry.arm.as_str()).collect();
+        assert_eq!(names, ["nop@1.0", "nop@2.0", "nop@1.0 #2"]);
         let (native, system) = (Some(Placement::Native), Some(Placement::System));
         check(&[None], &["nop"]);
         check(&[system], &["nop"]);

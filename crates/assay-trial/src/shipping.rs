@@ -79,8 +79,11 @@ pub(crate) fn outfit(
     let model = spec.model.as_deref().ok_or_else(|| {
         format!("{name} needs a model, such as `model = \"{}:NAME\"`", make.providers().join("|"))
     })?;
-    let installation = Installation::find(&shipping.cache, make)
-        .ok_or_else(|| format!("{name} is not installed: `assay agent install {name}` does it"))?;
+    let version = spec.version.as_deref();
+    let installation = Installation::find(&shipping.cache, make, version).ok_or_else(|| {
+        let asked = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
+        format!("{asked} is not installed: `assay agent install {asked}` installs it")
+    })?;
     let (provider, named) = match model.split_once(':') {
         Some(("scripted", _)) => (model, None),
         Some((provider, named)) => (provider, Some(named.to_owned())),

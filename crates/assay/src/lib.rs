@@ -61,7 +61,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Command::Runs => commands::runs::run(&settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
-        Command::Agent(args) => commands::agent::run(&args, &ui),
+        Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
         Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
         Command::History => commands::history::run(&settings, &ui),

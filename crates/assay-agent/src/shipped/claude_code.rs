@@ -17,7 +17,7 @@ impl Make for ClaudeCode {
     fn package(&self) -> Package {
         Package {
             name: "@anthropic-ai/claude-code",
-            version: "2.1.329",
+            version: "2.1.330",
             registry: Registry::Npm { beside: &[] },
         }
     }

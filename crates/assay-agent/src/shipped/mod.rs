@@ -18,7 +18,7 @@ use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_trace::{AgentInfo, Source, Step, Trajectory};
 use serde_json::{Value, json};
 
-pub use self::install::{InstallError, Installation, Package, Registry};
+pub use self::install::{InstallError, Installation, Package, Registry, named_version};
 use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
 use crate::{Agent, AgentRun, Disclosure, Ended, Job, Part, Placement, now};

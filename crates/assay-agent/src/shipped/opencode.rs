@@ -17,7 +17,7 @@ impl Make for OpenCode {
     fn package(&self) -> Package {
         Package {
             name: "opencode-linux-x64",
-            version: "1.18.33",
+            version: "1.18.34",
             registry: Registry::Npm { beside: &["@vscode/ripgrep-linux-x64@1.18.0"] },
         }
     }

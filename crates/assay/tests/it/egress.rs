@@ -114,6 +114,39 @@ fn a_task_in_docker_reaches_what_it_lists_and_nothing_else() {
     reaches_what_is_listed("sandbox = { kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
 }
 
+/// A path of more than 200 characters is none that a socket's address could hold.
+fn far_away(lab: &Lab) -> String {
+    let store = lab.path(&["a-folder-with-a-name-of-forty-characters-"; 5].join("/"));
+    store.to_str().unwrap().to_owned()
+}
+
+/// The way to hosts and the way to a model open wherever the store lies, and the doctor looks there too.
+#[test]
+fn a_store_may_lie_at_any_depth() {
+    needs_bubblewrap!();
+    let docker = "sandbox = { kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }";
+    for sandbox in ["sandbox = \"bubblewrap\"", docker] {
+        if sandbox == docker && UnixStream::connect("/var/run/docker.sock").is_err() {
+            println!("skipped: no Docker daemon answers");
+            continue;
+        }
+        let (lab, _) = lab(sandbox);
+        let (document, code) = lab.run(&["--store", &far_away(&lab)]);
+        assert_eq!((code, &document["report"]["arms"][0]["pass_rate"]), (0, &json!(1.0)), "{document:#}");
+    }
+    let lab = words(agents::lab());
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    let store = far_away(&lab);
+    let doctor = lab.assay(&["agent", "doctor", "codex", "--store", &store]).ok();
+    assert!(doctor.stdout.contains("ok  transcript"), "{doctor:?}");
+    assert!(!lab.path("a-folder-with-a-name-of-forty-characters-").exists(), "no store was made for it");
+    experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
+    let (document, code) = lab.run(&["--store", &store, "--only", "condition=curated"]);
+    assert_eq!((code, &document["report"]["arms"][1]["pass_rate"]), (0, &json!(1.0)), "{document:#}");
+}
+
 /// What the experiment grants cuts the list, and what nothing can hold is left out.
 #[test]
 fn an_experiment_grants_fewer_hosts_or_none() {

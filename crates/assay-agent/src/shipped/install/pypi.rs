@@ -20,7 +20,14 @@ const GLIBCS: [u8; 7] = [28, 27, 26, 24, 17, 12, 5];
 /// As older wheels name the same platforms.
 const YEARS: [&str; 3] = ["2014", "2010", "1"];
 
-pub(super) fn bring(package: &str, lock: &str, entry: &str, to: &Path) -> Result<(), InstallError> {
+/// Brings what the lock says; with `other`, a name and a version, that package in that version, and what the lock says of the rest.
+pub(super) fn bring(
+    package: &str,
+    lock: &str,
+    other: Option<(&str, &str)>,
+    entry: &str,
+    to: &Path,
+) -> Result<(), InstallError> {
     let python = PYTHONS.into_iter().find(|python| Path::new(python).exists()).ok_or_else(|| {
         InstallError::NoPython(format!("{package} needs Python 3, and there is none in /usr/bin"))
     })?;
@@ -40,30 +47,31 @@ pub(super) fn bring(package: &str, lock: &str, entry: &str, to: &Path) -> Result
     let write = |path: &Path, text: &str| {
         fs::write(path, text).map_err(|source| InstallError::Io { path: path.to_owned(), source })
     };
-    write(&to.join("requirements.txt"), lock)?;
+    let locked = match other {
+        None => lock.to_owned(),
+        Some((name, _)) => without(lock, name),
+    };
+    write(&to.join("requirements.txt"), &locked)?;
     let site = to.join("site");
-    let mut install = Command::new(pip);
-    install
-        .args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--root-user-action",
-            "ignore",
-        ])
-        .args(["--no-deps", "--no-compile", "--require-hashes", "--only-binary", ":all:"])
-        .args(["--implementation", "cp", "--python-version", &version])
-        .args(
+    let install = |wanted: &[&str]| {
+        let mut install = Command::new(pip);
+        install.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]);
+        install.args(["--root-user-action", "ignore"]);
+        install.args(["--no-deps", "--no-compile", "--only-binary", ":all:"]);
+        install.args(["--implementation", "cp", "--python-version", &version]);
+        install.args(
             GLIBCS.iter().flat_map(|minor| ["--platform".to_owned(), format!("manylinux_2_{minor}_x86_64")]),
-        )
-        .args(YEARS.iter().flat_map(|year| ["--platform".to_owned(), format!("manylinux{year}_x86_64")]))
-        .arg("--target")
-        .arg(&site)
-        .arg("-r")
-        .arg(to.join("requirements.txt"));
-    run(install, "pip", package)?;
+        );
+        install
+            .args(YEARS.iter().flat_map(|year| ["--platform".to_owned(), format!("manylinux{year}_x86_64")]));
+        install.arg("--target").arg(&site).args(wanted);
+        run(install, "pip", package)
+    };
+    let requirements = to.join("requirements.txt").display().to_string();
+    install(&["--require-hashes", "-r", &requirements])?;
+    if let Some((name, version)) = other {
+        install(&[&format!("{name}=={version}")])?;
+    }
     // A sandbox cannot write what was compiled, and would do it again each time.
     let mut compile = Command::new(python);
     compile.args(["-m", "compileall", "-q", "--invalidation-mode", "unchecked-hash"]).arg(&site);
@@ -73,6 +81,12 @@ pub(super) fn bring(package: &str, lock: &str, entry: &str, to: &Path) -> Result
     write(&launcher, &script(package, &version, entry))?;
     fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))
         .map_err(|source| InstallError::Io { path: launcher.clone(), source })
+}
+
+/// A lock without one of its packages.
+fn without(lock: &str, name: &str) -> String {
+    let own = format!("{name}==");
+    lock.lines().filter(|line| !line.starts_with(&own)).map(|line| format!("{line}\n")).collect()
 }
 
 fn script(package: &str, version: &str, entry: &str) -> String {

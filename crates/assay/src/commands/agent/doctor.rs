@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay_agent::shipped::{Installation, Make};
@@ -16,7 +16,8 @@ use assay_trial::{
 };
 use serde::Serialize;
 
-use super::{DoctorArgs, Kind};
+use super::{Chosen, DoctorArgs, Kind};
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
@@ -45,15 +46,17 @@ struct Check {
     text: String,
 }
 
-pub(super) fn run(args: &DoctorArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(super) fn run(args: &DoctorArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
+    let place = place_beside(&settings.store)?;
     let mut findings = Vec::new();
-    for make in super::chosen(&args.agents, args.agents.is_empty())? {
-        if args.agents.is_empty() && Installation::find(&cache, make).is_none() {
+    for chosen in super::chosen(&args.agents, args.agents.is_empty())? {
+        let make = chosen.0;
+        if args.agents.is_empty() && Installation::find(&cache, make, None).is_none() {
             ui.note(&format!("{} is not installed: `assay agent install {}`", make.name(), make.name()));
             continue;
         }
-        let finding = examine(make, args.sandbox, args.placement.map(Into::into), &base())?;
+        let finding = examine(&chosen, args.sandbox, args.placement.map(Into::into), &base(), &place)?;
         if !ui.json() {
             ui.out(&lay_out(&finding))?;
         }
@@ -85,12 +88,16 @@ pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> R
         let is_done =
             || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
         if only.holds(cell, name) && entry.way.is_some() && !is_done() {
-            wanted.insert((name, cell.sandbox.as_str(), entry.placement));
+            let version = entry.spec.version.as_deref();
+            wanted.insert((name, version, cell.sandbox.as_str(), entry.placement));
         }
     }
-    for (name, sandbox, placement) in wanted {
+    let place = store.scratch()?;
+    for (name, version, sandbox, placement) in wanted {
+        let name = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
         let kind = if sandbox == "docker" { Kind::Docker } else { Kind::Bubblewrap };
-        let finding = match examine(super::find(name)?, kind, placement, &plan.experiment.sandbox.images) {
+        let images = &plan.experiment.sandbox.images;
+        let finding = match examine(&super::find(&name)?, kind, placement, images, &place) {
             Ok(finding) => finding,
             Err(failure) => {
                 ui.note(&format!("{name} was not looked at in {sandbox}: {failure}"));
@@ -124,26 +131,45 @@ fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// Runs the trial, and looks at what it left.
+/// A folder in which a trial meets what one of this store meets: the same file system, and a path at least as long. A store that
+/// is not there yet is not made for it.
+fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
+    if store.join("store.json").is_file() {
+        let store = Store::open(store)?;
+        store.sweep();
+        return Ok(store.scratch()?);
+    }
+    let whole = std::path::absolute(store).map_err(|error| broken("find the store", &error))?;
+    let above = whole.ancestors().skip(1).find(|folder| folder.is_dir());
+    Ok(above.unwrap_or(Path::new("/")).to_path_buf())
+}
+
+/// Runs the trial in a folder of its own below `place`, and looks at what it left.
 fn examine(
-    make: &'static dyn Make,
+    (make, version): &Chosen,
     sandbox: Kind,
     placement: Option<Placement>,
     images: &BTreeMap<String, String>,
+    place: &Path,
 ) -> Result<Finding, Failure> {
-    let folder = tempfile::tempdir().map_err(|error| broken("create a folder", &error))?;
+    let folder = tempfile::Builder::new().prefix(".assay-doctor-").tempdir_in(place);
+    let folder =
+        folder.map_err(|error| broken(&format!("create a folder in {}", place.display()), &error))?;
     let word = format!("lanternfish-{}", std::process::id());
     lay_down(folder.path(), &word).map_err(|error| broken("write the trial", &error))?;
     let mut finding = Finding {
         agent: make.name(),
-        version: make.package().version.to_owned(),
+        version: version.clone().unwrap_or(make.package().version.to_owned()),
         sandbox: sandbox.name(),
         sees: false,
         checks: Vec::new(),
     };
     let placed = placement.map(|placement| format!("placement = \"{}\"", placement.word()));
     let text = EXPERIMENT
-        .replace("AGENT", make.name())
+        .replace(
+            "AGENT",
+            &version.as_ref().map_or(make.name().to_owned(), |own| format!("{}@{own}", make.name())),
+        )
         .replace("SANDBOX", &table(sandbox, images))
         .replace("PLACEMENT", &placed.unwrap_or_default());
     let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
@@ -180,7 +206,7 @@ fn examine(
     };
     let left = Left::read(&store, id)?;
     store.clear_scratch();
-    finding.checks = left.judge(make, placement, &word);
+    finding.checks = left.judge(*make, placement, &word);
     finding.sees = finding.checks.iter().all(|check| check.holds);
     Ok(finding)
 }

@@ -7,6 +7,7 @@ use assay_trial::Placement;
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
+use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
@@ -23,23 +24,30 @@ enum AgentWhat {
     List,
     /// Tell whether agents see skills here, by one scripted trial each
     Doctor(DoctorArgs),
-    /// Install agents into assay's cache, each in the one version that is known to work
+    /// Install agents into assay's cache
+    ///
+    /// Without a version, the one that this release of assay is tested with. An experiment names another one the same way:
+    /// `name = "codex@0.168.0"`.
+    ///
+    ///     assay agent install codex
+    ///     assay agent install codex@0.168.0
+    #[command(verbatim_doc_comment)]
     Install(InstallArgs),
 }
 
 #[derive(Debug, clap::Args)]
 struct InstallArgs {
-    /// Which
+    /// Agents to install, each as NAME or NAME@VERSION
     #[arg(required_unless_present = "all", value_name = "AGENT")]
     agents: Vec<String>,
-    /// All of them
+    /// Install all of them
     #[arg(long, conflicts_with = "agents")]
     all: bool,
 }
 
 #[derive(Debug, clap::Args)]
 struct DoctorArgs {
-    /// Which [default: all that are installed]
+    /// Agents to look at, each as NAME or NAME@VERSION [default: all that are installed]
     #[arg(value_name = "AGENT")]
     agents: Vec<String>,
     /// Where
@@ -84,11 +92,11 @@ impl Kind {
     }
 }
 
-pub(crate) fn run(args: &AgentArgs, ui: &Ui) -> Result<Status, Failure> {
+pub(crate) fn run(args: &AgentArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
         AgentWhat::List => list(ui),
         AgentWhat::Install(args) => install(args, ui),
-        AgentWhat::Doctor(args) => doctor::run(args, ui),
+        AgentWhat::Doctor(args) => doctor::run(args, settings, ui),
     }
 }
 
@@ -105,7 +113,11 @@ fn list(ui: &Ui) -> Result<Status, Failure> {
                     "providers": make.providers(),
                     "skills_dir": make.skills_dir(),
                     "own_skills": make.own_skills(),
-                    "folder": Installation::find(&cache, *make).map(|found| found.folder),
+                    "folder": Installation::find(&cache, *make, None).map(|found| found.folder),
+                    "installed": Installation::all(&cache, *make)
+                        .into_iter()
+                        .map(|found| json!({ "version": found.version, "folder": found.folder }))
+                        .collect::<Vec<_>>(),
                 })
             })
             .collect();
@@ -113,43 +125,61 @@ fn list(ui: &Ui) -> Result<Status, Failure> {
         return Ok(Status::Done);
     }
     for make in MAKES {
-        let found = Installation::find(&cache, make);
+        let tested = make.package().version;
+        let found = Installation::find(&cache, make, None);
         let mark = if found.is_some() { "ok  " } else { "--  " };
         let place = match &found {
             Some(found) => found.folder.display().to_string(),
             None => format!("→ assay agent install {}", make.name()),
         };
-        ui.out(&format!("{mark}{:15}{:10}{place}\n", make.name(), make.package().version))?;
+        ui.out(&format!("{mark}{:15}{tested:10}{place}\n", make.name()))?;
+        for other in Installation::all(&cache, make).iter().filter(|found| found.version != tested) {
+            let name = format!("{}@{}", make.name(), other.version);
+            ui.out(&format!("ok  {name:25}{}\n", other.folder.display()))?;
+        }
     }
     Ok(Status::Done)
 }
 
 fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
-    for make in chosen(&args.agents, args.all)? {
-        let there = Installation::find(&cache, make).is_some();
-        if !there {
-            ui.note(&format!("installing {} {}", make.package().name, make.package().version));
+    for (make, version) in chosen(&args.agents, args.all)? {
+        let package = make.package();
+        let version = version.as_deref();
+        if Installation::find(&cache, make, version).is_none() {
+            ui.note(&format!("installing {} {}", package.name, version.unwrap_or(package.version)));
         }
-        let (tool, ping) = make.package().registry.tool();
-        let found = Installation::install(&cache, make).map_err(|error| Failure::Infrastructure {
-            message: format!("{} cannot be installed", make.name()),
-            hint: Some(format!("this needs {tool} and its registry; `{ping}` tells whether it is reached")),
-            source: Some(error.into()),
-        })?;
+        let (tool, ping) = package.registry.tool();
+        let found =
+            Installation::install(&cache, make, version).map_err(|error| Failure::Infrastructure {
+                message: format!("{} cannot be installed", make.name()),
+                hint: Some(format!(
+                    "this needs {tool} and its registry; `{ping}` tells whether it is reached"
+                )),
+                source: Some(error.into()),
+            })?;
         ui.out(&format!("{} {} {}\n", make.name(), found.version, found.folder.display()))?;
     }
     Ok(Status::Done)
 }
 
-/// The makes of some names, or all.
-fn chosen(names: &[String], all: bool) -> Result<Vec<&'static dyn Make>, Failure> {
-    if all { Ok(MAKES.to_vec()) } else { names.iter().map(|name| find(name)).collect() }
+/// An agent that is asked for, and its version where one is named.
+type Chosen = (&'static dyn Make, Option<String>);
+
+/// The agents of some names, or all.
+fn chosen(names: &[String], all: bool) -> Result<Vec<Chosen>, Failure> {
+    if all {
+        Ok(MAKES.map(|make| (make, None)).to_vec())
+    } else {
+        names.iter().map(|name| find(name)).collect()
+    }
 }
 
-fn find(name: &str) -> Result<&'static dyn Make, Failure> {
-    shipped::find(name).ok_or_else(|| {
+fn find(text: &str) -> Result<Chosen, Failure> {
+    let (name, version) = shipped::named_version(text).map_err(Failure::bad_input)?;
+    let make = shipped::find(name).ok_or_else(|| {
         let known: Vec<&str> = MAKES.iter().map(|make| make.name()).collect();
         Failure::bad_input(format!("there is no agent {name:?} to install; there are {}", known.join(", ")))
-    })
+    })?;
+    Ok((make, version.map(str::to_owned)))
 }
