@@ -1,5 +1,7 @@
 //! Trials in, records out, on this machine: a pool of threads that share a store with whoever else uses it.
 
+mod breaker;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -9,6 +11,7 @@ use std::time::Duration;
 use assay_gateway::Caps;
 use serde_json::{Value, json};
 
+use self::breaker::Breaker;
 use crate::life::{Executed, Runner};
 use crate::plan::{Check, Plan, Trial};
 use crate::purse::{Leave, Purse};
@@ -116,6 +119,8 @@ pub struct RunOutcome {
     pub checks_executed: usize,
     /// Which cap of the run was reached.
     pub capped: Option<String>,
+    /// Why it was stopped before its end: too many trials in a row were lost to one provider.
+    pub stopped: Option<String>,
     /// Whether it was interrupted.
     pub interrupted: bool,
     /// Tasks that cannot be graded here, and why.
@@ -133,7 +138,9 @@ pub fn run(
 ) -> Result<RunOutcome, StoreError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
     let workshop = Workshop::with_caps(store, caps)?;
-    let pool = Pool { store, workshop: &workshop, run, cancel, concurrency: options.concurrency };
+    let breaker = Breaker::new(plan);
+    let pool =
+        Pool { store, workshop: &workshop, run, cancel, concurrency: options.concurrency, breaker: &breaker };
     let mut outcome = RunOutcome::default();
 
     let selected: Vec<&Cell> = plan
@@ -194,6 +201,7 @@ pub fn run(
             Ok(_) | Err(_) => outcome.unfinished += 1,
         }
     }
+    outcome.stopped = breaker.tripped();
     outcome.capped = workshop.gateway.capped().map(|capped| capped.reason);
     outcome.interrupted = cancel.load(Ordering::Relaxed);
     Ok(outcome)
@@ -269,6 +277,7 @@ struct Pool<'a> {
     run: &'a str,
     cancel: &'a AtomicBool,
     concurrency: usize,
+    breaker: &'a Breaker,
 }
 
 /// A message from a worker to the thread that listens.
@@ -457,7 +466,12 @@ impl Pool<'_> {
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
                         *cost = record.cost_usd;
+                        let stopped = self.breaker.note(&record);
                         tell(Message::End(record, false));
+                        if let Some(reason) = stopped {
+                            shared.stop.store(true, Ordering::Relaxed);
+                            tell(Message::Note(format!("the run is stopped: {reason}")));
+                        }
                         return Ok(true);
                     }
                     if record.cause == Some(Cause::Harness) {

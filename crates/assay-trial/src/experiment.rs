@@ -55,6 +55,8 @@ pub struct Experiment {
     pub memory_bytes: Option<u64>,
     /// How often a trial that broke is tried again within a run.
     pub infrastructure_retries: u32,
+    /// How many trials in a row may be lost to one provider until the run is stopped; 0 for any number.
+    pub stop_after: u32,
     /// Who works.
     pub agents: Vec<AgentSpec>,
     /// Which skills belong to which task, where the task does not say.
@@ -110,11 +112,11 @@ pub struct AgentSpec {
     /// The harness.
     #[serde(default)]
     pub name: String,
-    /// `provider:model`.
-    pub model: Option<String>,
     /// Its version, of `name = "NAME@VERSION"`; unset for the one that assay is tested with.
     #[serde(skip)]
     pub version: Option<String>,
+    /// `provider:model`.
+    pub model: Option<String>,
     /// Several harnesses in place of one; spread over entries when the experiment is read.
     #[serde(default)]
     names: Vec<String>,
@@ -179,9 +181,9 @@ impl AgentSpec {
     pub fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            version: None,
             model: None,
             placement: None,
-            version: None,
             names: Vec::new(),
             models: Vec::new(),
             max_turns: None,
@@ -228,7 +230,7 @@ impl AgentSpec {
                 ..self.clone()
             })
         };
-        Ok(names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect())
+        names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect()
     }
 
     /// The loop's options, with its defaults where nothing is said.
@@ -318,6 +320,8 @@ struct File {
     memory_mb: Option<toml::Spanned<i64>>,
     #[serde(default)]
     retry: Retry,
+    #[serde(default = "default_stop_after")]
+    stop_after: u32,
     agents: toml::Spanned<Vec<AgentSpec>>,
     #[serde(default)]
     prices: BTreeMap<String, PriceSpec>,
@@ -345,6 +349,10 @@ struct SandboxTable {
     pull: bool,
     #[serde(default)]
     build_network: bool,
+}
+
+fn default_stop_after() -> u32 {
+    3
 }
 
 fn default_seed() -> u64 {
@@ -538,6 +546,7 @@ impl Experiment {
             concurrency,
             memory_bytes,
             infrastructure_retries: file.retry.infrastructure,
+            stop_after: file.stop_after,
             agents,
             pairings: file.tasks,
         })
@@ -626,7 +635,7 @@ kind = "bubblewrap"
         assert_eq!(experiment.directory, Path::new("dir"));
         assert_eq!(experiment.sandbox.kind, SandboxKind::Bubblewrap);
         assert_eq!(experiment.sandbox.roots["python:3.12-slim"], "host");
-        assert_eq!(experiment.infrastructure_retries, 2);
+        assert_eq!((experiment.infrastructure_retries, experiment.stop_after), (2, 3));
         assert_eq!(
             experiment.pairings["ledger-export"].curated.as_deref(),
             Some(&["ledger-export".to_owned()][..])
@@ -676,6 +685,11 @@ kind = "bubblewrap"
             Ok(&[("loop", Some("openai:b"), Some(3.0))]),
         );
         check("[[agents]]\nmodel = \"openai:a\"\n", Err("an agent has no `name`"));
+        let versions = "names = [\"codex\", \"codex@0.1.0\"]\nmodel = \"openai:a\"\n";
+        let both = [("codex", Some("openai:a"), None); 2];
+        check(&format!("[[agents]]\n{versions}"), Ok(&both));
+        check("[[agents]]\nname = \"codex@latest\"\n", Err("not an exact version"));
+        check("[[agents]]\nname = \"loop@2\"\nmodel = \"a:b\"\n", Err("has no version to choose"));
         check("[[agents]]\nname = \"nop\"\nnames = [\"nop\"]\n", Err("either `name` or `names`"));
         check(
             "[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\nmodels = [\"a:b\"]\n",
@@ -685,11 +699,6 @@ kind = "bubblewrap"
         check(
             &format!("[[agents]]\nname = \"loop\"\nmodel = \"a:b\"\n{prices}"),
             Err("no agent has that model"),
-        let versions = "names = [\"codex\", \"codex@0.1.0\"]\nmodel = \"openai:a\"\n";
-        let both = [("codex", Some("openai:a"), None); 2];
-        check(&format!("[[agents]]\n{versions}"), Ok(&both));
-        check("[[agents]]\nname = \"codex@latest\"\n", Err("not an exact version"));
-        check("[[agents]]\nname = \"loop@2\"\nmodel = \"a:b\"\n", Err("has no version to choose"));
         );
     }
 

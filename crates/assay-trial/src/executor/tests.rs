@@ -181,6 +181,34 @@ fn a_wrong_set_up_is_not_tried_again() {
 }
 
 #[test]
+fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
+    // Which trials the provider answers, by their number; how many are executed and lost, and whether the run is stopped.
+    let check = |top: &str, answers: fn(usize) -> bool, executed: usize, lost: usize, stopped: bool| {
+        let mut stage = Stage::new();
+        stage.options.concurrency = 1;
+        stage.house.experiment("margin", &format!("{top}margin"));
+        let asked = AtomicUsize::new(0);
+        let ends = move || match answers(asked.fetch_add(1, Ordering::SeqCst)) {
+            true => Ended::Finished,
+            false => Ended::Broken { part: Part::ModelProvider, message: "it answered 500".to_owned() },
+        };
+        let plan = stage.plan(|_, _| PASS, Some(&agent(ends)));
+        let Ran { outcome, told } = stage.run(&plan);
+        assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {told:?}");
+        assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
+        let reason = "trials in a row were lost to scripted:turns.jsonl: it answered 500";
+        assert_eq!(told.iter().any(|note| note.contains(reason)), stopped, "{told:?}");
+        assert!(outcome.stopped.is_none_or(|stopped| stopped.ends_with(reason)));
+    };
+    check("", |_| false, 3, 3, true);
+    check("stop_after = 5\n", |_| false, 5, 5, true);
+    check("stop_after = 0\n", |_| false, 8, 8, false);
+    // Two of three are no row of three.
+    check("", |number| number % 3 == 2, 8, 6, false);
+    check("stop_after = 2\n", |number| number < 4, 6, 2, true);
+}
+
+#[test]
 fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
     let mut stage = Stage::new();
     stage.run(&stage.plan(|_, asked| if asked < 8 { Act::Fail } else { PASS }, None));

@@ -31,6 +31,8 @@ struct Document<'a> {
     interrupted: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     capped: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<&'a str>,
     report: &'a Report,
 }
 
@@ -94,7 +96,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
 fn status(outcome: &RunOutcome) -> Status {
     if outcome.interrupted {
         Status::Interrupted
-    } else if outcome.infrastructure > 0 || outcome.planned == 0 {
+    } else if outcome.infrastructure > 0 || outcome.planned == 0 || outcome.stopped.is_some() {
         Status::Infrastructure
     } else {
         Status::Done
@@ -114,6 +116,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
             checks_executed: outcome.checks_executed,
             interrupted: outcome.interrupted,
             capped: outcome.capped.as_deref(),
+            stopped: outcome.stopped.as_deref(),
             report,
         });
     }
@@ -127,6 +130,9 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
     }
     if let Some(capped) = &outcome.capped {
         line.push_str(&format!("; {capped}"));
+    }
+    if let Some(stopped) = &outcome.stopped {
+        line.push_str(&format!("\nstopped: {stopped} (`stop_after` in the experiment sets how many)"));
     }
     ui.out(&(line + "\n"))
 }
