@@ -10,9 +10,10 @@ use assay_trace::{AgentInfo, FinalMetrics, Metrics, ObservationResult, Source, S
 use serde_json::{Map, Value, json};
 
 use crate::catalogue::catalogue;
+use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
 use crate::window::{estimate, slide};
-use crate::{Agent, AgentRun, Ended, Job, Part, now};
+use crate::{Agent, AgentRun, Ended, Job, now};
 
 /// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
 const VERSION: &str = "1";
@@ -127,8 +128,10 @@ impl Agent for Loop {
             model_name: Some(self.model.id().to_owned()),
             ..AgentInfo::default()
         };
+        let time = job.deadline.saturating_duration_since(Instant::now());
         let mut talk = Talk::new(self, job, session, Trajectory::new(info));
         let ended = talk.hold();
+        let ended = ending::judge(ended, &talk.provider, time);
         talk.finish(ended)
     }
 }
@@ -149,6 +152,8 @@ struct Talk<'a> {
     commands: usize,
     /// Where in the conversation results of calls stand that read a skill; they stay in the window.
     skill_results: BTreeSet<usize>,
+    /// What its provider did.
+    provider: ProviderSide,
 }
 
 impl<'a> Talk<'a> {
@@ -184,6 +189,7 @@ impl<'a> Talk<'a> {
             throttled: Duration::ZERO,
             commands: 0,
             skill_results: BTreeSet::new(),
+            provider: ProviderSide::default(),
         }
     }
 
@@ -196,9 +202,14 @@ impl<'a> Talk<'a> {
             slide(&mut self.request.messages, self.agent.options.context_tokens, &self.skill_results);
             let call =
                 Call { deadline: Some(self.job.deadline), cancel: self.job.cancel, scene: self.job.scene };
-            let reply = match self.agent.model.chat(&self.request, &call) {
+            let asked = Instant::now();
+            let reply = self.agent.model.chat(&self.request, &call);
+            self.provider.requests += 1;
+            let waited = reply.iter().flat_map(|reply| &reply.retries).map(|retry| retry.waited).sum();
+            self.provider.silent = self.provider.silent.max(asked.elapsed().saturating_sub(waited));
+            let reply = match reply {
                 Ok(reply) => reply,
-                Err(error) => return model_ended(&error),
+                Err(error) => return self.unanswered(&error),
             };
             let cut_off = reply.stop == Stop::Length;
             let calls = self.take(reply);
@@ -233,6 +244,16 @@ impl<'a> Talk<'a> {
             Some(Ended::TokenLimit)
         } else {
             None
+        }
+    }
+
+    /// Puts down why there was no reply; what that makes of the trial is [`ending::judge`]'s to say.
+    fn unanswered(&mut self, error: &ModelError) -> Ended {
+        self.provider.last = LastAnswer::of(error).unwrap_or(LastAnswer::Awaited);
+        match error {
+            ModelError::Cancelled => Ended::Cancelled,
+            ModelError::Deadline => Ended::Deadline,
+            _ => Ended::Finished,
         }
     }
 
@@ -354,18 +375,6 @@ impl<'a> Talk<'a> {
             ..FinalMetrics::default()
         });
         AgentRun { trajectory: self.trajectory, usage: total, ended, throttled: self.throttled }
-    }
-}
-
-/// A model that did not answer is nobody's failure but the provider's, unless the agent's own time was over.
-fn model_ended(error: &ModelError) -> Ended {
-    match error {
-        ModelError::Cancelled => Ended::Cancelled,
-        ModelError::Deadline => Ended::Deadline,
-        ModelError::Spec(_) | ModelError::Script(_) | ModelError::Refused { .. } => {
-            Ended::Broken { part: Part::AgentSetup, message: error.to_string() }
-        }
-        _ => Ended::Broken { part: Part::ModelProvider, message: error.to_string() },
     }
 }
 

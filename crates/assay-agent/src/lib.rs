@@ -6,6 +6,7 @@
 
 mod catalogue;
 mod conversation;
+pub mod ending;
 mod nop;
 mod oracle;
 pub mod shipped;
@@ -147,6 +148,10 @@ pub enum Ended {
     TokenLimit,
     /// It used up its money.
     CostLimit,
+    /// Its conversation grew longer than its model's context.
+    ContextLimit,
+    /// It saw itself repeat the same step, and stopped.
+    LoopDetected,
     /// It passed the limit of memory or disk.
     ResourceLimit {
         /// Which.

@@ -27,6 +27,7 @@ use crate::head::Head;
 use crate::ledger::{Capped, Exchange, Ledger, Mismatch, Refused, Totals};
 use crate::protocol::Protocol;
 use crate::provider::Stop;
+use crate::silence::Silence;
 use crate::{Cassette, GatewayError, Listen, Run, TrialPass, lock};
 
 /// How often it is looked whether agents have gone.
@@ -56,6 +57,7 @@ pub(crate) struct Inside {
     pub(crate) records: bool,
     pub(crate) state: Mutex<State>,
     waiting: Mutex<Waiting>,
+    silence: Mutex<Silence>,
     slots: Mutex<usize>,
     freed: Condvar,
     open: Mutex<BTreeMap<u64, Open>>,
@@ -141,6 +143,7 @@ impl Door {
             records: matches!(pass.cassette, Cassette::Record(_)),
             state: Mutex::new(State { watches, ..State::default() }),
             waiting: Mutex::default(),
+            silence: Mutex::default(),
             slots: Mutex::new(pass.concurrency),
             freed: Condvar::new(),
             open: Mutex::default(),
@@ -276,9 +279,6 @@ fn hex(byte: u8) -> [char; 2] {
 /// longer one is bound by way of its open folder.
 pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
     let bound = || -> rustix::io::Result<UnixListener> {
-        let socket = rustix::net::socket_with(
-            AddressFamily::UNIX,
-            SocketType::STREAM,
         let (folder, named);
         let near = if SocketAddrUnix::new(path).is_ok() {
             path
@@ -291,6 +291,9 @@ pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
             named = Path::new(&format!("/proc/self/fd/{}", folder.as_raw_fd())).join(name);
             &named
         };
+        let socket = rustix::net::socket_with(
+            AddressFamily::UNIX,
+            SocketType::STREAM,
             SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
             None,
         )?;
@@ -448,14 +451,26 @@ impl Inside {
         waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Waits for a provider, on nobody's time. `false` where the request was ended meanwhile.
+    /// Something of a reply came.
+    pub(crate) fn heard(&self) {
+        lock(&self.silence).heard(Instant::now());
+    }
+
+    /// The longest time in which a reply was awaited and nothing of it came.
+    fn silent(&self) -> Duration {
+        lock(&self.silence).longest(Instant::now())
+    }
+
+    /// Waits for a provider, on nobody's time, while a place at it is taken. `false` where the request was ended meanwhile.
     pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
         {
             let mut waiting = lock(&self.waiting);
             waiting.now += 1;
             waiting.since.get_or_insert_with(Instant::now);
         }
+        lock(&self.silence).end(Instant::now());
         let went_on = stop.pause(time);
+        lock(&self.silence).begin(Instant::now());
         let mut waiting = lock(&self.waiting);
         waiting.now -= 1;
         if waiting.now == 0
@@ -477,6 +492,7 @@ impl Inside {
             slots = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
         *slots -= 1;
+        lock(&self.silence).begin(Instant::now());
         Some(Slot { inside: self })
     }
 }
@@ -502,6 +518,7 @@ pub(crate) struct Slot<'a> {
 
 impl Drop for Slot<'_> {
     fn drop(&mut self) {
+        lock(&self.inside.silence).end(Instant::now());
         *lock(&self.inside.slots) += 1;
         self.inside.freed.notify_one();
     }

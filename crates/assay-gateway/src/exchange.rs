@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Instant;
 
-use assay_model::wire::{Secret, excerpt};
+use assay_model::wire::{Secret, exceeds_context, excerpt};
 use assay_model::{chars, estimate};
 use assay_trace::Usage;
 use serde_json::{Value, json};
@@ -23,6 +23,9 @@ use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely, ro
 use crate::provider::{Answer, Kind, Stop};
 use crate::sse::Events;
 use crate::varying::{self, Part};
+
+/// What is put down of a reply that nobody waited for any more.
+const AWAY: &str = "the agent went away";
 
 /// Answers a request. Whether the connection can serve another.
 pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
@@ -154,7 +157,8 @@ impl Call<'_> {
         drop(body);
 
         let Some(slot) = self.inside.slot(self.stop) else {
-            exchange.error = Some("the agent went away".to_owned());
+            exchange.error = Some(AWAY.to_owned());
+            exchange.abandoned = true;
             self.inside.finish(exchange);
             return false;
         };
@@ -172,6 +176,7 @@ impl Call<'_> {
                 let body = cassette::scrubbed(&String::from_utf8_lossy(&body), self.key());
                 exchange.status = status;
                 exchange.error = Some(excerpt(body.as_bytes()));
+                exchange.context_exceeded = obtain::is_overflow(status, body.as_bytes());
                 taped = Taped {
                     status,
                     content_type: content_type.clone(),
@@ -193,7 +198,8 @@ impl Call<'_> {
                 return self.fail(conn, exchange, status, message);
             }
             Outcome::Stopped { asked } => {
-                exchange.error = Some("the agent went away, or the door closed".to_owned());
+                exchange.error = Some(format!("{AWAY}, or the door closed"));
+                exchange.abandoned = true;
                 if asked {
                     unmetered.broke();
                 }
@@ -259,7 +265,9 @@ impl Call<'_> {
         };
         if let Err(message) = &passed {
             exchange.error = Some(message.clone());
+            exchange.abandoned = self.stop.is_stopped() || message == AWAY;
         } else if let Some(error) = &seen.error {
+            exchange.context_exceeded = exceeds_context(error);
             exchange.error = Some(error.clone());
         }
         exchange.complete = seen.finished && passed.is_ok();
@@ -289,7 +297,7 @@ impl Call<'_> {
         taped: &mut Taped,
     ) -> Result<(), String> {
         let most = self.inside.run.options.limits.reply_bytes;
-        let gone = |_| "the agent went away".to_owned();
+        let gone = |_| AWAY.to_owned();
         let mut events = Events::default();
         let mut buffer = vec![0; 16 << 10];
         let mut read = 0_u64;
@@ -301,9 +309,9 @@ impl Call<'_> {
                 Err(error) => {
                     taped.broke = true;
                     let stopped = if self.stop.is_stopped() {
-                        " (the agent went away, or the door closed)"
+                        format!(" ({AWAY}, or the door closed)")
                     } else {
-                        ""
+                        String::new()
                     };
                     return Err(format!(
                         "the stream broke off: {}{stopped}",
@@ -335,13 +343,17 @@ impl Call<'_> {
             }
             if changes.hides_usage {
                 let mut kept = Vec::new();
-                events.feed(piece, |data| keep_event(self.dialect, seen, data, &mut kept));
+                events.feed(piece, |data| {
+                    self.inside.heard();
+                    keep_event(self.dialect, seen, data, &mut kept);
+                });
                 exchange.reply_bytes += kept.len() as u64;
                 conn.piece(&kept).map_err(gone)?;
             } else {
                 let sent = conn.piece(piece).map_err(gone);
                 exchange.reply_bytes += count as u64;
                 events.feed(piece, |data| {
+                    self.inside.heard();
                     learn(self.dialect, seen, data);
                 });
                 sent?;
@@ -369,6 +381,9 @@ impl Call<'_> {
         let most = self.inside.run.options.limits.reply_bytes;
         let mut bytes = Vec::new();
         let read = body.take(most + 1).read_to_end(&mut bytes);
+        if read.is_ok() {
+            self.inside.heard();
+        }
         let wrong = match read {
             Ok(_) if bytes.len() as u64 > most => {
                 Some(format!("the reply is larger than {} MiB", most >> 20))
@@ -395,8 +410,7 @@ impl Call<'_> {
             taped.body = bytes.to_vec();
         }
         let headers = [("content-type", content_type)];
-        conn.reply(exchange.status, &headers, &bytes, self.head.keep)
-            .map_err(|_| "the agent went away".to_owned())?;
+        conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| AWAY.to_owned())?;
         // Passed on as it is: what the agent makes of it is its own.
         if let Err(error) = reply
             && exchange.error.is_none()

@@ -32,6 +32,10 @@ pub struct Ledger {
     /// Seconds in which at least one request waited for the provider's limits.
     #[serde(default)]
     pub held_seconds: f64,
+    /// Seconds of the longest time in which requests were under way and nothing of a reply came. Waits for the provider's limits
+    /// are left out.
+    #[serde(default)]
+    pub silent_seconds: f64,
     /// Where a replay first differed from its cassette.
     pub mismatch: Option<Mismatch>,
     /// Why the cassette is not whole.
@@ -150,6 +154,7 @@ impl Totals {
 }
 
 /// One request, and its reply.
+#[expect(clippy::struct_excessive_bools, reason = "a record of facts that do not exclude each other")]
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Exchange {
     /// From 0.
@@ -206,6 +211,19 @@ pub struct Exchange {
     pub reply_bytes: u64,
     /// What went wrong.
     pub error: Option<String>,
+    /// Whether the agent went away, or its time was over, before the reply had come.
+    #[serde(default)]
+    pub abandoned: bool,
+    /// Whether the provider refused the conversation because it is longer than the model's context.
+    #[serde(default)]
+    pub context_exceeded: bool,
+}
+
+impl Exchange {
+    /// Whether tokens are counted and nothing is asked of a model.
+    pub fn counts_only(&self) -> bool {
+        self.path.ends_with("/count_tokens") || self.path.ends_with(":countTokens")
+    }
 }
 
 /// A wait before a request was sent.

@@ -39,11 +39,13 @@ mod protocol;
 mod provider;
 mod scripted;
 mod server;
+mod silence;
 mod sse;
 mod varying;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use assay_model::Scene;
 use assay_trace::{Prices, Usage};
@@ -110,6 +112,8 @@ pub struct TrialPass {
     pub max_output_tokens: Option<u64>,
     /// What the trial may spend.
     pub caps: Caps,
+    /// Most time that its requests wait for the provider's limits, all together; `None` for [`Limits::trial_patience`] alone.
+    pub patience: Option<Duration>,
     /// What its tokens cost, in place of what the run says.
     pub prices: Option<Prices>,
     /// Most requests at the provider at once; others wait.
@@ -137,6 +141,7 @@ impl TrialPass {
             model: None,
             max_output_tokens: None,
             caps: Caps::default(),
+            patience: None,
             prices: None,
             concurrency: 4,
             skills: Vec::new(),

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::ModelError;
 use crate::backoff;
+use crate::overflow::exceeds_context;
 use crate::text::{Secret, excerpt};
 use crate::transport::Reply;
 
@@ -103,6 +104,9 @@ fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
         .find_map(Value::as_str)
         .map_or_else(|| String::from_utf8_lossy(&reply.body).into_owned(), str::to_owned);
     let mut message = excerpt(key.map_or_else(|| said.clone(), |key| key.scrub(&said)).as_bytes());
+    if !matches!(status, 401 | 403 | 404 | 429) && exceeds_context(&String::from_utf8_lossy(&reply.body)) {
+        return Verdict::Refused(ModelError::ContextExceeded { status, message });
+    }
 
     let header = |name: &str| Some(reply.headers.get(name)?.to_str().ok()?.to_owned());
     let told = backoff::told(&header, &reply.body);
@@ -209,6 +213,13 @@ mod tests {
             r#"{"detail":"Not Found"}"#,
             "refused: the provider refused the request (404): Not Found",
         );
+        let long = r#"{"error":{"message":"many words","code":"context_length_exceeded"}}"#;
+        let exceeded = |status: u16| {
+            format!("refused: the conversation exceeds the model's context ({status}): many words")
+        };
+        check(400, &[], long, &exceeded(400));
+        check(500, &[], long, &exceeded(500));
+        check(404, &[], long, "refused: the provider refused the request (404)");
         check(409, &[], "", "failed: the provider failed (409)");
         check(429, &[("retry-after", "7")], "", "failed after 7s: the provider limited the rate (429)");
         check(

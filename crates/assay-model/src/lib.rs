@@ -33,6 +33,7 @@ mod gate;
 mod gemini;
 mod openai;
 mod options;
+mod overflow;
 mod price;
 mod provider;
 mod rerank;
@@ -244,7 +245,7 @@ pub struct Retry {
     pub waited: Duration,
 }
 
-/// Why a model did not answer. All but `Cancelled` are infrastructure: none is the agent's failure.
+/// Why a model did not answer. All but `Cancelled` and `ContextExceeded` are infrastructure: none is the agent's failure.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -264,6 +265,14 @@ pub enum ModelError {
         /// The HTTP status.
         status: u16,
         /// What it said.
+        message: String,
+    },
+    /// The conversation is longer than the model's context: whoever holds it let it grow so long.
+    #[error("the conversation exceeds the model's context ({status}): {message}")]
+    ContextExceeded {
+        /// The HTTP status.
+        status: u16,
+        /// What the provider said.
         message: String,
     },
     /// The provider failed.

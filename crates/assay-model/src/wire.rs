@@ -8,4 +8,5 @@ pub use crate::endpoint::{Endpoint, Service};
 pub use crate::gate::{Closed, Gate};
 pub use crate::gemini::{SERVICE as GEMINI, usage as gemini_usage};
 pub use crate::openai::{SERVICE as OPENAI, responses_usage, usage as completions_usage};
+pub use crate::overflow::exceeds_context;
 pub use crate::text::{Secret, escape, excerpt};

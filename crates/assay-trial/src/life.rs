@@ -181,7 +181,8 @@ impl Attempt<'_> {
         if let Some((door, way)) = door {
             let ledger = door.close();
             findings.metered = Some(shipping::metered(&run.trajectory, &ledger, way));
-            shipping::settle(&mut run, &ledger);
+            let time = Duration::from_secs_f64(trial.agent_timeout);
+            shipping::settle(&mut run, &ledger, time);
             shipping::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
             self.keep("gateway.json", &ledger)?;
         }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_agent::ending::{self, LastAnswer, ProviderSide};
 use assay_agent::shipped::{Installation, Make, Script};
 use assay_agent::{AgentRun, Disclosure, Ended, InnerDoor, Part, Placement, Shipped};
 use assay_gateway::{
@@ -145,6 +146,7 @@ impl OpenDoor {
             TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
         pass.model.clone_from(&way.model);
         pass.caps = way.caps;
+        pass.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
         pass.prices = trial.price.map(prices);
         pass.max_output_tokens = way.max_output_tokens;
         pass.skills = trial
@@ -191,6 +193,12 @@ impl OpenDoor {
     pub(crate) fn close(self) -> Ledger {
         self.door.close()
     }
+}
+
+/// Most time that an agent's requests wait for their provider's limits, all together: twice the agent's own time. At least two minutes, so
+/// that a quota by the minute can be waited out.
+fn patience(time: Duration) -> Duration {
+    time.saturating_mul(2).max(Duration::from_mins(2))
 }
 
 /// A sandbox stands still while its agent's provider is waited for, and is ended when the run has nothing left to spend.
@@ -242,8 +250,8 @@ pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
     mounts
 }
 
-/// What the door saw counts for more than what the agent says of itself: tokens, waits, and why it ended.
-pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
+/// What the door saw counts for more than what the agent says of itself: tokens, waits, and why it ended. `time` is what the agent had.
+pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
     let tokens = ledger.totals.tokens;
     run.usage = Some(assay_model::Usage {
         input: tokens.input,
@@ -283,28 +291,45 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger) {
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
     }
-    let refused = refused(ledger);
-    match (&run.ended, refused) {
-        // It died, gave up, or was still trying again when its time was over, because it was answered with errors.
-        (Ended::Broken { part: Part::AgentSetup, .. } | Ended::Deadline | Ended::Finished, Some(message)) => {
-            run.ended = Ended::Broken { part: Part::ModelProvider, message };
-        }
-        (Ended::Finished, None) if ledger.exchanges.is_empty() => {
-            let message = "it ended without a word to its model".to_owned();
-            run.ended = Ended::Broken { part: Part::AgentSetup, message };
-        }
-        _ => {}
-    }
+    run.ended = ending::judge(run.ended.clone(), &provider_side(ledger, run.ended == Ended::Deadline), time);
 }
 
-/// The error with which the last request was answered, where it was. A reply that the end of the agent's time cut short is none: to
-/// be slow is the agent's own doing, its model included. Requests without tools are made beside the work, and count where
-/// there are no others.
-fn refused(ledger: &Ledger) -> Option<String> {
-    let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);
-    let answered = |exchange: &&Exchange| exchange.status != 0 && (!works || exchange.tools > 0);
-    let last = ledger.exchanges.iter().rfind(answered).filter(|last| last.status >= 400)?;
-    Some(last.error.clone().unwrap_or_else(|| format!("the last answer had status {}", last.status)))
+/// What an agent's provider did, read from what went through the door. Requests without tools are made beside the work, and so are
+/// counts of tokens. An agent that has asked nothing else can have ended so, but has not run out of time over its work.
+fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
+    let asked: Vec<&Exchange> = ledger.exchanges.iter().filter(|one| !one.counts_only()).collect();
+    let works: Vec<&Exchange> = asked.iter().copied().filter(|one| one.tools > 0).collect();
+    let requests = if works.is_empty() && !is_late { asked.len() } else { works.len() };
+    // What goes wrong beside the work counts where there is no work.
+    let told = if works.is_empty() { asked } else { works };
+    let answered = told.iter().rfind(|exchange| exchange.status != 0);
+    let last = match answered.filter(|exchange| !exchange.abandoned).map(|exchange| last_answer(exchange)) {
+        Some(LastAnswer::Whole) if told.last().is_some_and(|last| last.status == 0) => LastAnswer::Awaited,
+        Some(last) => last,
+        // Nothing is wrong with a reply that its agent did not wait for.
+        None => LastAnswer::Awaited,
+    };
+    let silent = Duration::from_secs_f64(ledger.silent_seconds.max(0.0));
+    ProviderSide { requests, last, silent }
+}
+
+/// What a request came to that its agent waited for.
+fn last_answer(exchange: &Exchange) -> LastAnswer {
+    let Exchange { status, stream, complete, tokens, error, reply_bytes, .. } = exchange;
+    if exchange.context_exceeded {
+        return LastAnswer::ContextExceeded;
+    }
+    match error {
+        Some(error) if *status >= 400 => {
+            LastAnswer::Broken(format!("the provider answered {status}: {error}"))
+        }
+        Some(error) => LastAnswer::Broken(format!("the provider's last reply is broken: {error}")),
+        None if *status >= 400 => LastAnswer::Broken(format!("the provider answered {status}")),
+        None if *stream && !complete && tokens.is_some() => LastAnswer::Broken(format!(
+            "the provider's last reply is broken: it ended after {reply_bytes} bytes, before its end"
+        )),
+        None => LastAnswer::Whole,
+    }
 }
 
 /// What the door counted, beside what the agent says of itself.
@@ -350,14 +375,18 @@ mod tests {
 
     use super::*;
 
-    /// Exchanges as `(status, complete, tools)`.
-    fn ledger(exchanges: &[(u16, bool, usize)]) -> Ledger {
-        let exchange = |(status, complete, tools): &(u16, bool, usize)| Exchange {
-            status: *status,
-            complete: *complete,
-            tools: *tools,
-            ..Exchange::default()
-        };
+    /// A request of an agent's work, answered as it should be.
+    fn answer() -> Exchange {
+        let tokens = Some(assay_trace::Usage::default());
+        Exchange { status: 200, complete: true, tools: 9, tokens, ..Exchange::default() }
+    }
+
+    /// One that was answered with an error.
+    fn error(status: u16, said: &str) -> Exchange {
+        Exchange { status, error: Some(said.to_owned()), complete: false, tokens: None, ..answer() }
+    }
+
+    fn ledger(exchanges: &[Exchange], silent_seconds: f64) -> Ledger {
         Ledger {
             schema: Ledger::SCHEMA.to_owned(),
             trial: "t".to_owned(),
@@ -365,45 +394,103 @@ mod tests {
             provider: "anthropic".to_owned(),
             model: None,
             totals: assay_gateway::Totals::default(),
-            exchanges: exchanges.iter().map(exchange).collect(),
+            exchanges: exchanges.to_vec(),
             refused: Vec::new(),
             exposure: Vec::new(),
             capped: None,
             held_seconds: 0.0,
+            silent_seconds,
             mismatch: None,
             cassette_error: None,
         }
     }
 
-    #[test]
-    fn only_errors_of_the_provider_are_the_providers_doing() {
-        let broken = |part: Part| Ended::Broken { part, message: "x".to_owned() };
-        let check = |ended: Ended, exchanges: &[(u16, bool, usize)], expected: &str| {
-            let mut run = AgentRun {
-                trajectory: Trajectory::new(assay_trace::AgentInfo::default()),
-                usage: None,
-                ended: ended.clone(),
-                throttled: Duration::ZERO,
-            };
-            settle(&mut run, &ledger(exchanges));
-            let found = serde_json::to_value(&run.ended).unwrap();
-            let part = found.get("part").and_then(Value::as_str);
-            assert_eq!(part.or(found["kind"].as_str()), Some(expected), "{ended:?} {exchanges:?}");
+    fn settled(ended: &Ended, ledger: &Ledger) -> Value {
+        let mut run = AgentRun {
+            trajectory: Trajectory::new(assay_trace::AgentInfo::default()),
+            usage: None,
+            ended: ended.clone(),
+            throttled: Duration::ZERO,
         };
-        let (answer, cut, gone, error) = ((200, true, 9), (200, false, 9), (0, false, 9), (500, true, 9));
-        check(Ended::Finished, &[answer], "finished");
+        settle(&mut run, ledger, Duration::from_mins(1));
+        serde_json::to_value(&run.ended).unwrap()
+    }
+
+    #[test]
+    fn what_the_door_saw_says_why_a_trial_ended() {
+        let broken = |part: Part| Ended::Broken { part, message: "code 1: }".to_owned() };
+        let died = || broken(Part::AgentSetup);
+        let check = |ended: Ended, exchanges: &[Exchange], expected: &str| {
+            let found = settled(&ended, &ledger(exchanges, 0.0));
+            let part = found.get("part").and_then(Value::as_str);
+            assert_eq!(part.or(found["kind"].as_str()), Some(expected), "{ended:?} {exchanges:#?}");
+            found["message"].as_str().unwrap_or_default().to_owned()
+        };
+        let failed = || error(500, "overloaded");
+        let gone = || Exchange { status: 0, abandoned: true, error: Some("away".to_owned()), ..error(0, "") };
+        let cut = || Exchange { abandoned: true, ..error(200, "away") };
+        let beside = |exchange: Exchange| Exchange { tools: 0, ..exchange };
+        check(Ended::Finished, &[answer()], "finished");
         check(Ended::Finished, &[], "agent_setup");
-        check(Ended::Finished, &[answer, error], "model_provider");
+        assert_eq!(
+            check(Ended::Finished, &[answer(), failed()], "model_provider"),
+            "the provider answered 500: overloaded"
+        );
         // A request beside the work, for a title or a count, decides nothing.
-        check(Ended::Finished, &[answer, (404, true, 0)], "finished");
-        check(Ended::Finished, &[(401, true, 0)], "model_provider");
+        check(Ended::Finished, &[answer(), beside(error(404, "no"))], "finished");
+        let count = || Exchange { path: "/v1/messages/count_tokens".to_owned(), ..error(404, "no") };
+        check(Ended::Finished, &[answer(), count()], "finished");
+        check(Ended::Finished, &[beside(error(401, "no"))], "model_provider");
+        check(Ended::Deadline, &[beside(answer())], "agent_setup");
         // Slow is not broken: its time was over while its model still spoke, or had not begun to.
-        check(Ended::Deadline, &[answer, cut], "deadline");
-        check(Ended::Deadline, &[answer, gone], "deadline");
-        check(Ended::Deadline, &[error, error, gone], "model_provider");
-        check(broken(Part::AgentSetup), &[error], "model_provider");
-        check(broken(Part::AgentSetup), &[answer, cut], "agent_setup");
+        check(Ended::Deadline, &[answer(), cut()], "deadline");
+        check(Ended::Deadline, &[answer(), gone()], "deadline");
+        check(Ended::Deadline, &[failed(), failed(), gone()], "model_provider");
+        check(died(), &[failed()], "model_provider");
+        check(died(), &[answer(), cut()], "agent_setup");
         // What broke was the sandbox, whatever it took with it.
-        check(broken(Part::Sandbox), &[error], "sandbox");
+        check(broken(Part::Sandbox), &[failed()], "sandbox");
+        // A reply that broke is the provider's, whatever the agent printed last.
+        for ended in [died(), Ended::Finished, Ended::Deadline] {
+            let said = check(
+                ended.clone(),
+                &[answer(), error(200, "the stream broke off: reset")],
+                "model_provider",
+            );
+            assert_eq!(said, "the provider's last reply is broken: the stream broke off: reset");
+            let short = Exchange { stream: true, complete: false, reply_bytes: 12, ..answer() };
+            let said = check(ended.clone(), &[answer(), short], "model_provider");
+            assert!(said.contains("it ended after 12 bytes"), "{said}");
+            // Too long a conversation is the agent's.
+            let long = Exchange { context_exceeded: true, ..error(400, "prompt is too long") };
+            check(ended, &[answer(), long], "context_limit");
+        }
+        check(died(), &[failed(), answer()], "agent_setup");
+    }
+
+    #[test]
+    fn a_silent_provider_is_no_slow_agent() {
+        let check = |ended: &Ended, exchanges: &[Exchange], silent: f64, expected: &str| {
+            let found = settled(ended, &ledger(exchanges, silent));
+            assert!(found.to_string().contains(expected), "{ended:?} {silent}: {found}");
+        };
+        let gone = || Exchange { status: 0, abandoned: true, ..error(0, "away") };
+        let hanging = || Exchange { abandoned: true, ..error(200, "away") };
+        for last in [gone(), hanging()] {
+            check(&Ended::Deadline, &[answer(), last.clone()], 31.0, "sent nothing for 31 s");
+            check(&Ended::Deadline, &[answer(), last.clone()], 29.0, "deadline");
+            check(&Ended::Finished, &[answer(), last], 31.0, "sent nothing for 31 s");
+        }
+        check(&Ended::Finished, &[answer()], 31.0, "finished");
+    }
+
+    #[test]
+    fn patience_follows_the_agents_time() {
+        let check = |time: u64, expected: u64| {
+            assert_eq!(patience(Duration::from_secs(time)), Duration::from_secs(expected));
+        };
+        check(10, 120);
+        check(40, 120);
+        check(600, 1_200);
     }
 }

@@ -68,6 +68,10 @@ impl Make for GeminiCli {
         Varies { fields: &[], texts: &[PROCESSES] }
     }
 
+    fn halts(&self) -> &'static [&'static str] {
+        &["Loop detected, stopping execution"]
+    }
+
     fn memory_mb(&self) -> u64 {
         388
     }

@@ -14,7 +14,7 @@ mod qwen_code;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
+use assay_sandbox::{Exec, ExecOutcome, Exit, Mount, Session, Sink};
 use assay_trace::{AgentInfo, Source, Step, Trajectory};
 use serde_json::{Value, json};
 
@@ -104,6 +104,11 @@ pub trait Make: Send + Sync {
 
     /// Skills of its own that it cannot be made to leave out: they stand in every arm.
     fn own_skills(&self) -> &'static [&'static str] {
+        &[]
+    }
+
+    /// The words with which it says that it saw its model repeat itself, and stopped for that.
+    fn halts(&self) -> &'static [&'static str] {
         &[]
     }
 
@@ -288,15 +293,7 @@ impl Shipped {
         }
         match outcome {
             Err(error) => broken(&error),
-            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or(match outcome.exit {
-                Exit::Code(0) => Ended::Finished,
-                exit => {
-                    let said = outcome.stderr.text();
-                    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no word");
-                    let message = format!("{} ended with {exit:?}: {last}", self.make.name());
-                    Ended::Broken { part: Part::AgentSetup, message }
-                }
-            }),
+            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or_else(|| by_itself(self.make, &outcome)),
         }
     }
 
@@ -467,9 +464,64 @@ fn not_by_itself(exit: Exit) -> Option<Ended> {
     }
 }
 
+/// Why a command ended that did so by itself.
+fn by_itself(make: &dyn Make, outcome: &ExecOutcome) -> Ended {
+    let said = [outcome.stdout.text(), outcome.stderr.text()];
+    if make.halts().iter().any(|words| said.iter().any(|said| said.contains(words))) {
+        return Ended::LoopDetected;
+    }
+    let how = match outcome.exit {
+        Exit::Code(0) => return Ended::Finished,
+        Exit::Code(code) => format!("exited with status {code}"),
+        Exit::Signal(signal) => format!("was killed by signal {signal}"),
+        other => format!("ended with {other:?}"),
+    };
+    let last = said[1].lines().rev().find(|line| !line.trim().is_empty());
+    let last = last.map_or("nothing on standard error".to_owned(), |line| {
+        format!("the last line of standard error: {line}")
+    });
+    Ended::Broken { part: Part::AgentSetup, message: format!("{} {how}; {last}", make.name()) }
+}
+
 #[cfg(test)]
 mod tests {
+    use assay_sandbox::Captured;
+
     use super::*;
+
+    #[test]
+    fn a_loop_that_an_agent_sees_is_its_own_result() {
+        let check = |name: &str, exit: Exit, stdout: &str, stderr: &str, expected: &str| {
+            let captured = |text: &str| Captured {
+                total: text.len() as u64,
+                head: text.as_bytes().to_vec(),
+                tail: Vec::new(),
+            };
+            let outcome = ExecOutcome {
+                exit,
+                stdout: captured(stdout),
+                stderr: captured(stderr),
+                wall: Duration::ZERO,
+            };
+            let found = match by_itself(find(name).unwrap(), &outcome) {
+                Ended::Broken { part, message } => format!("{part:?}: {message}"),
+                other => format!("{other:?}"),
+            };
+            assert_eq!(found, expected, "{name} {exit:?} {stdout} {stderr}");
+        };
+        let (done, died) = (Exit::Code(0), Exit::Code(1));
+        check("qwen-code", died, "", "Loop detection halted the run (repeated calls).\n}", "LoopDetected");
+        check("gemini-cli", done, "{\"message\":\"Loop detected, stopping execution\"}", "", "LoopDetected");
+        check("codex", done, "Loop detected, stopping execution", "", "Finished");
+        check("codex", died, "", "", "AgentSetup: codex exited with status 1; nothing on standard error");
+        check(
+            "codex",
+            Exit::Signal(9),
+            "",
+            "a\n\n",
+            "AgentSetup: codex was killed by signal 9; the last line of standard error: a",
+        );
+    }
 
     #[test]
     fn a_long_text_is_written_in_pieces() {

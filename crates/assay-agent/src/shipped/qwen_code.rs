@@ -59,6 +59,10 @@ impl Make for QwenCode {
         Varies { fields: &["metadata"], texts: &[PROCESSES] }
     }
 
+    fn halts(&self) -> &'static [&'static str] {
+        &["Loop detection halted the run"]
+    }
+
     fn memory_mb(&self) -> u64 {
         260
     }

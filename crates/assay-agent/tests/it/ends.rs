@@ -50,8 +50,13 @@ fn tokens_are_limited() {
 
 #[test]
 fn the_time_ends_before_a_turn() {
+    // Without a request nothing was learnt of the agent.
     let talk = with(forever(), |desk| desk.seconds = -1.0);
-    assert_eq!((talk.run.ended, talk.asked.len(), talk.run.usage), (Ended::Deadline, 0, None));
+    let Ended::Broken { part: Part::AgentSetup, message } = &talk.run.ended else {
+        panic!("{:?}", talk.run.ended)
+    };
+    assert!(message.contains("sent no request"), "{message}");
+    assert_eq!((talk.asked.len(), talk.run.usage), (0, None));
 }
 
 #[test]
@@ -123,12 +128,13 @@ fn a_broken_sandbox_is_nobodys_failure() {
 #[test]
 fn a_model_that_does_not_answer_breaks_the_trial_and_keeps_its_steps() {
     let message = || "x".to_owned();
-    let errors: [(ModelError, Result<Part, Ended>); 9] = [
+    let errors: [(ModelError, Result<Part, Ended>); 10] = [
         (ModelError::RateLimited { status: 429, tries: 3, message: message() }, Ok(Part::ModelProvider)),
         (ModelError::Server { status: 500, tries: 3, message: message() }, Ok(Part::ModelProvider)),
         (ModelError::Network { tries: 3, message: message() }, Ok(Part::ModelProvider)),
         (ModelError::Protocol { message: message() }, Ok(Part::ModelProvider)),
-        (ModelError::Refused { status: 401, message: message() }, Ok(Part::AgentSetup)),
+        (ModelError::Refused { status: 401, message: message() }, Ok(Part::ModelProvider)),
+        (ModelError::ContextExceeded { status: 400, message: message() }, Err(Ended::ContextLimit)),
         (ModelError::Script(message()), Ok(Part::AgentSetup)),
         (ModelError::Spec(message()), Ok(Part::AgentSetup)),
         (ModelError::Deadline, Err(Ended::Deadline)),

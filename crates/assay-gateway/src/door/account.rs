@@ -132,6 +132,7 @@ impl Inside {
             exposure: exposure.collect(),
             capped: state.capped.clone(),
             held_seconds: self.waited().as_secs_f64(),
+            silent_seconds: self.silent().as_secs_f64(),
             mismatch: state.mismatch.clone(),
             cassette_error: state.cassette_error.clone(),
         }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use assay_model::wire::{excerpt, own_wait, spread, told_wait};
+use assay_model::wire::{exceeds_context, excerpt, own_wait, spread, told_wait};
 use serde_json::Value;
 
 use super::{Call, Unmetered};
@@ -39,6 +39,12 @@ struct Verdict {
     message: String,
     limits: bool,
     is_final: bool,
+}
+
+/// Whether an error says that the conversation is longer than the model's context. Some statuses say something else whatever stands beside
+/// them.
+pub(super) fn is_overflow(status: u16, body: &[u8]) -> bool {
+    !matches!(status, 401 | 403 | 404 | 429) && exceeds_context(&String::from_utf8_lossy(body))
 }
 
 impl Call<'_> {
@@ -157,7 +163,11 @@ impl Call<'_> {
             }
             let (outcome, verdict) = match answered {
                 Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Answer(answer),
-                Ok(answer) => self.judge(answer),
+                Ok(answer) => {
+                    let judged = self.judge(answer);
+                    self.inside.heard();
+                    judged
+                }
                 Err(Broken { message, may_cost, is_final }) => {
                     if may_cost {
                         unmetered.broke();
@@ -193,7 +203,8 @@ impl Call<'_> {
     /// Whether a wait is longer than there is patience for: the request's, or the trial's.
     fn is_too_long(&self, waited: Duration, pause: Duration) -> bool {
         let limits = &self.inside.run.options.limits;
-        waited + pause > limits.patience || self.inside.waited() + pause > limits.trial_patience
+        let own = self.inside.pass.patience.unwrap_or(limits.trial_patience).min(limits.trial_patience);
+        waited + pause > limits.patience || self.inside.waited() + pause > own
     }
 
     /// Waits, and puts it down.
@@ -247,11 +258,13 @@ impl Call<'_> {
         let is_spent = ["/error/code", "/error/type"]
             .iter()
             .any(|place| said.pointer(place).is_some_and(|word| word == "insufficient_quota"));
+        let is_overflow = is_overflow(status, &body);
         let is_overload =
             status == 503 && (told.is_some() || message.to_ascii_lowercase().contains("overload"));
         let limits = matches!(status, 429 | 529) || is_overload;
         let may_pass = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
-        let is_final = !may_pass || is_spent || header("x-should-retry").as_deref() == Some("false");
+        let is_final =
+            !may_pass || is_spent || is_overflow || header("x-should-retry").as_deref() == Some("false");
         let verdict = Verdict { status: Some(status), told, message, limits, is_final };
         (Outcome::Error { status, content_type, retry_after, body }, verdict)
     }

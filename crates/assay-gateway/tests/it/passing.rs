@@ -552,3 +552,51 @@ fn agents_that_go_away_spoil_no_connection_for_others() {
     );
     assert!(ledger.exchanges.iter().all(|exchange| exchange.waits.is_empty()), "{ledger:?}");
 }
+
+/// A reply that drips is as good as none: what counts is what an agent can use.
+#[test]
+fn bytes_that_complete_nothing_are_silence() {
+    let (release, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    let upstream = Upstream::start(move |_, _, _, out| {
+        begin(out);
+        for byte in "data: {\"choices".chars() {
+            piece(out, &byte.to_string());
+        }
+        let _ = held.lock().unwrap().recv();
+    });
+    let door = door(upstream.provider(), |_, _| {});
+    let (path, body) = requests(true, 0).remove(2);
+    let token = format!("authorization: Bearer {}\r\n", door.token());
+    let mut stream = connect(&door);
+    let bytes = request("POST", &path, &token, body.to_string().as_bytes());
+    stream.write_all(&bytes).unwrap();
+    let mut first = [0; 256];
+    std::io::Read::read(&mut stream, &mut first).unwrap();
+    let since = std::time::Instant::now();
+    until(|| since.elapsed() > Duration::from_millis(200));
+    let silent = Duration::from_secs_f64(door.close().silent_seconds);
+    assert!(silent >= Duration::from_millis(200), "{silent:?}");
+    drop(release);
+}
+
+/// A conversation that is too long is told apart from a request that is wrong, and is not sent again.
+#[test]
+fn a_full_context_is_told() {
+    let check = |status: &'static str, said: &'static str, expected: bool, requests_sent: usize| {
+        let upstream = Upstream::start(move |_, _, _, out| {
+            answer(out, status, "", &format!("{{\"error\":{{\"message\":\"{said}\"}}}}"));
+        });
+        let door = door(upstream.provider(), |_, options| options.limits.retries = 1);
+        let (path, body) = requests(false, 0).remove(2);
+        post(&door, &path, &body);
+        let exchange = door.close().exchanges.remove(0);
+        assert_eq!(exchange.context_exceeded, expected, "{exchange:?}");
+        assert_eq!(upstream.requests().len(), requests_sent, "{said}");
+    };
+    check("400 Bad Request", "prompt is too long: 9 tokens > 8 maximum", true, 1);
+    check("500 Internal Server Error", "the request exceeds the available context size", true, 1);
+    check("500 Internal Server Error", "oops", false, 2);
+    check("400 Bad Request", "max_tokens is too large: 1000000", false, 1);
+    check("429 Too Many Requests", "prompt is too long", false, 2);
+}

@@ -286,4 +286,27 @@ fn closing_ends_what_is_under_way() {
     let ledger = door.close();
     let exchange = &ledger.exchanges[0];
     assert!(exchange.estimated && exchange.status == 0 && exchange.error.is_some(), "{exchange:?}");
+    assert!(exchange.abandoned && ledger.silent_seconds > 0.0, "{ledger:?}");
+}
+
+/// A trial waits no longer for its provider than it is given patience for.
+#[test]
+fn a_trial_has_its_own_patience() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |patience: Option<Duration>, status: u16, waits: usize| {
+        let limited = "{\"fault\": \"429\", \"retry_after\": 1, \"times\": 1}\n{\"say\": \"at last\"}";
+        let door = door(script(folder.path(), limited), |pass, options| {
+            pass.patience = patience;
+            options.limits.retries = 3;
+        });
+        let (path, body) = requests(false, 0).remove(2);
+        assert_eq!(post(&door, &path, &body).status, status, "{patience:?}");
+        let ledger = door.close();
+        assert_eq!(ledger.exchanges[0].waits.len(), waits, "{ledger:?}");
+        // What is waited for a provider's limits is no silence.
+        assert!(ledger.silent_seconds < ledger.held_seconds.max(1.0), "{ledger:?}");
+    };
+    check(Some(Duration::from_millis(500)), 429, 0);
+    check(Some(Duration::from_mins(1)), 200, 1);
+    check(None, 200, 1);
 }

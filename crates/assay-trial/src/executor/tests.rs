@@ -188,15 +188,18 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
         stage.options.concurrency = 1;
         stage.house.experiment("margin", &format!("{top}margin"));
         let asked = AtomicUsize::new(0);
-        let ends = move || match answers(asked.fetch_add(1, Ordering::SeqCst)) {
-            true => Ended::Finished,
-            false => Ended::Broken { part: Part::ModelProvider, message: "it answered 500".to_owned() },
+        let ends = move || {
+            if answers(asked.fetch_add(1, Ordering::SeqCst)) {
+                return Ended::Finished;
+            }
+            Ended::Broken { part: Part::ModelProvider, message: "it answered 500".to_owned() }
         };
-        let plan = stage.plan(|_, _| PASS, Some(&agent(ends)));
+        let mut plan = stage.plan(|_, _| PASS, Some(&agent(ends)));
+        plan.roster[0].spec.model = Some("openai:m".to_owned());
         let Ran { outcome, told } = stage.run(&plan);
         assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {told:?}");
         assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
-        let reason = "trials in a row were lost to scripted:turns.jsonl: it answered 500";
+        let reason = "trials in a row were lost to openai: it answered 500";
         assert_eq!(told.iter().any(|note| note.contains(reason)), stopped, "{told:?}");
         assert!(outcome.stopped.is_none_or(|stopped| stopped.ends_with(reason)));
     };

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::agents::{experiment, files, installed, lab, records, words};
 use crate::fixture::{Lab, Running, attempt, needs_bubblewrap, read_json, within};
+use crate::server::{Answer, Server};
 
 /// A laboratory with Codex, the quickest of them; `None` where it is not installed.
 fn codex(more: &str) -> Option<Lab> {
@@ -115,6 +116,64 @@ fn a_cap_of_the_run_stops_trials_at_work() {
     assert_eq!((code, &document["reused"], &document["executed"]), (0, &json!(2), &json!(1)), "{document:#}");
     let arm = &document["report"]["arms"][1];
     assert_eq!((&arm["bounds"], &arm["infrastructure"]), (&json!([1.0, 1.0]), &json!(0)), "{arm:#}");
+}
+
+/// One table for the built-in loop and for agents behind the gateway: the same error makes the same of a trial.
+#[test]
+fn equal_errors_are_classified_equally() {
+    needs_bubblewrap!();
+    let lab = words(lab()).env("OPENAI_API_KEY", "k");
+    if installed(&lab, &["codex"]).is_empty() {
+        return;
+    }
+    let check = |status: u16, error: Value, expected: [&str; 2], reason: &str| {
+        let server = Server::start(move |_, _| Answer::of(status, json!({ "error": error })));
+        experiment(&lab, "\"bubblewrap\"", &["codex", "loop"], "openai:test-1");
+        let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
+        let served = format!("timeout = 240\nbase_url = \"{}\"\n", server.url());
+        lab.write("experiment.toml", text.replace("timeout = 240\n", &served));
+        let store = format!("store-{}", server.port);
+        let run = ["run", "experiment.toml", "--no-checks", "--only", "condition=curated", "--store", &store];
+        lab.assay(&run);
+        let mut agents = Vec::new();
+        for path in files(&lab.path(&store)).iter().filter(|path| path.ends_with("record.json")) {
+            let record = read_json(path).unwrap();
+            let name = record["agent"]["name"].as_str().unwrap().to_owned();
+            let came = json!([record["outcome"], record["cause"], record["ended"]["kind"]]);
+            let [outcome, kind] = expected;
+            let cause = if outcome == "infrastructure" { json!("model_provider") } else { Value::Null };
+            assert_eq!(came, json!([outcome, cause, kind]), "{status}: {record:#}");
+            let said = record["reason"].as_str().unwrap_or_default();
+            assert!(said.contains(reason), "{name}, {status}: {said}");
+            agents.push(name);
+        }
+        agents.sort();
+        assert_eq!(agents, ["codex", "loop"], "{status}");
+    };
+    let lost = ["infrastructure", "broken"];
+    check(401, json!({ "message": "no such key" }), lost, "no such key");
+    check(404, json!({ "message": "no such model" }), lost, "no such model");
+    check(400, json!({ "message": "a field is wrong" }), lost, "a field is wrong");
+    check(429, json!({ "message": "pay your bill", "code": "insufficient_quota" }), lost, "pay your bill");
+    let full = json!({ "message": "your words are many", "code": "context_length_exceeded" });
+    check(400, full, ["failed", "context_limit"], "");
+}
+
+/// What broke at the provider is told in its words, and not in the last ones that an agent printed.
+#[test]
+fn a_broken_reply_is_the_providers_doing() {
+    needs_bubblewrap!();
+    for (fault, says) in
+        [("break", "the provider's last reply is broken"), ("not-json", "the reply is not JSON")]
+    {
+        let Some(lab) = codex("timeout = 240\nmax_output_tokens = 8000\n") else { return };
+        let lab = lab.script(&[json!({ "fault": fault })]);
+        let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+        assert_eq!(code, 3, "{document:#}");
+        let record = records(&lab).remove(0);
+        assert_eq!(record["cause"], "model_provider", "{record:#}");
+        assert!(record["reason"].as_str().unwrap().contains(says), "{record:#}");
+    }
 }
 
 /// The processes, but for some, that have a text in their environment or on their command line; and the names of all.

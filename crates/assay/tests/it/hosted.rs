@@ -144,6 +144,60 @@ fn a_provider_that_always_fails_is_not_the_agents_fault() {
     }
 }
 
+/// What takes all of the agent's time and is never answered is not the agent's time-out.
+#[test]
+fn a_provider_that_is_silent_is_not_the_agents_fault() {
+    needs_bubblewrap!();
+    let (release, held) = std::sync::mpsc::channel::<()>();
+    let held = std::sync::Mutex::new(held);
+    let server = Server::start(move |_, _| {
+        let _ = held.lock().unwrap().recv();
+        Answer::done("too late")
+    });
+    let lab = lab(&server, "timeout = 2");
+    let record = lost(&lab);
+    assert!(record["reason"].as_str().unwrap().contains("sent nothing for 2 s"), "{record:#}");
+    drop(release);
+}
+
+/// A conversation that has grown too long is what the agent came to.
+#[test]
+fn a_full_context_is_the_agents_result() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match number {
+        0 => solve(number, asked),
+        _ => Answer::of(400, json!({ "error": { "message": "prompt is too long: 9 tokens > 8 maximum" } })),
+    });
+    let lab = lab(&server, "timeout = 60");
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["infrastructure"]), (0, &json!(0)), "{document:#}");
+    let record = lab.record("t1");
+    let ended = (&record["outcome"], &record["ended"]["kind"]);
+    assert_eq!(ended, (&json!("failed"), &json!("context_limit")), "{record:#}");
+}
+
+/// A provider that loses three trials in a row gets no fourth, and the next run goes on.
+#[test]
+fn a_run_stops_when_its_provider_is_down() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| match number {
+        0..3 => Answer::of(401, json!({ "error": { "message": "no such key" } })),
+        _ => solve(number, asked),
+    });
+    let lab = suite::lab(5).experiment(|e| {
+        let design = e.agent("timeout = 60").served("openai:test-1", &server.url()).top("concurrency = 1");
+        suite::paired(design.conditions(&["curated"]), 5)
+    });
+    let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ended(3);
+    let why = format!("3 trials in a row were lost to openai at {}: the provider refused", server.url());
+    assert!(ran.stderr.contains(&format!("the run is stopped: {why}")), "{}", ran.stderr);
+    assert!(ran.stdout.contains("3 lost to infrastructure, 2 to go"), "{}", ran.stdout);
+    assert!(ran.stdout.contains(&format!("stopped: {why}")), "{}", ran.stdout);
+    assert_eq!(server.asked().len(), 3);
+    let (document, code) = lab.run(&["--no-checks"]);
+    assert_eq!((code, &document["executed"], &document["stopped"]), (0, &json!(5), &Value::Null));
+}
+
 /// The agent is in the middle of its work when the limit comes, and its time ends while it waits.
 #[test]
 fn time_spent_waiting_is_not_the_agents() {
