@@ -1,22 +1,20 @@
 //! Which skills reached the agent, as facts of their own.
 //!
 //! The five facts are those of the project's experiment design: *offered* (its files were in the sandbox), *advertised*
-//! (its name or description stood in a message sent to the model), *touched* (a tool call named the skill or a path in
-//! it), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
+//! (its entry in a listing, its description or a path in it stood in a message sent to the model), *touched* (a tool call
+//! named a path in it or called it by the client's own tool for skills), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
 //! injected messages), *executed* (a file of the package was run).
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
+use crate::reference::{Reference, commands, working_folder};
+use crate::shell::{entered, is_interpreter, is_prefix, join, script_argument, simple_commands};
 use crate::{Source, Step, Trajectory};
 
 /// Lines shorter than this are too common to prove that a body was read.
 const TELLING_LINE: usize = 40;
-
-/// Arguments that are run. A path that is read is none, though it looks like a command of one word.
-const COMMANDS: [&str; 5] = ["command", "cmd", "script", "code", "input"];
 
 /// With fewer telling lines than this, all of them must have been seen.
 const FEW_LINES: usize = 6;
@@ -30,8 +28,8 @@ pub struct OfferedSkill<'a> {
     pub description: &'a str,
     /// The body of its SKILL.md.
     pub body: &'a str,
-    /// Where its folder lies inside, without a trailing slash. Empty where nobody knows: then a path that holds its name is one
-    /// in it, and so is a `SKILL.md` in no other named folder, which is what a search for skills asks for.
+    /// Where its folder lies inside, without a trailing slash. Empty where nobody knows: then a folder of its name below one
+    /// called `skills`, or with a `SKILL.md`, is taken for it.
     pub mount: &'a str,
     /// Its files, relative to that folder.
     pub files: &'a [String],
@@ -44,9 +42,9 @@ pub struct Exposure {
     pub skill: String,
     /// Its files were in the sandbox.
     pub offered: bool,
-    /// The first step in which the model was told its name or description.
+    /// The first step in which the model was told of it: its entry in a listing, its description, or a path in it.
     pub advertised: Option<usize>,
-    /// The first step with a tool call that names the skill or a path in it.
+    /// The first step with a tool call that names a path in it, or calls it by the client's tool for skills.
     pub touched: Option<usize>,
     /// The step in which enough of the body had been delivered.
     pub opened: Option<usize>,
@@ -114,21 +112,20 @@ impl<'a> Follower<'a> {
         let (tracker, found) = (&self.tracker, &mut self.found);
         if step.source != Source::Agent
             && (found.advertised.is_none() || (!self.listed && step.is_injected()))
-            && tracker.is_advertised(&step.message)
+            && tracker.reference.is_listed(&step.message, step.is_injected())
         {
             found.advertised.get_or_insert(step.step_id);
             self.listed |= step.is_injected();
         }
         for call in &step.tool_calls {
-            let texts = strings(&call.arguments);
-            if texts.iter().any(|text| tracker.is_named(text)) {
+            if tracker.reference.is_called(call) {
                 self.touches += 1;
                 found.touched.get_or_insert(step.step_id);
             }
             if found.executed.is_none() {
-                let mut commands =
-                    COMMANDS.iter().filter_map(|name| call.arguments.get(*name)).flat_map(strings);
-                found.executed = commands.find_map(|text| tracker.executed(text, step.step_id));
+                let folder = working_folder(&call.arguments);
+                found.executed =
+                    commands(&call.arguments).find_map(|text| tracker.executed(text, folder, step.step_id));
             }
         }
         tracker.receive(step, &mut self.delivered);
@@ -137,7 +134,7 @@ impl<'a> Follower<'a> {
         }
     }
 
-    /// How many tool calls so far name the skill or a path in it.
+    /// How many tool calls so far touch the skill.
     pub fn touches(&self) -> usize {
         self.touches
     }
@@ -195,7 +192,7 @@ pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
     follower.ingestion()
 }
 
-/// How many tool calls of a trajectory name a skill or a path in it.
+/// How many tool calls of a trajectory touch a skill.
 pub fn touches(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
     let mut follower = Follower::new(skill);
     trajectory.steps.iter().for_each(|step| follower.see(step));
@@ -204,6 +201,7 @@ pub fn touches(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
 
 struct Tracker<'a> {
     skill: &'a OfferedSkill<'a>,
+    reference: Reference<'a>,
     lines: BTreeSet<&'a str>,
     needed: usize,
 }
@@ -212,7 +210,7 @@ impl<'a> Tracker<'a> {
     fn new(skill: &'a OfferedSkill<'a>) -> Self {
         let lines = telling_lines(skill.body);
         let needed = enough(lines.len());
-        Self { skill, lines, needed }
+        Self { skill, reference: Reference::new(skill), lines, needed }
     }
 
     /// What the agent is told in a step: messages of others, and results of its own calls.
@@ -223,18 +221,6 @@ impl<'a> Tracker<'a> {
         for result in step.observation.iter().flat_map(|observation| &observation.results) {
             self.deliver(result.content.as_deref().unwrap_or_default(), delivered);
         }
-    }
-
-    fn is_advertised(&self, message: &str) -> bool {
-        contains_word(message, self.skill.name)
-            || (!self.skill.description.trim().is_empty() && message.contains(self.skill.description.trim()))
-    }
-
-    fn is_named(&self, text: &str) -> bool {
-        if contains_word(text, self.skill.name) {
-            return true;
-        }
-        if self.skill.mount.is_empty() { asks_for_skills(text) } else { text.contains(self.skill.mount) }
     }
 
     fn deliver(&self, text: &str, delivered: &mut BTreeSet<&'a str>) {
@@ -251,46 +237,23 @@ impl<'a> Tracker<'a> {
 
     /// A command runs a file of the skill when the file's path, absolute or after a `cd` into the folder, stands as the
     /// program of a simple command or as the script an interpreter is given.
-    fn executed(&self, command: &str, step: usize) -> Option<Execution> {
-        let mut inside = false;
+    fn executed(&self, command: &str, folder: &str, step: usize) -> Option<Execution> {
+        let mut folder = folder.to_owned();
         for simple in simple_commands(command) {
             let words: Vec<&str> =
                 simple.iter().map(String::as_str).skip_while(|word| is_prefix(word)).collect();
-            let Some((&program, arguments)) = words.split_first() else { continue };
-            if program == "cd" {
-                inside = arguments.first().is_some_and(|folder| self.holds(folder));
+            if let Some(entered) = entered(&words) {
+                folder = join(&folder, entered);
                 continue;
             }
+            let Some((&program, arguments)) = words.split_first() else { continue };
             let script = if is_interpreter(program) { script_argument(arguments) } else { Some(program) };
-            let Some(script) = script else { continue };
-            if let Some(file) = self.file_of(script, inside) {
+            let file = script.and_then(|script| self.reference.file_at(&join(&folder, script)));
+            if let Some(file) = file.filter(|file| self.skill.files.contains(file)) {
                 return Some(Execution { step, file, evidence: "command-text".to_owned() });
             }
         }
         None
-    }
-
-    fn holds(&self, folder: &str) -> bool {
-        if self.skill.mount.is_empty() {
-            return folder.split('/').any(|part| part == self.skill.name);
-        }
-        folder.starts_with(self.skill.mount)
-    }
-
-    fn file_of(&self, word: &str, inside: bool) -> Option<String> {
-        let below = if self.skill.mount.is_empty() {
-            let rest = word.rsplit_once(self.skill.name);
-            rest.filter(|(before, _)| before.is_empty() || before.ends_with('/')).map(|(_, rest)| rest)
-        } else {
-            word.strip_prefix(self.skill.mount)
-        };
-        let relative = match below.and_then(|rest| rest.strip_prefix('/')) {
-            Some(rest) => rest,
-            None if inside && !word.starts_with('/') => word.strip_prefix("./").unwrap_or(word),
-            None => return None,
-        };
-        let relative = relative.trim_start_matches('/');
-        self.skill.files.iter().find(|file| file.as_str() == relative).cloned()
     }
 }
 
@@ -322,111 +285,9 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
     }
 }
 
-/// Whether `word` stands in `text` with no letter, digit, `-` or `_` beside it.
-pub(crate) fn contains_word(text: &str, word: &str) -> bool {
-    let joins = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    !word.is_empty()
-        && text.match_indices(word).any(|(at, _)| {
-            !text[..at].chars().next_back().is_some_and(joins)
-                && !text[at + word.len()..].chars().next().is_some_and(joins)
-        })
-}
-
-/// Whether a text names a `SKILL.md` that lies in no folder with a name of its own.
-fn asks_for_skills(text: &str) -> bool {
-    text.match_indices("SKILL.md").any(|(at, _)| {
-        let before = &text[..at];
-        let Some(path) = before.strip_suffix('/') else {
-            return !before.chars().next_back().is_some_and(|c| c.is_alphanumeric() || c == '-' || c == '_');
-        };
-        path.rsplit(['/', ' ', '"', '\'']).next().is_some_and(|folder| {
-            folder.is_empty() || folder == "skills" || folder.chars().all(|c| matches!(c, '*' | '.' | '~'))
-        })
-    })
-}
-
-/// Every string in a value.
-fn strings(value: &Value) -> Vec<&str> {
-    match value {
-        Value::String(text) => vec![text],
-        Value::Array(items) => items.iter().flat_map(strings).collect(),
-        Value::Object(map) => map.values().flat_map(strings).collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The words of each simple command of a shell text: split at `;`, `&`, `|`, newlines and brackets outside quotes. Here-documents
-/// and substitutions are not understood; what they hold is split like the rest.
-fn simple_commands(text: &str) -> Vec<Vec<String>> {
-    let mut commands = vec![Vec::new()];
-    let mut word = String::new();
-    let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '\\') => word.extend(chars.next()),
-            (None, ';' | '&' | '|' | '\n' | '(' | ')' | '`') => {
-                finish(&mut commands, &mut word);
-                commands.push(Vec::new());
-            }
-            (None, c) if c.is_whitespace() => finish(&mut commands, &mut word),
-            (_, c) => word.push(c),
-        }
-    }
-    finish(&mut commands, &mut word);
-    commands
-}
-
-fn finish(commands: &mut [Vec<String>], word: &mut String) {
-    if !word.is_empty()
-        && let Some(last) = commands.last_mut()
-    {
-        last.push(std::mem::take(word));
-    }
-}
-
-/// What may stand before a program without being one: assignments, keywords, wrappers.
-fn is_prefix(word: &str) -> bool {
-    const WRAPPERS: [&str; 12] =
-        ["sudo", "env", "time", "nohup", "exec", "then", "do", "else", "if", "while", "!", "command"];
-    WRAPPERS.contains(&word)
-        || word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        })
-}
-
-fn is_interpreter(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        stem,
-        "python"
-            | "bash"
-            | "sh"
-            | "zsh"
-            | "node"
-            | "deno"
-            | "ruby"
-            | "perl"
-            | "php"
-            | "Rscript"
-            | "source"
-            | "uv"
-            | "npx"
-            | "tsx"
-    ) || program == "."
-}
-
-/// The first argument that is neither an option nor a runner's word.
-fn script_argument<'a>(arguments: &[&'a str]) -> Option<&'a str> {
-    arguments.iter().copied().find(|word| !word.starts_with('-') && *word != "run" && *word != "python")
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::{AgentInfo, Observation, ObservationResult, ToolCall};

@@ -8,6 +8,8 @@ mod diagnostic;
 mod exposure;
 mod price;
 pub mod read;
+mod reference;
+mod shell;
 mod stats;
 mod trajectory;
 mod usage;

@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::exposure::{contains_word, enough, strip_line_number, telling_lines};
+use serde_json::Value;
+
+use crate::exposure::{enough, strip_line_number, telling_lines};
+use crate::reference::Reference;
 
 /// Follows one skill through texts. The facts are those of [`Exposure`](crate::Exposure).
 #[derive(Debug, Clone)]
@@ -30,9 +33,19 @@ impl Watch {
         &self.name
     }
 
-    /// Whether a text names the skill, or holds its description.
-    pub fn is_advertised(&self, text: &str) -> bool {
-        contains_word(text, &self.name) || (!self.description.is_empty() && text.contains(&self.description))
+    /// Whether a text tells the model of the skill: its entry in a listing, its description, or a path in it. `by_harness` says
+    /// that no person wrote the text.
+    pub fn is_advertised(&self, text: &str, by_harness: bool) -> bool {
+        self.reference().is_listed(text, by_harness)
+    }
+
+    /// Whether a tool that is offered to the model lists the skill, in its description or as a choice of its schema.
+    pub fn is_advertised_by_tool(&self, tool: &str, description: &str, schema: &Value) -> bool {
+        self.reference().is_listed_by_tool(tool, description, schema)
+    }
+
+    fn reference(&self) -> Reference<'_> {
+        Reference::anywhere(&self.name, &self.description)
     }
 
     /// Reads a text that was given to the model.
@@ -77,7 +90,7 @@ mod tests {
             }
             assert_eq!(watch.lines(), (8, delivered), "{texts:?}");
             assert_eq!(watch.is_opened(), carries(&texts.join("\n"), &body), "{texts:?}");
-            assert_eq!(texts.iter().any(|text| watch.is_advertised(text)), advertised, "{texts:?}");
+            assert_eq!(texts.iter().any(|text| watch.is_advertised(text, true)), advertised, "{texts:?}");
         };
         check(&[], false, 0);
         check(&["- ledger-export: …".to_owned()], true, 0);

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use assay_model::{ChatRequest, Message};
+use assay_trace::Watch;
 
 use super::{Inside, State, Watched};
 use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure, Totals};
@@ -78,12 +79,12 @@ impl Inside {
             name.copy_from_slice(blake3::hash(text.as_bytes()).as_bytes().get(..16).unwrap_or(&[0; 16]));
             !text.is_empty() && (texts.len() >= TEXTS || texts.insert(name))
         };
-        let mut read = |text: &str, is_result: bool| {
+        let mut read = |text: &str, lists: &dyn Fn(&Watch) -> bool| {
             if !is_new(text) {
                 return;
             }
             for Watched { watch, advertised, opened } in watches.iter_mut() {
-                if !is_result && advertised.is_none() && watch.is_advertised(text) {
+                if advertised.is_none() && lists(watch) {
                     *advertised = Some(ordinal);
                 }
                 if opened.is_none() {
@@ -94,16 +95,19 @@ impl Inside {
                 }
             }
         };
-        read(&request.system, false);
+        read(&request.system, &|watch| watch.is_advertised(&request.system, true));
         for message in &request.messages {
             match message {
-                Message::User { text } => read(text, false),
-                Message::Tool { text, .. } => read(text, true),
+                Message::User { text } => read(text, &|watch| watch.is_advertised(text, false)),
+                Message::Tool { text, .. } => read(text, &|_| false),
                 Message::Assistant { .. } => {}
             }
         }
         for tool in &request.tools {
-            read(&format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters), false);
+            let text = format!("{}\n{}\n{}", tool.name, tool.description, tool.parameters);
+            read(&text, &|watch| {
+                watch.is_advertised_by_tool(&tool.name, &tool.description, &tool.parameters)
+            });
         }
     }
 

@@ -83,3 +83,30 @@ fn bodies_and_names_are_found_in_every_protocol() {
     let second = json!({"model": "m", "messages": [user, said, result]});
     check("/v1/chat/completions", [first, second], None, None, 3);
 }
+
+/// The instruction and other tools speak of spreadsheets, and the skill of that name is nowhere listed.
+#[test]
+fn a_file_type_in_the_instruction_lists_no_skill() {
+    let folder = tempfile::tempdir().unwrap();
+    let check = |listing: Option<&str>, advertised: Option<usize>| {
+        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |pass, _| {
+            pass.skills = vec![WatchedSkill {
+                name: "xlsx".to_owned(),
+                description: "Work with spreadsheets: read, write and recalculate.".to_owned(),
+                body: body(),
+            }];
+        });
+        let system = format!("You are an agent.\n{}", listing.unwrap_or_default());
+        let reader = json!({"type": "function", "function": {
+            "name": "read", "description": "Reads pdf, xlsx and docx files.", "parameters": {"type": "object"},
+        }});
+        let request = json!({"model": "m", "tools": [reader], "messages": [
+            {"role": "system", "content": system},
+            {"role": "user", "content": "Write the plan to /app/plan.xlsx.\nFormats:\n- csv\n- xlsx"},
+        ]});
+        assert_eq!(post(&door, "/v1/chat/completions", &request).status, 200);
+        assert_eq!(door.close().exposure[0].advertised, advertised, "{listing:?}");
+    };
+    check(None, None);
+    check(Some("Skills:\n- xlsx: Work with spreadsheets: read, write…"), Some(0));
+}

@@ -9,6 +9,7 @@ mod agents;
 mod fuzz;
 mod labels;
 mod odd;
+mod run;
 
 use std::path::{Path, PathBuf};
 

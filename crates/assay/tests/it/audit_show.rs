@@ -87,6 +87,27 @@ fn what_the_task_says_is_no_evidence_and_what_is_odd_is_told() {
     lab.assay(&[&args[..], &["--strict"]].concat()).ended(1);
 }
 
+/// Two runs that write `plan.xlsx`; one of them read the skill called `xlsx`.
+#[test]
+fn a_file_of_the_skills_name_is_no_use_of_the_skill() {
+    let skill = SKILL.replace("name: ledger", "name: xlsx");
+    let told = |log: String| log.replace("Export the ledger.", "Export the ledger to plan.xlsx.");
+    let lab = Lab::new()
+        .file("xlsx/SKILL.md", &skill)
+        .file("a.jsonl", told(log("/s/skills/xlsx/SKILL.md", &skill, "to plan.xlsx")))
+        .file("b.jsonl", told(log("plan.xlsx", "text", "xlsx: plan.xlsx")));
+    let args = ["audit", "show", "--with", "a.jsonl", "--without", "b.jsonl", "--skill", "xlsx/SKILL.md"];
+    let document = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
+    let exposure = |side: &str| document[side]["exposure"].clone();
+    assert_eq!((&exposure("with")["touches"], &exposure("with")["opened"]), (&json!(1), &json!(true)));
+    let untouched =
+        json!({"listed": false, "opened": false, "touches": 0, "body_lines_ingested": 0, "executed": false});
+    assert_eq!(exposure("without"), untouched);
+    let stats = ["trace", "stats", "b.jsonl", "--skill", "xlsx", "--format", "json"];
+    let stats = lab.assay(&stats).ok().stdout;
+    assert!(stats.contains("\"touched\": null") || stats.contains("\"touched\":null"), "{stats}");
+}
+
 #[test]
 fn compressed_traces_are_shown_too() {
     let lab = lab();
