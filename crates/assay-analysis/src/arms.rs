@@ -26,8 +26,14 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         tasks.iter().filter(|(task, _)| shared.contains(task.as_str())).map(|(_, slot)| slot).collect();
     let valid: Vec<&TrialResult> = counted.iter().flat_map(|slot| slot.valid()).collect();
     let all: Vec<&TrialResult> = tasks.values().flat_map(|slot| &slot.results).collect();
-    let scores: Vec<Vec<f64>> = counted.iter().map(|slot| slot.scores()).collect();
-    let estimate = assay_stats::rate(&scores, 0.95);
+    let rate = |values: fn(&Slot) -> Vec<f64>| {
+        let values: Vec<Vec<f64>> = counted.iter().map(|slot| values(slot)).collect();
+        assay_stats::rate(&values, 0.95)
+    };
+    let (passes, scores) = (rate(Slot::passes), rate(Slot::scores));
+    let ends = |estimate: Option<assay_stats::Estimate>| {
+        estimate.and_then(|estimate| estimate.interval).map(|interval| [interval.low, interval.high])
+    };
     let planned_tasks = table.planned_tasks();
     let bound = |lost: f64| {
         let all = tasks.iter().filter(|(task, _)| planned_tasks.contains(task.as_str()));
@@ -52,8 +58,10 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         tasks: counted.len(),
         trials: valid.len(),
         planned,
-        pass_rate: estimate.map(|estimate| estimate.mean),
-        ci95: estimate.and_then(|estimate| estimate.interval).map(|interval| [interval.low, interval.high]),
+        pass_rate: passes.map(|estimate| estimate.mean),
+        ci95: ends(passes),
+        score: scores.map(|estimate| estimate.mean),
+        score_ci95: ends(scores),
         bounds: bound(0.0).zip(bound(1.0)).map(|(low, high)| [low, high]),
         tokens: token_counts.map(|mean| mean.input + mean.output + mean.cache_read + mean.cache_write),
         token_counts,

@@ -7,10 +7,11 @@ use serde::Serialize;
 
 use crate::comparisons::{Pairing, adjust, clusters, judge};
 use crate::gather::{Gathered, Slot};
+use crate::overlap;
 use crate::report::{Comparison, gather};
 
-/// Below this many tasks that both runs hold, nothing is compared.
-pub const LEAST_TASKS: usize = 6;
+/// Below this many tasks that both runs hold, nothing is compared: a verdict needs as many.
+pub const LEAST_TASKS: usize = 5;
 
 /// What two runs come to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -33,6 +34,8 @@ pub struct RunComparison {
     pub skills: Vec<SkillChange>,
     /// Trials that both runs share; on them the difference is 0 by construction.
     pub shared_trials: usize,
+    /// What a reader has to know, in sentences.
+    pub notes: Vec<String>,
 }
 
 /// An arm that was not compared.
@@ -124,6 +127,7 @@ pub fn compare_gathered(
         .collect();
     adjust(&mut comparisons);
     let (mine, theirs) = (second.trials(), first.trials());
+    let notes = overlap::notes(second, comparisons.iter());
     RunComparison {
         schema: "assay.compare/1",
         first: first.run.clone(),
@@ -134,6 +138,7 @@ pub fn compare_gathered(
         left_out,
         skills: skills(first, second),
         shared_trials: mine.intersection(&theirs).count(),
+        notes,
     }
 }
 

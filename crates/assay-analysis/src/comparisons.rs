@@ -6,9 +6,10 @@ use assay_stats::{Direction, Interval, Losses, PairedTask, Reason, VerdictKind};
 use assay_trial::RunFolder;
 
 use crate::gather::{Slot, Table};
+use crate::overlap::Times;
 use crate::report::{Comparison, FamilyInterval};
 
-/// Below this, a difference of two pass rates is none: it comes of adding thirds.
+/// Below this, a difference of two scores is none: it comes of adding thirds.
 pub(crate) const EQUAL: f64 = 1e-9;
 
 pub(crate) fn comparisons(run: &RunFolder, tables: &[Table]) -> Vec<Comparison> {
@@ -125,6 +126,10 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
     let gain = assay_stats::normalized_gain(&counted, 0.95);
     let bases: Vec<Vec<f64>> = counted.iter().map(|task| task.base.clone()).collect();
     let repetitions: Vec<usize> = counted.iter().map(|task| task.arm.len()).collect();
+    let both = |side: fn(&(&str, &'_ Slot, &'_ Slot)) -> Vec<[f64; 2]>| -> Vec<[f64; 2]> {
+        slots.iter().filter(|(task, _, _)| shared.contains(task)).flat_map(side).collect()
+    };
+    let times = Times::of(&both(|(_, _, base)| periods(base)), &both(|(_, arm, _)| periods(arm)));
     let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
     Comparison {
         agent: pairing.agent.to_owned(),
@@ -134,7 +139,9 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         condition: pairing.condition.to_owned(),
         tasks: counted.len(),
         lift: estimate.map(|estimate| estimate.mean),
+        pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(estimate.and_then(|estimate| estimate.interval)),
+        these_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
         family: verdict.interval.map(|interval| FamilyInterval {
             level: 1.0 - 0.05 / family as f64,
             low: interval.low,
@@ -166,12 +173,33 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
             }
         }),
         tasks_needed: verdict.tasks_needed,
+        tasks_to_confirm: verdict
+            .tasks_needed
+            .and(estimate)
+            .and_then(|estimate| assay_stats::tasks_needed(&counted, family, estimate.mean.abs())),
+        time_overlap: times.as_ref().map(|times| times.overlap),
+        measured: times.map(|times| times.measured),
         better_equal_worse: [
             count(|difference| difference > EQUAL),
             count(|difference| difference.abs() <= EQUAL),
             count(|difference| difference < -EQUAL),
         ],
     }
+}
+
+/// The mean over tasks of the difference of pass rates.
+fn pass_rate_lift(slots: &[(&str, &Slot, &Slot)], shared: &BTreeSet<&str>) -> Option<f64> {
+    let differences: Vec<f64> = slots
+        .iter()
+        .filter(|(task, _, _)| shared.contains(task))
+        .filter_map(|(_, arm, base)| Some(arm.pass_rate()? - base.pass_rate()?))
+        .collect();
+    (!differences.is_empty()).then(|| mean(&differences))
+}
+
+/// When a cell's valid trials ran.
+fn periods(slot: &Slot) -> Vec<[f64; 2]> {
+    slot.valid().filter_map(|result| result.period).collect()
 }
 
 fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {

@@ -226,14 +226,13 @@ fn bill(plan: &Plan, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
     (cost, seconds)
 }
 
-/// The baseline's pass rates as the store has them, where it has enough.
+/// The baseline's scores as the store has them, where it has enough.
 fn pilot(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Option<Baseline> {
     let baseline = plan.experiment.conditions.first()?;
     let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     for cell in plan.cells.iter().filter(|cell| cell.condition == *baseline) {
-        if let Some(record) = records.get(&cell.trial) {
-            let passed = f64::from(u8::from(record.outcome == assay_trial::Outcome::Passed));
-            tasks.entry(&cell.task).or_default().push(passed);
+        if let Some(score) = records.get(&cell.trial).and_then(Record::score) {
+            tasks.entry(&cell.task).or_default().push(score);
         }
     }
     let tasks: Vec<Vec<f64>> = tasks.into_values().filter(|scores| scores.len() > 1).collect();

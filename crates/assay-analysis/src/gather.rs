@@ -78,6 +78,12 @@ impl Gathered {
         })
     }
 
+    /// All cells, those of negative controls last.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = &Slot> {
+        let tables = self.tables.iter().chain(&self.controls);
+        tables.flat_map(|table| table.cells.values()).flat_map(BTreeMap::values)
+    }
+
     /// Reads a run's records from a store, with several threads.
     pub(crate) fn read(store: &Store, run: &RunFolder) -> Result<Self, StoreError> {
         let failed = store.failed_checks(&run.run)?;
@@ -158,9 +164,25 @@ impl Slot {
         self.results.iter().filter(|result| result.outcome.counts())
     }
 
-    /// 1 for each valid trial that passed, 0 for each that did not.
+    /// The score of each valid trial, in [0, 1].
     pub(crate) fn scores(&self) -> Vec<f64> {
+        self.valid().filter_map(|result| result.score).collect()
+    }
+
+    /// Their mean; `None` without a valid trial.
+    pub(crate) fn score(&self) -> Option<f64> {
+        let scores = self.scores();
+        (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
+    }
+
+    /// 1 for each valid trial that passed, 0 for each that did not.
+    pub(crate) fn passes(&self) -> Vec<f64> {
         self.valid().map(|result| f64::from(u8::from(result.outcome == Outcome::Passed))).collect()
+    }
+
+    /// Whether a valid trial scored something between nothing and all.
+    pub(crate) fn is_fractional(&self) -> bool {
+        self.valid().filter_map(|result| result.score).any(|score| score > 0.0 && score < 1.0)
     }
 
     /// Share of valid trials that passed; `None` without one.

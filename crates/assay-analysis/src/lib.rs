@@ -10,6 +10,7 @@ mod controls;
 mod explore;
 mod forecast;
 mod gather;
+mod overlap;
 mod report;
 mod result;
 mod tasks;

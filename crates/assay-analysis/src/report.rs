@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::controls::NegativeControls;
 use crate::explore::{Frontier, HeatMap, Pooled, Repetitions, Stratum, TopTasks, Variance};
-use crate::gather::Gathered;
+use crate::gather::{Gathered, Slot};
 use crate::tests_breakdown::TestRow;
-use crate::{arms, comparisons, controls, explore, tasks, tests_breakdown};
+use crate::{arms, comparisons, controls, explore, overlap, tasks, tests_breakdown};
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
 const UNREAD: f64 = 0.05;
@@ -30,6 +30,8 @@ pub struct Report {
     pub measures_a_model: bool,
     /// Whether this run holds all of an earlier one, so that its size may have been chosen after a look.
     pub extended_after_look: bool,
+    /// Whether a trial scored something between 0 and 1. Where none did, scores are pass rates.
+    pub fractional_scores: bool,
     /// What was measured, condition by condition.
     pub arms: Vec<Arm>,
     /// Each condition against its baseline. All of them together are one family.
@@ -87,8 +89,12 @@ pub struct Arm {
     pub pass_rate: Option<f64>,
     /// Its 95 % interval over the population of tasks; `null` below 2 tasks.
     pub ci95: Option<[f64; 2]>,
-    /// The pass rate over all tasks planned in every arm of the table, if every lost trial had failed, and if every one had
-    /// passed. A task that was lost whole counts here and not in `pass_rate`.
+    /// Mean over tasks of the mean score of their trials, which the verdicts read; `null` without a task.
+    pub score: Option<f64>,
+    /// Its 95 % interval, like that of the pass rate.
+    pub score_ci95: Option<[f64; 2]>,
+    /// The score over all tasks planned in every arm of the table, if every lost trial had scored 0, and if every one
+    /// had scored 1. A task that was lost whole counts here and not in `score`.
     pub bounds: Option<[f64; 2]>,
     /// Mean tokens of a trial, read and written, over the trials that count them.
     pub tokens: Option<f64>,
@@ -159,10 +165,15 @@ pub struct Comparison {
     pub condition: String,
     /// Tasks with a valid trial in both.
     pub tasks: usize,
-    /// Mean over tasks of the difference of pass rates.
+    /// Mean over tasks of the difference of mean scores.
     pub lift: Option<f64>,
+    /// The same of the shares of trials passed. Where all scores are 0 or 1, it is the lift.
+    pub pass_rate_lift: Option<f64>,
     /// Its 95 % interval, unadjusted; `null` below 5 tasks or clusters.
     pub ci95: Option<[f64; 2]>,
+    /// The 95 % interval of the lift on these very tasks, which are taken as fixed: what would vary if they were run again.
+    /// Printed by name; never decides.
+    pub these_tasks_ci95: Option<[f64; 2]>,
     /// The interval the verdict reads, at the family's level.
     pub family: Option<FamilyInterval>,
     /// Share of the room above the baseline that was gained; for losses, share of the baseline lost.
@@ -187,8 +198,16 @@ pub struct Comparison {
     pub reason: Option<&'static str>,
     /// The direction, where the interval excludes 0 and the verdict is `no-effect`.
     pub direction: Option<&'static str>,
-    /// Tasks that would be needed for a verdict, at this spread.
+    /// Tasks with which a lift of the margin's size would be found with 80 % power, at this spread.
     pub tasks_needed: Option<usize>,
+    /// Tasks with which a lift as large as the one seen would be found with 80 % power, at this spread. Given with
+    /// `tasks_needed`.
+    pub tasks_to_confirm: Option<usize>,
+    /// How much the two were measured at the same time: the smaller of the two shares of trials that ran within the period of
+    /// the other condition, widened by the length of a trial. `null` where the times are not known.
+    pub time_overlap: Option<f64>,
+    /// When the baseline's trials ran, and the condition's: the first start and the last end.
+    pub measured: Option<[[String; 2]; 2]>,
     /// Tasks on which the condition was better, equal, and worse.
     pub better_equal_worse: [usize; 3],
 }
@@ -234,7 +253,9 @@ pub struct TaskArm {
     pub passed: usize,
     /// Their share; `null` without a trial.
     pub pass_rate: Option<f64>,
-    /// Difference to the baseline; `null` for the baseline itself and without trials in both.
+    /// The mean score of the trials; `null` without one.
+    pub score: Option<f64>,
+    /// Difference of scores to the baseline; `null` for the baseline itself and without trials in both.
     pub lift: Option<f64>,
     /// Trials that ended as infrastructure.
     pub infrastructure: usize,
@@ -263,6 +284,7 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
         margin: run.margin,
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
         extended_after_look: run.extends.is_some(),
+        fractional_scores: gathered.slots().any(Slot::is_fractional),
         comparisons: comparisons::comparisons(run, tables),
         tasks: tasks::rows(run, tables),
         negative_controls: controls::controls(run, gathered),
@@ -300,6 +322,9 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
         ));
     }
     notes.extend(imported(run, gathered));
+    notes.extend(cut(gathered));
+    let controls = report.negative_controls.iter().flat_map(|controls| &controls.comparisons);
+    notes.extend(overlap::notes(run, report.comparisons.iter().chain(controls)));
     notes.extend(placed(run));
     notes.extend(metered(run, gathered));
     for (one, other, tasks) in &run.equal_conditions {
@@ -450,6 +475,22 @@ fn imported(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// Whether rewards had to be cut to give scores.
+fn cut(gathered: &Gathered) -> Option<String> {
+    let cut: Vec<[f64; 2]> =
+        gathered.slots().flat_map(|slot| &slot.results).filter_map(|result| result.outside).collect();
+    let low = cut.iter().fold(f64::INFINITY, |low, [one, _]| low.min(*one));
+    let high = cut.iter().fold(f64::NEG_INFINITY, |high, [_, one]| high.max(*one));
+    (!cut.is_empty()).then(|| {
+        format!(
+            "{} a reward outside 0 to 1 ({low} to {high}). A score lies between 0 and 1: what is below counts as 0, what is \
+             above as 1.",
+            counted(cut.len(), "trial has", "trials have")
+        )
+        .replace('-', "−")
+    })
 }
 
 /// A number with the word for one or for several.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::Usage;
-use assay_trial::{Cause, LATE, Metered, Outcome, Record, Seconds, StoreError};
+use assay_trial::{Cause, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -16,6 +16,12 @@ use crate::tests_breakdown::verdicts;
 pub(crate) struct TrialResult {
     pub(crate) outcome: Outcome,
     pub(crate) cause: Option<Cause>,
+    /// In [0, 1]; `None` where the trial is no result.
+    pub(crate) score: Option<f64>,
+    /// The rewards that lie outside [0, 1] and had to be cut to give the score: the lowest and the highest.
+    pub(crate) outside: Option<[f64; 2]>,
+    /// When it began and ended, in seconds since 1970.
+    pub(crate) period: Option<[f64; 2]>,
     /// Replies of the model.
     pub(crate) turns: usize,
     /// Tokens, where somebody counted them.
@@ -66,6 +72,9 @@ impl From<&Record> for TrialResult {
         Self {
             outcome: record.outcome,
             cause: record.cause,
+            score: record.score(),
+            outside: outside(record.outcome, record.reward, &record.rewards),
+            period: period(&record.started_at, &record.finished_at),
             turns: record.turns,
             usage: record.usage,
             cost_usd: record.cost_usd,
@@ -97,6 +106,14 @@ struct File {
     outcome: Outcome,
     #[serde(default)]
     cause: Option<Cause>,
+    #[serde(default)]
+    reward: Option<f64>,
+    #[serde(default)]
+    rewards: BTreeMap<String, f64>,
+    #[serde(default)]
+    started_at: String,
+    #[serde(default)]
+    finished_at: String,
     turns: usize,
     usage: Option<Usage>,
     cost_usd: Option<f64>,
@@ -134,6 +151,9 @@ impl From<File> for TrialResult {
             ],
             outcome: file.outcome,
             cause: file.cause,
+            score: score(file.outcome, file.reward, file.rewards.values().copied()),
+            outside: outside(file.outcome, file.reward, &file.rewards),
+            period: period(&file.started_at, &file.finished_at),
             turns: file.turns,
             usage: file.usage,
             cost_usd: file.cost_usd,
@@ -144,6 +164,25 @@ impl From<File> for TrialResult {
             tests: file.ctrf.as_ref().map(verdicts).unwrap_or_default(),
         }
     }
+}
+
+/// The lowest and the highest of the rewards that a trial is scored by, where one lies outside [0, 1].
+fn outside(outcome: Outcome, reward: Option<f64>, rewards: &BTreeMap<String, f64>) -> Option<[f64; 2]> {
+    let scored = matches!(outcome, Outcome::Passed | Outcome::Failed);
+    let all = || rewards.values().copied().chain(reward.filter(|_| rewards.is_empty()));
+    let is_outside = |reward: f64| !(0.0..=1.0).contains(&reward);
+    (scored && all().any(is_outside))
+        .then(|| [all().fold(f64::INFINITY, f64::min), all().fold(f64::NEG_INFINITY, f64::max)])
+}
+
+/// Two times in seconds since 1970; `None` where the first is not known.
+fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
+    let seconds = |time: &str| {
+        let time: jiff::Timestamp = time.parse().ok()?;
+        Some(time.as_duration().as_secs_f64())
+    };
+    let from = seconds(started)?;
+    Some([from, seconds(finished).unwrap_or(from).max(from)])
 }
 
 fn is_late(reason: Option<&str>) -> bool {

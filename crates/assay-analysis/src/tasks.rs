@@ -34,13 +34,14 @@ pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TaskRow> {
 
 fn arm(run: &RunFolder, table: &Table, task: &str, condition: &str, slot: &Slot) -> TaskArm {
     let baseline = run.conditions.first().filter(|baseline| *baseline != condition);
-    let base = baseline.and_then(|baseline| table.cells.get(baseline)?.get(task)).and_then(Slot::pass_rate);
-    let own = slot.pass_rate();
+    let base = baseline.and_then(|baseline| table.cells.get(baseline)?.get(task)).and_then(Slot::score);
+    let own = slot.score();
     TaskArm {
         condition: condition.to_owned(),
         trials: slot.valid().count(),
         passed: slot.valid().filter(|record| record.outcome == Outcome::Passed).count(),
-        pass_rate: own,
+        pass_rate: slot.pass_rate(),
+        score: own,
         lift: own.zip(base).map(|(own, base)| own - base),
         infrastructure: slot.results.iter().filter(|record| !record.outcome.counts()).count(),
     }

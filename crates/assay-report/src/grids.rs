@@ -36,19 +36,29 @@ fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
     figure.map_or_else(|| NONE.to_owned(), words).into()
 }
 
+/// What scores are called: where all are 0 or 1, they are pass rates.
+fn rate_name(labels: &Labels) -> &'static str {
+    if labels.fractional() { "score" } else { "passed" }
+}
+
 fn plus_minus(figure: f64) -> String {
     format!("±{:.0}", 100.0 * figure)
 }
 
 pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     let head = Head { labels };
-    let figures = ["passed", "95 % interval", "tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
-    let mut grid = head.grid("", &[], &figures);
+    let rates: &[&str] = if labels.fractional() {
+        &["score", "95 % interval", "passed"]
+    } else {
+        &["passed", "95 % interval"]
+    };
+    let figures = ["tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
+    let mut grid = head.grid("", &[], &[rates, &figures].concat());
     for arm in arms {
         let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        row.extend([or_none(arm.score, percent), percents(arm.score_ci95).into()]);
+        row.extend(labels.fractional().then(|| or_none(arm.pass_rate, percent)));
         row.extend([
-            or_none(arm.pass_rate, percent),
-            percents(arm.ci95).into(),
             arm.tasks.into(),
             arm.trials.into(),
             arm.infrastructure.into(),
@@ -81,22 +91,27 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
 
 pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
     let head = Head { labels };
+    let passed: &[&str] = if labels.fractional() { &["lift of passed"] } else { &[] };
     let mut grid = head.grid(
         "",
         &["verdict"],
         &[
-            "tasks",
-            "lift",
-            "family interval",
-            "95 % interval",
-            "norm. gain",
-            "p",
-            "p (Holm)",
-            "Wilcoxon",
-            "noise floor",
-            "detectable",
-            "better, equal, worse",
-        ],
+            &["tasks", "lift"],
+            passed,
+            &[
+                "family interval",
+                "95 % interval",
+                "95 % interval, these tasks",
+                "norm. gain",
+                "p",
+                "p (Holm)",
+                "Wilcoxon",
+                "noise floor",
+                "detectable",
+                "better, equal, worse",
+            ],
+        ]
+        .concat(),
     );
     for comparison in comparisons {
         let mut row = head.cells(
@@ -106,12 +121,12 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
             &comparison.condition,
         );
         let [better, equal, worse] = comparison.better_equal_worse;
+        row.extend([comparison.verdict.into(), comparison.tasks.into(), or_none(comparison.lift, points)]);
+        row.extend(labels.fractional().then(|| or_none(comparison.pass_rate_lift, points)));
         row.extend([
-            comparison.verdict.into(),
-            comparison.tasks.into(),
-            or_none(comparison.lift, points),
             points_between(comparison.family.map(|family| [family.low, family.high])).into(),
             points_between(comparison.ci95).into(),
+            points_between(comparison.these_tasks_ci95).into(),
             or_none(comparison.normalized_gain, |gain| format!("{gain:+.2}").replace('-', "−")),
             p_value(comparison.p).into(),
             p_value(comparison.p_adjusted).into(),
@@ -129,19 +144,24 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
 pub(crate) fn tasks(rows: &[TaskRow], labels: &Labels) -> Vec<Grid> {
     let key =
         |row: &TaskRow| labels.group(&row.agent, row.model.as_deref(), &row.sandbox).unwrap_or_default();
-    groups(rows, key).into_iter().map(|(who, rows)| task_table(&who, &rows)).collect()
+    let fractional = labels.fractional();
+    groups(rows, key).into_iter().map(|(who, rows)| task_table(&who, &rows, fractional)).collect()
 }
 
-fn task_table(who: &str, rows: &[&TaskRow]) -> Grid {
+fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
     let conditions: Vec<&str> = rows
         .iter()
         .max_by_key(|row| row.arms.len())
         .map(|row| row.arms.iter().map(|arm| arm.condition.as_str()).collect())
         .unwrap_or_default();
-    let mut caption = "Passed of valid trials, and points against the baseline".to_owned();
+    let mut caption = if fractional {
+        "Mean score, passed of valid trials, and points against the baseline".to_owned()
+    } else {
+        "Passed of valid trials, and points against the baseline".to_owned()
+    };
     if !who.is_empty() {
-        let who = clean(who);
-        caption = format!("{who}: passed of valid trials, and points against the baseline");
+        caption.replace_range(..1, &caption[..1].to_lowercase());
+        caption = format!("{}: {caption}", clean(who));
     }
     let mut grid = Grid::new(&caption, &["task"], &[]);
     let column = |condition: &&str| Column { title: Cell::Name(clean(condition)), numbers: true };
@@ -156,7 +176,9 @@ fn task_table(who: &str, rows: &[&TaskRow]) -> Grid {
                     0 => String::new(),
                     lost => format!(" {lost} lost"),
                 };
-                format!("{}/{}{lift}{lost}", arm.passed, arm.trials)
+                let score = arm.score.filter(|_| fractional);
+                let score = score.map_or(String::new(), |score| format!("{}, ", percent(score)));
+                format!("{score}{}/{}{lift}{lost}", arm.passed, arm.trials)
             }));
         }
         grid.rows.push(cells);
@@ -166,15 +188,16 @@ fn task_table(who: &str, rows: &[&TaskRow]) -> Grid {
 
 pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
     let head = Head { labels };
-    let mut grid = head.grid("The largest gains and losses", &["task"], &["baseline", "passed", "points"]);
+    let figures = ["baseline", rate_name(labels), "points"];
+    let mut grid = head.grid("The largest gains and losses", &["task"], &figures);
     for (gains, losses) in gains.iter().zip(losses) {
         let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
         for task in tasks {
             let mut row = head.cells(&gains.agent, gains.model.as_deref(), &gains.sandbox, &gains.condition);
             row.extend([
                 Cell::Name(clean(&task.task)),
-                percent(task.baseline_pass_rate).into(),
-                percent(task.pass_rate).into(),
+                percent(task.baseline_score).into(),
+                percent(task.score).into(),
                 points(task.lift).into(),
             ]);
             grid.rows.push(row);
@@ -185,15 +208,18 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
 
 pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
     let head = Head { labels };
-    let mut grid =
-        head.grid("", &[], &["point", "cost of a trial", "passed", "95 % interval", "on the frontier"]);
+    let mut grid = head.grid(
+        "",
+        &[],
+        &["point", "cost of a trial", rate_name(labels), "95 % interval", "on the frontier"],
+    );
     for (number, point) in frontier.points.iter().enumerate() {
         let mut row = head.cells(&point.agent, point.model.as_deref(), &point.sandbox, &point.condition);
         row.extend([
             (number + 1).into(),
             usd(point.cost_usd).into(),
-            percent(point.pass_rate).into(),
-            percents(point.ci95).into(),
+            percent(point.score).into(),
+            percents(point.score_ci95).into(),
             if point.on_frontier { "yes" } else { "no" }.into(),
         ]);
         grid.rows.push(row);
@@ -274,7 +300,11 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
 pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
     let head = Head { labels };
     let mut grid = head.grid(
-        "Pass rates: the variance of a trial within its task, and of the tasks",
+        if labels.fractional() {
+            "Scores: the variance of a trial within its task, and of the tasks"
+        } else {
+            "Pass rates: the variance of a trial within its task, and of the tasks"
+        },
         &[],
         &[
             "tasks",

@@ -10,11 +10,12 @@ pub(crate) struct Labels {
     /// Whether a model's name says which agent it is.
     by_model: bool,
     sandboxes: bool,
+    fractional: bool,
 }
 
 impl Labels {
     pub(crate) fn of(report: &Report) -> Self {
-        Self::among(&report.arms)
+        Self { fractional: report.fractional_scores, ..Self::among(&report.arms) }
     }
 
     pub(crate) fn among(arms: &[Arm]) -> Self {
@@ -25,7 +26,13 @@ impl Labels {
             agents: agents.len() > 1,
             by_model: agents.len() == models.len(),
             sandboxes: sandboxes.len() > 1,
+            fractional: arms.iter().any(|arm| arm.score != arm.pass_rate),
         }
+    }
+
+    /// Whether scores have to be shown beside pass rates: a trial scored something between 0 and 1.
+    pub(crate) fn fractional(&self) -> bool {
+        self.fractional
     }
 
     /// Whether there is more than one group of arms.

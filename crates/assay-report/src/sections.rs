@@ -21,7 +21,7 @@ pub(crate) fn document(report: &Report) -> Document {
         variance(report, &labels),
         strata(report, &labels),
         left_out(report),
-        reading(report),
+        reading(report, &labels),
     ];
     Document {
         run: clean(&report.run),
@@ -110,7 +110,7 @@ fn arms(report: &Report, labels: &Labels) -> Section {
     if !report.arms.is_empty() {
         blocks.push(Block::Grid(grids::arms(&report.arms, labels)));
         for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
-            let lines = lost(&arms);
+            let lines = lost(&arms, labels.fractional());
             if !lines.is_empty() {
                 blocks.extend(labels.several().then_some(Block::Who(who)));
                 blocks.push(Block::List(lines));
@@ -173,7 +173,8 @@ fn cost(report: &Report, labels: &Labels) -> Section {
             clean(&arms.join(", "))
         )));
     }
-    Section { title: "Cost against pass rate", blocks }
+    let title = if labels.fractional() { "Cost against score" } else { "Cost against pass rate" };
+    Section { title, blocks }
 }
 
 fn variance(report: &Report, labels: &Labels) -> Section {
@@ -208,17 +209,26 @@ fn left_out(report: &Report) -> Section {
     Section { title: "Left out", blocks }
 }
 
-fn reading(report: &Report) -> Section {
+fn reading(report: &Report, labels: &Labels) -> Section {
     let margin = 100.0 * report.margin;
-    let lines = [
+    let rates = if labels.fractional() {
+        "A trial scores its reward, between 0 and 1; it passed where it scored 1. A task's score is the mean of its valid \
+         trials, its pass rate the share of them that passed. A score, a rate or a lift is the mean over tasks, each weighing the \
+         same. A lift is a condition's score less the baseline's on the same tasks, in points of a hundred; the verdict reads it."
+    } else {
         "A task's pass rate is the share of its valid trials that passed; a rate or a lift is the mean over tasks, each weighing \
          the same. A lift is a condition's pass rate less the baseline's on the same tasks, in points of a hundred."
-            .to_owned(),
+    };
+    let lines = [
+        rates.to_owned(),
         format!(
             "The verdict reads one interval, wide enough for all comparisons of the run together (Bonferroni). `helps` and \
              `harms`: it excludes 0. `no-effect`: the lift surely lies within ±{margin:.0} points. `underpowered`: neither is \
              shown."
         ),
+        "The verdict and the 95 % interval are about tasks like these, of which these are a sample. The interval for these tasks \
+         takes them as fixed: it says how much the lift would vary if they were run again, and decides nothing."
+            .to_owned(),
         "Trials lost to infrastructure are no results. Where they could have changed the verdict, there is none.".to_owned(),
         "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
          tool call named it (touched), at least half of its body reached the model (opened), a file of it was run (executed)."

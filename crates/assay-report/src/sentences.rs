@@ -2,7 +2,7 @@
 
 use assay_analysis::{Arm, Comparison};
 
-use crate::text::{clean, percent, points};
+use crate::text::{clean, grouped, percent, points};
 
 const LOST: &str = "Too many trials were lost, or too unevenly: run it again, the lost ones are tried anew.";
 
@@ -36,24 +36,39 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             format!("{between} {LOST}")
         }
         ("underpowered", Some("design")) => {
-            format!("{between} These tasks and repetitions could not have told.{}", needed(comparison))
+            format!(
+                "{between} This design had too little power to detect an effect.{}",
+                needed(comparison, margin)
+            )
         }
         ("underpowered", _) => format!(
             "{between} Neither an effect nor its absence (±{margin:.0} points) is shown.{}",
-            needed(comparison)
+            needed(comparison, margin)
         ),
         _ => between,
     }
 }
 
-fn needed(comparison: &Comparison) -> String {
-    comparison
-        .tasks_needed
-        .map_or(String::new(), |tasks| format!(" About {tasks} tasks of this kind would be needed."))
+/// How many tasks of this kind would tell; `margin` is in points.
+fn needed(comparison: &Comparison, margin: f64) -> String {
+    let about = |tasks: usize| format!("≈{}", grouped(tasks));
+    // A lift that was seen on as many tasks as confirm it, and is not shown all the same, is a matter of skew.
+    let confirm = comparison.tasks_to_confirm.filter(|tasks| *tasks > comparison.tasks);
+    match (confirm, comparison.tasks_needed) {
+        (Some(confirm), Some(detect)) => format!(
+            " {} tasks to confirm an effect this large; {} to detect ±{margin:.0} points (80% power).",
+            about(confirm),
+            about(detect)
+        ),
+        (None, Some(detect)) => {
+            format!(" {} tasks to detect ±{margin:.0} points (80% power).", about(detect))
+        }
+        (_, None) => String::new(),
+    }
 }
 
 /// What has to be known of the trials that are no plain results.
-pub(crate) fn lost(arms: &[&Arm]) -> Vec<String> {
+pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
     let share = |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), percent);
     let mut lines = Vec::new();
     for arm in arms.iter().filter(|arm| arm.infrastructure > 0) {
@@ -63,11 +78,12 @@ pub(crate) fn lost(arms: &[&Arm]) -> Vec<String> {
             .map(|(cause, n)| format!("{} {n}", clean(&cause.replace('_', " "))))
             .collect();
         lines.push(format!(
-            "{}: {} of {} trials lost to infrastructure ({}); pass rate {} if all had failed, {} if all had passed",
+            "{}: {} of {} trials lost to infrastructure ({}); {} {} if all had failed, {} if all had passed",
             clean(&arm.condition),
             arm.infrastructure,
             arm.planned,
             causes.join(", "),
+            if fractional { "score" } else { "pass rate" },
             share(arm.bounds.map(|[low, _]| low)),
             share(arm.bounds.map(|[_, high]| high))
         ));

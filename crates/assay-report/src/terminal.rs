@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use assay_analysis::{Arm, Comparison, Report, TaskRow};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::labels::Labels;
 use crate::sentences::{groups, sentence, who};
 use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds};
 use crate::{Renderer, Style, sentences};
@@ -27,6 +28,7 @@ impl Renderer for Terminal {
     fn render(&self, report: &Report, style: Style) -> String {
         let mut page = Page { text: String::new(), style };
         page.heading(report);
+        let fractional = Labels::of(report).fractional();
         for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
             let own: Vec<&Comparison> = report
                 .comparisons
@@ -42,18 +44,19 @@ impl Renderer for Terminal {
             page.title(&who);
             page.verdicts(&own, report);
             page.line("");
-            page.table(&arm_table(&arms));
-            page.lost(&arms);
+            page.table(&arm_table(&arms, fractional));
+            page.lost(&arms, fractional);
             if !own.is_empty() {
                 page.line("");
-                page.table(&comparison_table(&own));
+                page.table(&comparison_table(&own, fractional));
             }
             if !rows.is_empty() {
                 page.line("");
-                page.title(
-                    "Task by task: passed of valid trials, and points against the baseline (exploratory)",
-                );
-                page.table(&task_table(&rows));
+                let score = if fractional { "mean score, " } else { "" };
+                page.title(&format!(
+                    "Task by task: {score}passed of valid trials, and points against the baseline (exploratory)"
+                ));
+                page.table(&task_table(&rows, fractional));
             }
         }
         if report.arms.is_empty() {
@@ -124,8 +127,8 @@ impl Page {
         }
     }
 
-    fn lost(&mut self, arms: &[&Arm]) {
-        for line in sentences::lost(arms) {
+    fn lost(&mut self, arms: &[&Arm], fractional: bool) {
+        for line in sentences::lost(arms, fractional) {
             self.sentences(" ", 1, &line);
         }
     }
@@ -198,31 +201,31 @@ fn align(table: &mut Table, numbers_from: usize) {
     }
 }
 
-fn arm_table(arms: &[&Arm]) -> Table {
-    let mut table = table(&[
-        "condition",
-        "passed",
-        "95 % interval",
-        "tasks",
-        "trials",
-        "lost",
-        "tokens",
-        "cost",
-        "time",
-        "offered",
-        "advert.",
-        "touched",
-        "opened",
+fn arm_table(arms: &[&Arm], fractional: bool) -> Table {
+    let mut header = vec!["condition"];
+    header.extend(if fractional {
+        &["score", "95 % interval", "passed"][..]
+    } else {
+        &["passed", "95 % interval"]
+    });
+    header.extend([
+        "tasks", "trials", "lost", "tokens", "cost", "time", "offered", "advert.", "touched", "opened",
         "executed",
     ]);
+    let mut table = table(&header);
     for arm in arms {
         let exposure = &arm.exposure;
         let offers = exposure.offered > 0.0;
         let share = |share: f64| if offers { percent(share) } else { "–".to_owned() };
-        table.add_row(vec![
+        let mut row = vec![
             short(&arm.condition),
-            arm.pass_rate.map_or_else(|| "–".to_owned(), percent),
-            percents(arm.ci95),
+            arm.score.map_or_else(|| "–".to_owned(), percent),
+            percents(arm.score_ci95),
+        ];
+        if fractional {
+            row.push(arm.pass_rate.map_or_else(|| "–".to_owned(), percent));
+        }
+        row.extend([
             arm.tasks.to_string(),
             arm.trials.to_string(),
             arm.infrastructure.to_string(),
@@ -235,17 +238,22 @@ fn arm_table(arms: &[&Arm]) -> Table {
             share(exposure.opened),
             share(exposure.executed),
         ]);
+        table.add_row(row);
     }
     align(&mut table, 1);
     table
 }
 
-fn comparison_table(comparisons: &[&Comparison]) -> Table {
+fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
     let baseline = comparisons.first().map_or("", |comparison| comparison.baseline.as_str());
-    let mut table = table(&[
-        &format!("against {}", short(baseline)),
-        "lift",
+    let against = format!("against {}", short(baseline));
+    let mut header = vec![against.as_str(), "lift"];
+    if fractional {
+        header.push("of passed");
+    }
+    header.extend([
         "95 % interval",
+        "these tasks 95 %",
         "norm. gain",
         "p",
         "p (Holm)",
@@ -254,14 +262,19 @@ fn comparison_table(comparisons: &[&Comparison]) -> Table {
         "detectable",
         "better/equal/worse",
     ]);
+    let mut table = table(&header);
     for comparison in comparisons {
         let plus_minus =
             |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), |f| format!("±{:.0}", 100.0 * f));
         let [better, equal, worse] = comparison.better_equal_worse;
-        table.add_row(vec![
-            short(&comparison.condition),
-            comparison.lift.map_or_else(|| "–".to_owned(), points),
+        let lift = |lift: Option<f64>| lift.map_or_else(|| "–".to_owned(), points);
+        let mut row = vec![short(&comparison.condition), lift(comparison.lift)];
+        if fractional {
+            row.push(lift(comparison.pass_rate_lift));
+        }
+        row.extend([
             points_between(comparison.ci95),
+            points_between(comparison.these_tasks_ci95),
             comparison
                 .normalized_gain
                 .map_or_else(|| "–".to_owned(), |gain| format!("{gain:+.2}").replace('-', "−")),
@@ -272,12 +285,13 @@ fn comparison_table(comparisons: &[&Comparison]) -> Table {
             plus_minus(comparison.smallest_detectable),
             format!("{better}/{equal}/{worse}"),
         ]);
+        table.add_row(row);
     }
     align(&mut table, 1);
     table
 }
 
-fn task_table(rows: &[&TaskRow]) -> Table {
+fn task_table(rows: &[&TaskRow], fractional: bool) -> Table {
     let mut seen = BTreeSet::new();
     let arms = rows.iter().flat_map(|row| &row.arms).map(|arm| arm.condition.as_str());
     let conditions: Vec<&str> = arms.filter(|condition| seen.insert(*condition)).collect();
@@ -295,7 +309,14 @@ fn task_table(rows: &[&TaskRow]) -> Table {
         let mut cells = vec![short(&row.task)];
         for condition in &conditions {
             let arm = row.arms.iter().find(|arm| arm.condition == *condition);
-            let passed = arm.map_or_else(|| "–".to_owned(), |arm| format!("{}/{}", arm.passed, arm.trials));
+            let passed = arm.map_or_else(
+                || "–".to_owned(),
+                |arm| {
+                    let score = arm.score.filter(|_| fractional);
+                    let score = score.map_or_else(String::new, |score| format!("{} ", percent(score)));
+                    format!("{score}{}/{}", arm.passed, arm.trials)
+                },
+            );
             let lift = arm.and_then(|arm| arm.lift).map_or_else(String::new, points);
             cells.push(if compared(condition) { format!("{passed} {lift:>5}") } else { passed });
         }

@@ -62,6 +62,11 @@ pub(crate) fn count(number: f64) -> String {
     text
 }
 
+/// A number with commas between its thousands.
+pub(crate) fn grouped(number: usize) -> String {
+    count(number as f64).replace(' ', ",")
+}
+
 /// A number with the word for one or for several.
 pub(crate) fn counted(number: usize, one: &str, several: &str) -> String {
     format!("{} {}", count(number as f64), if number == 1 { one } else { several })

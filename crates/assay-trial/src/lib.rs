@@ -35,7 +35,7 @@ pub use life::{Executed, Runner};
 pub use outlet::Reach;
 pub use place::{Place, Sandboxes};
 pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, Trial};
-pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds};
+pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds, score};
 pub use roster::RosterEntry;
 pub use shipping::{Shipping, Way};
 pub use store::{

@@ -121,6 +121,33 @@ pub const LATE: &str = "graded after its deadline";
 impl Record {
     /// The format written here.
     pub const SCHEMA: &str = "assay.record/1";
+
+    /// The trial's score, in [0, 1]; `None` where the trial is no result. See [`score`].
+    pub fn score(&self) -> Option<f64> {
+        score(self.outcome, self.reward, self.rewards.values().copied())
+    }
+}
+
+/// What a trial scores, in [0, 1]; `None` where it is no result.
+///
+/// A passed trial scores 1, and one that ran out of time or was tampered with 0, whatever its reward. Any other scores its
+/// reward: the mean over `rewards` where the verifier gave several, each cut to [0, 1], for Harbor allows any number.
+pub fn score(
+    outcome: Outcome,
+    reward: Option<f64>,
+    rewards: impl ExactSizeIterator<Item = f64>,
+) -> Option<f64> {
+    let cut = |reward: f64| if reward.is_finite() { reward.clamp(0.0, 1.0) } else { 0.0 };
+    match outcome {
+        Outcome::Passed => Some(1.0),
+        Outcome::TimedOut | Outcome::Tampered => Some(0.0),
+        Outcome::Infrastructure => None,
+        Outcome::Failed if rewards.len() > 0 => {
+            let number = rewards.len() as f64;
+            Some(rewards.map(cut).sum::<f64>() / number)
+        }
+        Outcome::Failed => Some(reward.map_or(0.0, cut)),
+    }
 }
 
 /// Who worked on a task.

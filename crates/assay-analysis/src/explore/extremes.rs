@@ -31,8 +31,12 @@ pub struct TopTasks {
 pub struct TopTask {
     /// The task.
     pub task: String,
-    /// The difference of pass rates.
+    /// The difference of mean scores.
     pub lift: f64,
+    /// The condition's mean score.
+    pub score: f64,
+    /// The baseline's.
+    pub baseline_score: f64,
     /// The condition's pass rate.
     pub pass_rate: f64,
     /// The baseline's.
@@ -52,6 +56,8 @@ fn top(run: &RunFolder, pair: &Pair<'_>, sign: f64) -> TopTasks {
             Some(TopTask {
                 task: (*task).to_owned(),
                 lift: difference(arm, base)?,
+                score: arm.score()?,
+                baseline_score: base.score()?,
                 pass_rate: arm.pass_rate()?,
                 baseline_pass_rate: base.pass_rate()?,
             })

@@ -1,4 +1,4 @@
-//! Cost against pass rate: a cheap model with a skill against a large one without.
+//! Cost against score: a cheap model with a skill against a large one without.
 
 use serde::Serialize;
 
@@ -30,7 +30,11 @@ pub struct FrontierPoint {
     pub pass_rate: f64,
     /// Its 95 % interval; `null` below 2 tasks.
     pub ci95: Option<[f64; 2]>,
-    /// Whether no other arm costs no more and passes no less, one of the two strictly.
+    /// Mean over tasks of the mean score of their trials.
+    pub score: f64,
+    /// Its 95 % interval; `null` below 2 tasks.
+    pub score_ci95: Option<[f64; 2]>,
+    /// Whether no other arm costs no more and scores no less, one of the two strictly.
     pub on_frontier: bool,
 }
 
@@ -47,30 +51,34 @@ pub struct UnknownCost {
     pub condition: String,
     /// Mean over tasks of the share of trials passed; `null` without a task.
     pub pass_rate: Option<f64>,
+    /// Mean over tasks of the mean score of their trials; `null` without a task.
+    pub score: Option<f64>,
 }
 
 pub(crate) fn frontier(arms: &[Arm]) -> Frontier {
     let known: Vec<(&Arm, f64, f64)> =
-        arms.iter().filter_map(|arm| Some((arm, arm.cost_usd?, arm.pass_rate?))).collect();
+        arms.iter().filter_map(|arm| Some((arm, arm.cost_usd?, arm.score?))).collect();
     let mut points: Vec<FrontierPoint> = known
         .iter()
-        .map(|&(arm, cost_usd, pass_rate)| FrontierPoint {
+        .map(|&(arm, cost_usd, score)| FrontierPoint {
             agent: arm.agent.clone(),
             model: arm.model.clone(),
             sandbox: arm.sandbox.clone(),
             condition: arm.condition.clone(),
             cost_usd,
-            pass_rate,
+            pass_rate: arm.pass_rate.unwrap_or(score),
             ci95: arm.ci95,
-            on_frontier: !known.iter().any(|&(_, cost, rate)| {
-                cost <= cost_usd && rate >= pass_rate && (cost < cost_usd || rate > pass_rate)
+            score,
+            score_ci95: arm.score_ci95,
+            on_frontier: !known.iter().any(|&(_, cost, other)| {
+                cost <= cost_usd && other >= score && (cost < cost_usd || other > score)
             }),
         })
         .collect();
     points.sort_by(|one, other| {
-        one.cost_usd.total_cmp(&other.cost_usd).then(one.pass_rate.total_cmp(&other.pass_rate))
+        one.cost_usd.total_cmp(&other.cost_usd).then(one.score.total_cmp(&other.score))
     });
-    let unknown = arms.iter().filter(|arm| arm.cost_usd.is_none() || arm.pass_rate.is_none());
+    let unknown = arms.iter().filter(|arm| arm.cost_usd.is_none() || arm.score.is_none());
     Frontier {
         points,
         unknown_cost: unknown
@@ -80,6 +88,7 @@ pub(crate) fn frontier(arms: &[Arm]) -> Frontier {
                 sandbox: arm.sandbox.clone(),
                 condition: arm.condition.clone(),
                 pass_rate: arm.pass_rate,
+                score: arm.score,
             })
             .collect(),
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::gather::{Slot, Table};
 
-/// The pass rates of one agent in one sandbox.
+/// The pass rates and mean scores of one agent in one sandbox.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeatMap {
     /// The harness.
@@ -29,6 +29,8 @@ pub struct HeatRow {
     pub task: String,
     /// Its pass rates, in the order of `conditions`; `null` without a valid trial.
     pub pass_rates: Vec<Option<f64>>,
+    /// Its mean scores, likewise.
+    pub scores: Vec<Option<f64>>,
     /// The difference that it is ordered by.
     pub lift: Option<f64>,
 }
@@ -50,11 +52,13 @@ fn map(run: &RunFolder, table: &Table) -> HeatMap {
                 conditions.iter().map(|condition| table.cells[*condition].get(&task.name)).collect();
             // Tasks that the table holds in no arm are another table's.
             slots.iter().any(Option::is_some).then_some(())?;
-            let pass_rates: Vec<Option<f64>> =
-                slots.into_iter().map(|slot| slot.and_then(Slot::pass_rate)).collect();
-            let rate = |at: usize| pass_rates.get(at).copied().flatten();
-            let lift = sorted_by.and_then(|_| Some(rate(1)? - rate(0)?));
-            Some(HeatRow { task: task.name.clone(), pass_rates, lift })
+            let each = |figure: fn(&Slot) -> Option<f64>| -> Vec<Option<f64>> {
+                slots.iter().map(|slot| slot.and_then(figure)).collect()
+            };
+            let (pass_rates, scores) = (each(Slot::pass_rate), each(Slot::score));
+            let score = |at: usize| scores.get(at).copied().flatten();
+            let lift = sorted_by.and_then(|_| Some(score(1)? - score(0)?));
+            Some(HeatRow { task: task.name.clone(), pass_rates, scores, lift })
         })
         .collect();
     rows.sort_by(|one, other| {

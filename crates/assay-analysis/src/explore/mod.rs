@@ -63,9 +63,9 @@ fn paired(task: &str, arm: &Slot, base: &Slot, clusters: &BTreeMap<&str, u64>) -
     PairedTask { arm: arm.scores(), base: base.scores(), cluster: clusters.get(task).copied() }
 }
 
-/// The difference of a task's pass rates.
+/// The difference of a task's mean scores.
 fn difference(arm: &Slot, base: &Slot) -> Option<f64> {
-    arm.pass_rate().zip(base.pass_rate()).map(|(arm, base)| arm - base)
+    arm.score().zip(base.score()).map(|(arm, base)| arm - base)
 }
 
 fn ends(interval: Option<Interval>) -> Option<[f64; 2]> {

@@ -41,7 +41,7 @@ pub struct Stratum {
     pub condition: String,
     /// Tasks with a valid trial in every arm.
     pub tasks: usize,
-    /// Mean over them of the difference of pass rates.
+    /// Mean over them of the difference of mean scores.
     pub lift: Option<f64>,
     /// Its 95 % interval, unadjusted; `null` below 5 tasks or clusters.
     pub ci95: Option<[f64; 2]>,

@@ -10,5 +10,7 @@ mod controls;
 mod explore;
 mod notes;
 mod plain;
+mod scores;
 mod stored;
 mod suite;
+mod times;

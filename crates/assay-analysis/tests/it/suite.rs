@@ -1,7 +1,7 @@
 //! A run in a few letters, and the report on it.
 //!
 //! A cell is a word with a letter for each repetition: `P` passed, `F` failed, `T` out of time, `X` tampered, `i` lost to
-//! infrastructure, `.` without a record, `?` with one that cannot be read. An empty word is a cell that was not planned.
+//! infrastructure, `0` to `9` failed with a reward of so many tenths, `.` without a record, `?` with one that cannot be read. An empty word is a cell that was not planned.
 
 use std::collections::BTreeMap;
 
@@ -163,6 +163,7 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         'F' => (Outcome::Failed, None),
         'T' => (Outcome::TimedOut, None),
         'X' => (Outcome::Tampered, None),
+        '0'..='9' => (Outcome::Failed, None),
         'i' => (Outcome::Infrastructure, Some(Cause::ModelProvider)),
         other => panic!("no outcome is written {other}"),
     };
@@ -177,7 +178,7 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         outcome,
         cause,
         reason: None,
-        reward: None,
+        reward: letter.to_digit(10).map(|tenths| f64::from(tenths) / 10.0),
         rewards: BTreeMap::new(),
         ctrf: None,
         ended: None,

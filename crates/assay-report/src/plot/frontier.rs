@@ -30,13 +30,20 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         .zip(&names)
         .map(|(point, name)| {
             let on = if point.on_frontier { ", on the frontier" } else { "" };
-            format!("{name}: {} and {}{on}", usd(point.cost_usd), percent(point.pass_rate))
+            format!("{name}: {} and {}{on}", usd(point.cost_usd), percent(point.score))
         })
         .collect();
-    let caption = "Mean cost of a trial against pass rate, with 95 % intervals. Filled, and joined by the line: no other arm costs no \
-                   more and passes no less. One shape for each condition; the numbers are those of the table.";
-    let description = format!("Scatter plot of cost against pass rate. {}.", described.join(". "));
-    draw(caption.to_owned(), &description, HEIGHT, |area| {
+    let (rate, passes) = if points.iter().any(|point| (point.score - point.pass_rate).abs() > f64::EPSILON) {
+        ("score", "scores")
+    } else {
+        ("pass rate", "passes")
+    };
+    let caption = format!(
+        "Mean cost of a trial against {rate}, with 95 % intervals. Filled, and joined by the line: no other arm costs no more \
+         and {passes} no less. One shape for each condition; the numbers are those of the table."
+    );
+    let description = format!("Scatter plot of cost against {rate}. {}.", described.join(". "));
+    draw(caption, &description, HEIGHT, |area| {
         let (low, high) = (place(cheapest), place(dearest));
         let room = if high > low { 0.12 * (high - low) } else { (0.5 * high.abs()).max(0.001) };
         // A cost below nothing is no place on the axis.
@@ -73,9 +80,9 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         area.draw(&PathElement::new(steps.clone(), BLUE.stroke_width(2)))?;
         let lines = steps.windows(2).map(|pair| Space::along(pair[0], pair[1]));
         let mut conditions: Vec<&str> = Vec::new();
-        let spots: Vec<(i32, i32)> = points.iter().map(|point| at(point.cost_usd, point.pass_rate)).collect();
+        let spots: Vec<(i32, i32)> = points.iter().map(|point| at(point.cost_usd, point.score)).collect();
         for (point, &(x, y)) in points.iter().zip(&spots) {
-            if let Some([low, high]) = point.ci95 {
+            if let Some([low, high]) = point.score_ci95 {
                 let ends = [(x, at(point.cost_usd, low).1), (x, at(point.cost_usd, high).1)];
                 area.draw(&PathElement::new(ends, MUTED.stroke_width(1)))?;
             }
@@ -88,7 +95,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         let mut taken: Vec<Space> = spots.iter().map(|&(x, y)| Space::around(x, y)).collect();
         taken.extend(lines);
         for point in points {
-            if let Some([low, high]) = point.ci95 {
+            if let Some([low, high]) = point.score_ci95 {
                 taken.push(Space::along(at(point.cost_usd, low), at(point.cost_usd, high)));
             }
         }
@@ -132,7 +139,7 @@ fn round_sums(from: f64, to: f64) -> Vec<f64> {
 fn steps(points: &[FrontierPoint], at: &impl Fn(f64, f64) -> (i32, i32)) -> Vec<(i32, i32)> {
     let mut path: Vec<(i32, i32)> = Vec::new();
     for point in points.iter().filter(|point| point.on_frontier) {
-        let (x, y) = at(point.cost_usd, point.pass_rate);
+        let (x, y) = at(point.cost_usd, point.score);
         if let Some(&(_, before)) = path.last() {
             path.push((x, before));
         }

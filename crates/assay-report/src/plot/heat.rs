@@ -28,7 +28,9 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
     if labels.several() {
         caption.push_str(&format!("{}. ", who(&map.agent, map.model.as_deref(), &map.sandbox)));
     }
-    caption.push_str("Share of trials passed, task by arm");
+    let fractional = map.rows.iter().any(|row| row.scores != row.pass_rates);
+    caption.push_str(if fractional { "Mean score" } else { "Share of trials passed" });
+    caption.push_str(", task by arm");
     if let Some(condition) = &map.sorted_by {
         caption.push_str(&format!(", ordered by the points that `{condition}` gains"));
     }
@@ -63,7 +65,7 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
                 (left - 10, y),
                 &text_style(TEXT, INK, Side::Right),
             )?;
-            for (number, rate) in row.pass_rates.iter().enumerate() {
+            for (number, rate) in row.scores.iter().enumerate() {
                 let x = left + cell * pixels(number);
                 let corners = [(x + 1, top + 1), (x + cell - 1, top + ROW - 1)];
                 let (fill, ink) = rate.map_or((WHITE, MUTED), shade);

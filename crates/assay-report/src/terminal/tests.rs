@@ -27,6 +27,8 @@ fn arm(condition: &str, pass_rate: f64) -> Arm {
         planned: 60,
         pass_rate: Some(pass_rate),
         ci95: Some([pass_rate - 0.1, pass_rate + 0.1]),
+        score: Some(pass_rate),
+        score_ci95: Some([pass_rate - 0.1, pass_rate + 0.1]),
         bounds: Some([pass_rate, pass_rate]),
         tokens: Some(12_345.6),
         cost_usd: Some(0.0123),
@@ -46,7 +48,9 @@ fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static st
         condition: condition.to_owned(),
         tasks: 12,
         lift: Some(0.483),
+        pass_rate_lift: Some(0.483),
         ci95: Some([0.12, 0.8]),
+        these_tasks_ci95: Some([0.29, 0.67]),
         family: Some(FamilyInterval { level: 0.975, low: 0.051, high: 0.85 }),
         normalized_gain: Some(0.78),
         p: Some(0.0127),
@@ -69,6 +73,7 @@ fn row(task: &str, arms: &[(&str, usize, Option<f64>)]) -> TaskRow {
         trials: 5,
         passed: *passed,
         pass_rate: Some(*passed as f64 / 5.0),
+        score: Some(*passed as f64 / 5.0),
         lift: *lift,
         infrastructure: 0,
     };
@@ -151,17 +156,17 @@ fn a_whole_report() {
     loop with openai:one in bubblewrap
      helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
      underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
-                   an effect nor its absence (±10 points) is shown. About 35 tasks of this kind would be
-                   needed.
+                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
+                   power).
 
      condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
      none         38 %     28 to 48 %     12      60     0  12 346  $0.0123  75 s        –        –        –       –         –
      curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
      placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
 
-     against none  lift  95 % interval  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
-     placebo         −5      −18 to +7           –  .013      .025    < .001          ±15         ±49               2/6/4
+     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+     placebo         −5      −18 to +7        +29 to +67           –  .013      .025    < .001          ±15         ±49               2/6/4
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task          none    curated    placebo
@@ -179,8 +184,8 @@ fn a_whole_report() {
      all had failed, 55 % if all had passed
      curated: 1 tampered, 3 out of time; both count as not passed
 
-     against none  lift  95 % interval  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task           none    curated  lost
@@ -213,8 +218,8 @@ fn a_run_without_results() {
      none            –              –      0       0     0       ?     ?     –        –        –        –       –         –
      curated         –              –      0       0     0       ?     ?     –        –        –        –       –         –
 
-     against none  lift  95 % interval  norm. gain  p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated          –              –           –  –         –         –            –           –               0/0/0
+     against none  lift  95 % interval  these tasks 95 %  norm. gain  p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated          –              –                 –           –  –         –         –            –           –               0/0/0
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task  none  curated
@@ -232,7 +237,8 @@ fn verdict(comparison: Comparison) -> String {
 
 #[test]
 fn each_verdict_in_words() {
-    let needs = |comparison| Comparison { tasks_needed: Some(84), ..comparison };
+    let needs =
+        |comparison| Comparison { tasks_needed: Some(1_293), tasks_to_confirm: Some(18), ..comparison };
     let mut all = String::new();
     for comparison in [
         comparison("curated", "helps", None),
@@ -240,7 +246,7 @@ fn each_verdict_in_words() {
         comparison("curated", "no-effect", None),
         Comparison { direction: Some("negative"), ..comparison("curated", "no-effect", None) },
         needs(comparison("curated", "underpowered", Some("noise"))),
-        needs(comparison("curated", "underpowered", Some("design"))),
+        Comparison { tasks_to_confirm: None, ..needs(comparison("curated", "underpowered", Some("design"))) },
         comparison("curated", "underpowered", Some("losses")),
         Comparison { family: None, tasks: 4, ..comparison("curated", "underpowered", Some("design")) },
         Comparison {
@@ -261,11 +267,11 @@ fn each_verdict_in_words() {
     no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
     within ±10 points. What there is, is negative.
     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
-    an effect nor its absence (±10 points) is shown. About 84 tasks of this kind would be
-    needed.
-    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. These
-    tasks and repetitions could not have told. About 84 tasks of this kind would be
-    needed.
+    an effect nor its absence (±10 points) is shown. ≈18 tasks to confirm an effect this
+    large; ≈1,293 to detect ±10 points (80% power).
+    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. This
+    design had too little power to detect an effect. ≈1,293 tasks to detect ±10 points
+    (80% power).
     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Too many
     trials were lost, or too unevenly: run it again, the lost ones are tried anew.
     underpowered  curated against none: 4 tasks with results in both arms are too few for an interval;
@@ -279,6 +285,58 @@ fn each_verdict_in_words() {
 }
 
 #[test]
+fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
+    let mut report = whole();
+    report.fractional_scores = true;
+    report.arms.truncate(3);
+    report.comparisons.truncate(2);
+    report.tasks.truncate(2);
+    report.excluded.clear();
+    for arm in &mut report.arms {
+        arm.score = arm.pass_rate.map(|rate| rate + 0.1);
+    }
+    report.arms[1].infrastructure = 2;
+    report.comparisons[0].pass_rate_lift = Some(0.2);
+    report.tasks[0].arms[0].score = Some(0.55);
+    insta::assert_snapshot!(plain(&report), @r"
+    run quickstart
+    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
+      verdict is too sure of itself.
+
+    loop with openai:one in bubblewrap
+     helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
+     underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
+                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
+                   power).
+
+     condition  score  95 % interval  passed  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
+     none        48 %     28 to 48 %    38 %     12      60     0  12 346  $0.0123  75 s        –        –        –       –         –
+     curated     97 %     77 to 97 %    87 %     12      60     2  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
+     placebo     43 %     23 to 43 %    33 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
+     curated: 2 of 60 trials lost to infrastructure (); score 87 % if all had failed, 87 % if all had
+     passed
+
+     against none  lift  of passed  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
+     curated        +48        +20     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+     placebo         −5        +48      −18 to +7        +29 to +67           –  .013      .025    < .001          ±15         ±49               2/6/4
+
+    Task by task: mean score, passed of valid trials, and points against the baseline (exploratory)
+     task              none          curated         placebo
+     config-drift  55 % 2/5  100 % 5/5   +60  20 % 1/5   −20
+     log-audit      0 % 0/5  100 % 5/5  +100   0 % 0/5    +0
+    ");
+    // Beside them the other renderers call them the same.
+    for name in ["markdown", "html"] {
+        let text = crate::find(name).unwrap().render(&report, Style::default());
+        for told in ["score", "lift of passed", "Mean score, passed of valid trials", "55 %, 2/5"] {
+            assert!(text.contains(told), "{name}: {told} is not in\n{text}");
+        }
+        let plain = crate::find(name).unwrap().render(&whole(), Style::default());
+        assert!(!plain.contains("core"), "{name}:\n{plain}");
+    }
+}
+
+#[test]
 fn colour_adds_nothing_but_colour() {
     let colored = Terminal.render(&whole(), Style { color: true });
     insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
@@ -289,7 +347,7 @@ fn colour_adds_nothing_but_colour() {
     ESC[1mloop with openai:one in bubblewrapESC[0m
      ESC[1;32mhelpsESC[0m         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
      ESC[1;33munderpoweredESC[0m  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
-                   an effect nor its absence (±10 points) is shown. About 35 tasks of this kind would be
+                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
     ");
     // Without the sequences it is the same text.
     let mut bare = String::new();

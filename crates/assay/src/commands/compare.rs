@@ -46,6 +46,9 @@ fn lay_out(found: &RunComparison) -> String {
             found.shared_trials
         ));
     }
+    for note in &found.notes {
+        text.push_str(&format!("! {}\n", clean(note)));
+    }
     for skill in found.skills.iter().filter(|skill| skill.changed) {
         let short = |digest: &Option<String>| {
             digest

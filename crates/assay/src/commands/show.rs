@@ -50,11 +50,15 @@ fn show_run(store: &Store, name: &str, ui: &Ui) -> Result<(), Failure> {
     let mut text = String::new();
     for (cell, record) in rows {
         let outcome = record.as_ref().map_or("unfinished", |record| record.outcome.word());
+        let reward = record.as_ref().and_then(|record| record.reward);
+        let reward = reward
+            .filter(|reward| *reward != 0.0 && *reward != 1.0)
+            .map_or(String::new(), |reward| format!("  reward {reward}"));
         let reason = record
             .and_then(|record| record.reason)
             .map_or(String::new(), |reason| format!("  {}", clean(&reason)));
         text.push_str(&format!(
-            "{}  {:width$}  {:condition$}  {:>3}  {outcome}{reason}\n",
+            "{}  {:width$}  {:condition$}  {:>3}  {outcome}{reward}{reason}\n",
             cell.trial.short(),
             clean(&cell.task),
             cell.condition,

@@ -53,8 +53,7 @@ pub(super) fn of_run(
             if controls.is_empty() {
                 continue;
             }
-            let (passed, of) = trials.passed(WITHOUT)?;
-            let baseline = (of > 0).then(|| passed as f64 / of as f64);
+            let baseline = trials.score(WITHOUT)?;
             for (digest, arms) in arms(run, &task.name, &agent.label, notices) {
                 let Some(skill) = texts.get(&digest) else { continue };
                 let mut runs = Vec::new();
@@ -182,9 +181,10 @@ impl Trials<'_> {
         Ok(records)
     }
 
-    fn passed(&self, condition: &str) -> Result<(usize, usize), Failure> {
-        let records = self.records(condition)?;
-        Ok((records.iter().filter(|record| record.outcome == Outcome::Passed).count(), records.len()))
+    /// The mean score under a condition; `None` without a result.
+    fn score(&self, condition: &str) -> Result<Option<f64>, Failure> {
+        let scores: Vec<f64> = self.records(condition)?.iter().filter_map(Record::score).collect();
+        Ok((!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64))
     }
 
     /// The runs under a condition, each with what its record says of the skill.

@@ -1,0 +1,142 @@
+//! Whether two conditions were measured at the same time.
+//!
+//! A provider, a model behind a name and a machine change from week to week. Conditions that a run interleaves share all of
+//! that; those of two imported jobs, or of two runs, may not.
+
+use assay_trial::RunFolder;
+
+use crate::report::Comparison;
+
+/// Below this overlap a comparison is warned of.
+const LEAST: f64 = 0.5;
+
+/// The share of trials at either end of a condition's period that do not stretch it: a trial that was run again a month later is
+/// no second measurement.
+const ENDS: f64 = 0.1;
+
+/// When two conditions were measured.
+pub(crate) struct Times {
+    /// The smaller of the two shares of trials that ran within the other's period.
+    pub(crate) overlap: f64,
+    /// First start and last end of the baseline, and of the condition, in UTC.
+    pub(crate) measured: [[String; 2]; 2],
+}
+
+impl Times {
+    /// From the starts and ends of the trials of both, in seconds; `None` where one has none that is known.
+    pub(crate) fn of(base: &[[f64; 2]], arm: &[[f64; 2]]) -> Option<Self> {
+        let measured = [span(base)?, span(arm)?];
+        let slack = median(base.iter().chain(arm).map(|[from, to]| to - from).collect());
+        let overlap = within(base, period(arm, slack)).min(within(arm, period(base, slack)));
+        let [base, arm] = measured.map(|[from, to]| [time(from), time(to)]);
+        Some(Self { overlap, measured: [base, arm] })
+    }
+}
+
+/// The share of trials that ran, at least in part, within a period.
+fn within(trials: &[[f64; 2]], [from, to]: [f64; 2]) -> f64 {
+    let inside = trials.iter().filter(|[start, end]| *end >= from && *start <= to).count();
+    inside as f64 / trials.len() as f64
+}
+
+/// From the tenth percentile of the starts to the ninetieth of the ends, widened at both ends by the length of a trial: which of
+/// two trials came first is chance.
+fn period(trials: &[[f64; 2]], slack: f64) -> [f64; 2] {
+    let sorted = |at: usize| {
+        let mut times: Vec<f64> = trials.iter().map(|trial| trial[at]).collect();
+        times.sort_by(f64::total_cmp);
+        times
+    };
+    let left_out = (ENDS * trials.len() as f64) as usize;
+    let (starts, ends) = (sorted(0), sorted(1));
+    let last = ends.len() - 1 - left_out;
+    [starts[left_out] - slack, ends[last] + slack]
+}
+
+/// The first start and the last end.
+fn span(trials: &[[f64; 2]]) -> Option<[f64; 2]> {
+    let ends = |[from, to]: [f64; 2], [start, end]: &[f64; 2]| [from.min(*start), to.max(*end)];
+    (!trials.is_empty()).then(|| trials.iter().fold([f64::INFINITY, f64::NEG_INFINITY], ends))
+}
+
+fn median(mut lengths: Vec<f64>) -> f64 {
+    lengths.sort_by(f64::total_cmp);
+    lengths[lengths.len() / 2]
+}
+
+/// A time in UTC to the second.
+fn time(seconds: f64) -> String {
+    let time = jiff::Timestamp::from_second(seconds as i64);
+    time.map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// Which comparisons are of different times, in so many words.
+pub(crate) fn notes<'a>(run: &RunFolder, comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
+    let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
+    let mut notes = Vec::new();
+    for comparison in comparisons {
+        let (Some(overlap), Some([base, arm])) = (comparison.time_overlap, &comparison.measured) else {
+            continue;
+        };
+        if overlap >= LEAST {
+            continue;
+        }
+        let by = match run.agents.len() {
+            0 | 1 => String::new(),
+            _ => format!(" by {}", comparison.model.as_deref().unwrap_or(&comparison.agent)),
+        };
+        let note = format!(
+            "`{}`{by} and `{}` were measured at different times, {} to {} and {} to {} UTC, with an overlap of {:.0}%: what \
+             changed in between, such as the model or its provider, is part of their difference.",
+            comparison.condition,
+            comparison.baseline,
+            short(&arm[0]),
+            short(&arm[1]),
+            short(&base[0]),
+            short(&base[1]),
+            100.0 * overlap
+        );
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Trials of 60 seconds that start at these minutes.
+    fn at(minutes: impl IntoIterator<Item = i32>) -> Vec<[f64; 2]> {
+        minutes.into_iter().map(|minute| f64::from(60 * minute)).map(|start| [start, start + 60.0]).collect()
+    }
+
+    #[test]
+    fn the_overlap_is_the_smaller_share_of_trials_in_the_others_period() {
+        let check = |base: Vec<[f64; 2]>, arm: Vec<[f64; 2]>, expected: f64| {
+            for (one, other) in [(&base, &arm), (&arm, &base)] {
+                let found = Times::of(one, other).unwrap().overlap;
+                assert!((found - expected).abs() < 1e-9, "{found} is not {expected}: {base:?} {arm:?}");
+            }
+        };
+        // Interleaved, whichever comes first.
+        check(at((0..10).map(|n| 2 * n)), at((0..10).map(|n| 2 * n + 1)), 0.9);
+        // One after the other: the two trials beside the border count as beside each other.
+        check(at(0..5), at(5..10), 0.4);
+        check(at(0..50), at(10_000..10_050), 0.0);
+        // Half of one was resumed a week later, and a quarter.
+        check(at(0..20), at((0..10).chain(10_000..10_010)), 0.5);
+        check(at(0..20), at((0..15).chain(10_000..10_005)), 0.75);
+        // A trial that was lost and run again later stretches nothing.
+        check(at((0..19).chain([10_000])), at(10_000..10_020), 0.0);
+        assert!(Times::of(&[], &at(0..5)).is_none());
+    }
+
+    #[test]
+    fn times_are_told_in_utc() {
+        let times = Times::of(&[[0.0, 60.0]], &[[86_400.0, 86_460.5]]).unwrap();
+        assert_eq!(times.measured[0], ["1970-01-01T00:00:00Z", "1970-01-01T00:01:00Z"]);
+        assert_eq!(times.measured[1], ["1970-01-02T00:00:00Z", "1970-01-02T00:01:00Z"]);
+    }
+}

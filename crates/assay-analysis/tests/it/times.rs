@@ -1,0 +1,92 @@
+//! Conditions that were measured at different times, and what a comparison prints beside its verdict.
+
+use assay_analysis::{RunComparison, compare_gathered};
+use assay_stats::PairedTask;
+use assay_trial::Record;
+
+use crate::suite::{Suite, close};
+
+/// Each record on a day of its own condition, one minute after another.
+fn on_days(suite: Suite, day: impl Fn(&Record) -> u32) -> Suite {
+    suite.each(|record| {
+        let minute = record.task[1..].parse::<u32>().unwrap();
+        let day = day(record);
+        record.started_at = format!("2026-01-{day:02}T10:{minute:02}:00Z");
+        record.finished_at = format!("2026-01-{day:02}T10:{minute:02}:50.5Z");
+    })
+}
+
+#[test]
+fn conditions_of_different_days_are_compared_with_a_warning() {
+    let suite = || Suite::uniform(&["none", "curated"], &["PF", "PP"]);
+    let check = |day: &dyn Fn(&Record) -> u32, overlap: f64, warned: bool| {
+        let report = on_days(suite(), day).report();
+        close(report.comparisons[0].time_overlap, overlap);
+        let note = report.notes.iter().find(|note| note.contains("measured at different times"));
+        assert_eq!(note.is_some(), warned, "{:?}", report.notes);
+        note.cloned()
+    };
+    // A tenth of the trials lies outside of a period by definition.
+    check(&|_| 5, 0.9, false);
+    let note = check(&|record| if record.condition == "none" { 5 } else { 25 }, 0.0, true).unwrap();
+    assert!(
+        note.starts_with(
+            "`curated` and `none` were measured at different times, 2026-01-25 10:00 to 2026-01-25 10:19 and \
+             2026-01-05 10:00 to 2026-01-05 10:19 UTC, with an overlap of 0%"
+        ),
+        "{note}"
+    );
+    // A run that was resumed: four fifths of the skill's trials and more came later; then one in twenty.
+    let number = |record: &Record| record.task[1..].parse::<u32>().unwrap();
+    check(&|r| if r.condition == "none" || number(r) < 5 { 5 } else { 25 }, 0.2, true);
+    check(&|r| if r.condition == "none" || number(r) > 0 { 5 } else { 25 }, 0.9, false);
+    // Without times nothing is said.
+    let unknown = suite().each(|record| record.started_at = String::new()).report();
+    assert_eq!(unknown.comparisons[0].time_overlap, None);
+    assert!(!unknown.notes.iter().any(|note| note.contains("different times")), "{:?}", unknown.notes);
+}
+
+#[test]
+fn two_runs_of_different_days_are_compared_with_a_warning() {
+    let run = |name: &str, day: u32| {
+        on_days(Suite::uniform(&["none"], &["PF"]), move |_| day).plan(|run| name.clone_into(&mut run.run))
+    };
+    let against = |first: &Suite, second: &Suite| -> RunComparison {
+        compare_gathered(&first.run, &first.gathered(), &second.run, &second.gathered())
+    };
+    let found = against(&run("before", 5), &run("after", 25));
+    assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+    assert!(found.notes[0].starts_with("`none` and `before` were measured at different times"), "{found:?}");
+    assert_eq!(against(&run("before", 5), &run("after", 5)).notes, [""; 0]);
+}
+
+#[test]
+fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdict() {
+    let rows: &[(&str, &[&str])] = &[
+        ("a", &["FFPFF", "PPFPF"]),
+        ("b", &["PPPPP", "PPPPP"]),
+        ("c", &["FFFFF", "FFFFF"]),
+        ("d", &["FPFPF", "PPPPF"]),
+        ("e", &["FFFFF", "PPPPP"]),
+        ("f", &["PPFPP", "FPPPP"]),
+    ];
+    let compared = Suite::new(&["none", "curated"], rows).compared();
+    let scores = |word: &str| word.chars().map(|letter| f64::from(u8::from(letter == 'P'))).collect();
+    let tasks: Vec<PairedTask> = rows
+        .iter()
+        .map(|(_, words)| PairedTask { arm: scores(words[1]), base: scores(words[0]), cluster: None })
+        .collect();
+    let these = assay_stats::within_tasks_interval(&tasks, 0.95).unwrap();
+    assert_eq!(compared.these_tasks_ci95, Some([these.low, these.high]));
+    assert_eq!((compared.verdict, compared.reason), ("underpowered", Some("noise")));
+    assert_eq!(compared.tasks_needed, assay_stats::tasks_needed(&tasks, 1, 0.1));
+    assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
+    let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);
+    assert!(6 < confirm && confirm < detect, "{confirm} {detect}");
+    // Nothing to confirm where a verdict was given, and where no difference was seen.
+    let found = |words: &[&str]| Suite::uniform(&["none", "curated"], words).compared();
+    assert_eq!(found(&["FFF", "PPP"]).tasks_to_confirm, None);
+    let six: Vec<(&str, &[&str])> = rows.iter().map(|(task, _)| (*task, &["PF", "PF"][..])).collect();
+    let equal = Suite::new(&["none", "curated"], &six).compared();
+    assert_eq!((equal.tasks_to_confirm, equal.tasks_needed.is_some()), (None, true));
+}
