@@ -49,6 +49,8 @@ pub struct PlanForecast {
     pub impossible: Vec<String>,
     /// Tasks and cells that cannot be run.
     pub excluded: Vec<Exclusion>,
+    /// What this machine cannot give of what the tasks ask for.
+    pub warnings: Vec<String>,
 }
 
 /// One arm of a plan.
@@ -168,6 +170,7 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         wanted,
         impossible,
         excluded: plan.excluded.clone(),
+        warnings: plan.warnings().map(str::to_owned).collect(),
     })
 }
 

@@ -321,6 +321,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
             if scripted.len() == 1 { "plays" } else { "play" }
         ));
     }
+    notes.extend(run.warnings.iter().cloned());
     notes.extend(imported(run, gathered));
     notes.extend(cut(gathered));
     let controls = report.negative_controls.iter().flat_map(|controls| &controls.comparisons);

@@ -15,10 +15,10 @@ use assay_skill::tree;
 
 use crate::TaskError;
 
-pub(crate) use baked::{is_left_out, left_out, skill_copies};
+pub(crate) use baked::{is_left_out, is_verifiers, left_out, skill_copies};
 pub(crate) use lex::instructions;
-pub(crate) use materialize::copy_folder;
-pub(crate) use rebuild::{base_images, placeholders, without};
+pub(crate) use materialize::{copy_folder, copy_skills, copy_to};
+pub(crate) use rebuild::{Moved, base_images, placeholders, without};
 
 /// A Dockerfile, read as far as it can be followed without building an image.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -50,4 +50,4 @@ pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
 pub use suite::{Suite, folders};
-pub use task::{Environment, Layout, Task};
+pub use task::{Environment, Layout, Task, VERIFIERS};

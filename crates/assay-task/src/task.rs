@@ -12,11 +12,16 @@ use std::path::{Path, PathBuf};
 
 use assay_skill::{Diagnostic, Digest, Package, decode, tree};
 
-use crate::dockerfile::{base_images, copy_folder, is_left_out, placeholders, without};
+use crate::dockerfile::{
+    Moved, base_images, copy_folder, copy_skills, copy_to, is_left_out, placeholders, without,
+};
 use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
 
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;
+
+/// Where a build context holds what is the verifier's of the skills that are taken out of it.
+pub const VERIFIERS: &str = "assay-verifier-copies";
 
 /// A task.
 #[derive(Debug, Clone)]
@@ -104,6 +109,8 @@ pub struct Environment {
     pub build_context_digest: Digest,
     /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them out.
     pub skill_copies: Vec<SkillCopy>,
+    /// Copies of skills that the Dockerfile makes for the verifier. The image has them; no agent may see them.
+    pub verifier_copies: Vec<SkillCopy>,
     /// What is taken out of the build context, relative to it: sorted, none within another.
     pub left_out: Vec<PathBuf>,
 }
@@ -140,6 +147,44 @@ impl Task {
         }
     }
 
+    /// The digest of the skills that the Dockerfile would bake in; `None` where there are none. They count for the oracle only.
+    pub fn baked_skills_digest(&self) -> Option<Digest> {
+        if self.environment.skill_copies.is_empty() {
+            return None;
+        }
+        let context = self.root.join("environment");
+        let out: BTreeSet<PathBuf> = self.environment.left_out.iter().cloned().collect();
+        let tree =
+            tree::Tree::from_walk(&context, tree::walk(&context), |node| is_left_out(&node.path, &out));
+        Some(tree.digest())
+    }
+
+    /// Lays out, in a folder that stands for `/`, the skills that the Dockerfile would bake in, where it would. Gives the absolute paths of what
+    /// was written, each with all that it holds. For the oracle: a solution may use what its author's image had.
+    ///
+    /// `into` has to be a folder that nobody else writes.
+    pub fn lay_out_baked_skills(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
+        let Some(dockerfile) = self.environment.dockerfile.as_ref() else { return Ok(Vec::new()) };
+        if self.environment.skill_copies.is_empty() {
+            return Ok(Vec::new());
+        }
+        let context = self.root.join("environment");
+        let verifiers = &self.environment.verifier_copies;
+        let is_verifiers = |copy: &crate::dockerfile::Copy| verifiers.iter().any(|own| own.line == copy.line);
+        copy_skills(&dockerfile.followed(&context), &context, is_verifiers, into)
+    }
+
+    /// Lays out, in a folder that stands for `/`, the copies of skills that are the verifier's own. Gives their absolute paths.
+    ///
+    /// `into` has to be a folder that nobody else writes.
+    pub fn lay_out_verifier_copies(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
+        let context = self.root.join("environment");
+        for copy in &self.environment.verifier_copies {
+            copy_to(&context, &copy.source, &copy.target, into)?;
+        }
+        Ok(self.environment.verifier_copies.iter().map(|copy| copy.target.clone()).collect())
+    }
+
     /// Lays the task's build context out for an image builder, without skills, and gives the Dockerfile's path relative to it. Nothing of what is
     /// left out is in a layer of the image; what the Dockerfile fetches or unpacks by itself is not known here.
     ///
@@ -164,14 +209,36 @@ impl Task {
         let is_folder = |path: &&PathBuf| context.join(path).is_dir();
         let folders: BTreeSet<PathBuf> = gone.iter().filter(is_folder).cloned().collect();
         placeholders(into, &folders)?;
+        let mut moved = Moved::new();
+        for (number, copy) in self.environment.verifier_copies.iter().enumerate() {
+            // A file is copied under its name, a folder's content without one.
+            let mut to = Path::new(VERIFIERS).join(number.to_string());
+            if context.join(&copy.source).is_file() {
+                to.push(copy.source.file_name().unwrap_or_default());
+            }
+            copy_to(&context, &copy.source, &Path::new("/").join(&to), into)?;
+            moved.insert((copy.line, copy.source.clone()), to.display().to_string());
+        }
+        if !moved.is_empty() {
+            self.keep_verifier_copies(into)?;
+        }
         let at = into.join(&file);
         let read = tree::read_beneath(into, &file, DOCKERFILE_CAP);
         let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
         if !gone.is_empty() {
-            let text = without(&decode(&content.bytes).text, &gone, &folders);
+            let text = without(&decode(&content.bytes).text, &gone, &folders, &moved);
             std::fs::write(&at, text).map_err(|source| TaskError::Write { path: at, source })?;
         }
         Ok(file)
+    }
+
+    /// Has a context's `.dockerignore` leave the verifier's copies in.
+    #[expect(clippy::unused_self, reason = "part of laying the context out")]
+    fn keep_verifier_copies(&self, into: &Path) -> Result<(), TaskError> {
+        let path = into.join(".dockerignore");
+        let Ok(mut text) = std::fs::read_to_string(&path) else { return Ok(()) };
+        text.push_str(&format!("\n!{VERIFIERS}\n"));
+        std::fs::write(&path, text).map_err(|source| TaskError::Write { path, source })
     }
 
     /// The images that the Dockerfile begins its stages with, as written, once each. What it makes itself, `scratch`, and what only the builder

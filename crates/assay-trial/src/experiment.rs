@@ -53,6 +53,8 @@ pub struct Experiment {
     pub concurrency: usize,
     /// Memory of every task's sandboxes in place of the tasks' own, in bytes.
     pub memory_bytes: Option<u64>,
+    /// Processors of every task's sandboxes in place of the tasks' own.
+    pub cpus: Option<f64>,
     /// How often a trial that broke is tried again within a run.
     pub infrastructure_retries: u32,
     /// How many trials in a row may be lost to one provider until the run is stopped; 0 for any number.
@@ -318,6 +320,7 @@ struct File {
     allow_env: Vec<String>,
     concurrency: Option<toml::Spanned<i64>>,
     memory_mb: Option<toml::Spanned<i64>>,
+    cpus: Option<toml::Spanned<f64>>,
     #[serde(default)]
     retry: Retry,
     #[serde(default = "default_stop_after")]
@@ -448,6 +451,14 @@ impl Experiment {
                 Some(megabytes.ok_or_else(wrong)? << 20)
             }
         };
+        if let Some(given) = &file.cpus {
+            check(
+                (0.01..=1024.0).contains(given.get_ref()),
+                given.span().start,
+                "`cpus` must be between 0.01 and 1024",
+            )?;
+        }
+        let cpus = file.cpus.as_ref().map(|given| *given.get_ref());
         let agents_at = file.agents.span().start;
         let mut agents = Vec::new();
         for table in file.agents.into_inner() {
@@ -545,6 +556,7 @@ impl Experiment {
             allow_env: file.allow_env,
             concurrency,
             memory_bytes,
+            cpus,
             infrastructure_retries: file.retry.infrastructure,
             stop_after: file.stop_after,
             agents,

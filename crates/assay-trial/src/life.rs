@@ -59,6 +59,7 @@ struct Findings {
     contaminated: Vec<String>,
     tampered: Vec<String>,
     outside: Vec<String>,
+    task_skills: Vec<String>,
     enforcement: Option<Enforcement>,
     used: Option<assay_sandbox::Usage>,
     metered: Option<Metered>,
@@ -177,6 +178,8 @@ impl Attempt<'_> {
         );
         // Nothing of the agent lives beyond this line.
         findings.used = Some(desk.dismiss_agent()?);
+        findings.task_skills =
+            desk.task_skills().iter().map(|path| assay_sandbox::escape_path(path)).collect();
         findings.exposure = self.exposure(&run, &mounts);
         if let Some((door, way)) = door {
             let ledger = door.close();
@@ -350,6 +353,8 @@ fn record(
         contaminated: findings.contaminated,
         tampered: findings.tampered,
         outside: findings.outside,
+        task_skills: findings.task_skills,
+        warnings: trial.warnings.to_vec(),
         enforcement: findings.enforcement,
         used: findings.used,
         metered: findings.metered,

@@ -214,6 +214,15 @@ impl Place {
         }
     }
 
+    /// How many processors there are.
+    pub(crate) fn processors(&self) -> f64 {
+        let here = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
+        match &self.ground {
+            Ground::Folders { .. } => here(),
+            Ground::Container { docker, .. } => docker.probe().processors.unwrap_or_else(here),
+        }
+    }
+
     /// Waits until nothing of trials is left there that only waits to be removed.
     pub(crate) fn settle(&self) {
         if let Ground::Container { docker, .. } = &self.ground {

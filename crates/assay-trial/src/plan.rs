@@ -24,6 +24,9 @@ use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
 pub const PROTOCOL: &str = "assay.trial/2";
 
+/// The code of what is said where tasks ask for more processors than there are.
+const CAPPED: &str = "cpus-capped";
+
 /// Limits where the task names none: room for a compiler or a data frame, and an end to a runaway.
 const DEFAULT_MEMORY: u64 = 4 << 30;
 const DEFAULT_STORAGE: u64 = 4 << 30;
@@ -117,6 +120,8 @@ pub struct Trial {
     pub place: Arc<Place>,
     /// What it may use.
     pub limits: Limits,
+    /// What this machine cannot give of what the task asks for.
+    pub warnings: Arc<Vec<String>>,
     /// What the agent can reach.
     pub network: Reach,
     /// What the verifier can reach.
@@ -257,6 +262,7 @@ impl Plan {
             }
         }
         plan.diagnostics.extend(plan.cramped());
+        plan.diagnostics.extend(plan.capped());
         plan.cells.sort_by_key(|cell| cell.repetition);
         plan.excluded.sort();
         Ok(plan)
@@ -350,6 +356,29 @@ impl Plan {
         least.into_iter().map(warn).collect()
     }
 
+    /// What this machine cannot give of what the tasks ask for, in sentences.
+    pub fn warnings(&self) -> impl Iterator<Item = &str> {
+        self.diagnostics.iter().filter(|found| found.code == CAPPED).map(|found| found.message.as_str())
+    }
+
+    /// Tasks that get fewer processors than they ask for: what depends on speed may come out worse.
+    fn capped(&self) -> Option<Diagnostic> {
+        let all = self.trials.values().chain(self.checks.iter().map(|check| &check.nop));
+        let tasks: BTreeMap<&str, &str> = all
+            .filter_map(|trial| Some((trial.task.name.as_str(), trial.warnings.first()?.as_str())))
+            .collect();
+        let (first, warning) = tasks.iter().next()?;
+        let (asks, others) = match tasks.len() {
+            1 => ("1 task asks".to_owned(), String::new()),
+            several => (format!("{several} tasks ask"), format!(" and {} more", several - 1)),
+        };
+        let message = format!(
+            "{asks} for more processors than this machine has, and get{} all it has: {first} ({warning}){others}. `cpus` in the experiment sets one limit for all tasks",
+            if tasks.len() == 1 { "s" } else { "" }
+        );
+        Some(Diagnostic::new(Severity::Warning, CAPPED, &self.experiment.path, message))
+    }
+
     /// Pairs of conditions that came out equal on some task, with the number of those tasks.
     pub fn equal_conditions(&self) -> Vec<(String, String, usize)> {
         let mut by_trial: BTreeMap<&TrialId, BTreeSet<(&str, &str)>> = BTreeMap::new();
@@ -368,11 +397,22 @@ impl Plan {
     }
 }
 
+/// The processors that a trial gets of those that are asked for, and what there is to say where that is fewer.
+fn capped_cpus(asked: Option<f64>, have: f64) -> (Option<f64>, Vec<String>) {
+    match asked {
+        Some(asked) if asked > have => {
+            (Some(have), vec![format!("{asked} processors are asked for, and this machine has {have}")])
+        }
+        asked => (asked, Vec::new()),
+    }
+}
+
 /// What all trials on one task have in common.
 struct Setup {
     task: Arc<Task>,
     place: Arc<Place>,
     limits: Limits,
+    warnings: Arc<Vec<String>>,
     network: Reach,
     verifier_network: Reach,
     shipping: Option<Shipping>,
@@ -428,8 +468,10 @@ impl Setup {
         if by_host && (place.kind() == "none" || machine.shipping.is_none()) {
             return Err("it would reach some hosts and not others, which nothing holds it to here".to_owned());
         }
+        let asked = experiment.cpus.or(config.environment.cpus);
+        let (cpus, warnings) = capped_cpus(asked, place.processors());
         let limits = Limits {
-            cpus: config.environment.cpus,
+            cpus,
             memory_bytes: experiment
                 .memory_bytes
                 .or(config.environment.memory_bytes)
@@ -450,6 +492,7 @@ impl Setup {
             task: task.clone(),
             place,
             limits,
+            warnings: Arc::new(warnings),
             network,
             verifier_network,
             shipping: machine.shipping.clone(),
@@ -480,6 +523,7 @@ impl Setup {
             disclosure: experiment.disclosure,
             place: self.place.clone(),
             limits: self.limits,
+            warnings: self.warnings.clone(),
             network: self.network.clone(),
             verifier_network: self.verifier_network.clone(),
             shipping: self.shipping.clone(),
@@ -507,7 +551,7 @@ fn specification(trial: &Trial, seed: u64) -> Value {
         .map(|skill| json!({ "skill": skill.digest, "mount": trial.mount_of(skill) }))
         .collect();
     let oracle = trial.agent.needs_solution();
-    json!({
+    let mut specification = json!({
         "protocol": PROTOCOL,
         "task": task.digest,
         "solution": if oracle { json!(task.solution_digest) } else { Value::Null },
@@ -528,7 +572,12 @@ fn specification(trial: &Trial, seed: u64) -> Value {
         "verifier_mode": task.config.verifier_mode,
         "repetition": trial.repetition,
         "seed": seed,
-    })
+    });
+    // Nobody but the oracle gets them, and no other identity holds them.
+    if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
+        specification["task_skills"] = json!(digest);
+    }
+    specification
 }
 
 /// The agent's own time, in seconds: the shorter of the task's and the experiment's.

@@ -66,6 +66,12 @@ pub struct Record {
     /// What differs from the image outside the work folder.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outside: Vec<String>,
+    /// Where the task's own skills lay, as its Dockerfile bakes them in: given to the oracle only, for its solution may need them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_skills: Vec<String>,
+    /// What this machine could not give of what the task asks for, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
     /// What held the limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enforcement: Option<Enforcement>,

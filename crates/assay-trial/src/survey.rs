@@ -89,6 +89,9 @@ pub(crate) struct Survey {
     pub(crate) baked: Vec<PathBuf>,
     /// Folders of the grader that the image has: to be emptied before grading.
     pub(crate) grader: Vec<PathBuf>,
+    /// The verifier's own copies of skills: where they lie in the image, and where on this machine they are kept, to be taken out before the
+    /// agent comes and put back before grading.
+    pub(crate) verifiers: Vec<(PathBuf, PathBuf)>,
     /// Texts that must not be there, and are, in words.
     pub(crate) found: Vec<String>,
     /// The work folder as it was, on this machine; `None` where it is too large, or the root.
@@ -134,7 +137,8 @@ impl Question<'_> {
         let lines = lines(&sought);
         container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default()).map_err(told)?;
         container.restart().map_err(told)?;
-        let output = self.run(&mut container, &script(&sought, !lines.is_empty()))?;
+        let copies = !self.task.environment.verifier_copies.is_empty();
+        let output = self.run(&mut container, &script(&sought, !lines.is_empty(), copies))?;
         container.halt().map_err(told)?;
         let mut suspects = BTreeSet::new();
         let mut is_whole = false;
@@ -167,6 +171,10 @@ impl Question<'_> {
         if !is_whole {
             survey.found.push("the image cannot be searched to the end".to_owned());
         }
+        self.keep_verifiers(&container, &mut survey)?;
+        let is_kept = |path: &Path| survey.verifiers.iter().any(|(own, _)| path.starts_with(own));
+        survey.baked.retain(|path| !is_kept(path));
+        suspects.retain(|path| !is_kept(path));
         survey.baked.sort();
         survey.baked.dedup();
         let baked = std::mem::take(&mut survey.baked);
@@ -278,6 +286,29 @@ impl Question<'_> {
         Ok(())
     }
 
+    /// Fetches what the verifier has of skills. What cannot be kept whole stays in the image, where it is found and told as what it is.
+    fn keep_verifiers(&self, container: &Container, survey: &mut Survey) -> Result<(), String> {
+        let told = |error: assay_sandbox::SandboxError| chain(&error);
+        for (number, copy) in self.task.environment.verifier_copies.iter().enumerate() {
+            let Some(found) = container.stat(&copy.target).map_err(told)? else { continue };
+            let to = self.scratch.join("verifiers").join(number.to_string());
+            std::fs::create_dir_all(&to)
+                .map_err(|error| format!("cannot create {}: {error}", to.display()))?;
+            if found.is_dir {
+                let report = container.fetch(&copy.target, &to, &Caps::default()).map_err(told)?;
+                if report.is_some_and(|report| report.left_out.is_empty()) {
+                    survey.verifiers.push((copy.target.clone(), to));
+                }
+            } else if let Ok(Some(bytes)) = container.read(&copy.target, COMPARED) {
+                let file = to.join("file");
+                std::fs::write(&file, bytes)
+                    .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
+                survey.verifiers.push((copy.target.clone(), file));
+            }
+        }
+        Ok(())
+    }
+
     fn keep_work(&self, container: &Container, survey: &mut Survey) -> Result<(), String> {
         if self.workdir == Path::new("/") {
             return Ok(());
@@ -328,7 +359,7 @@ fn lines(sought: &[Sought]) -> String {
 }
 
 /// The search, in what every shell and `find` can do. Each line of its output begins with a letter that says what it is.
-fn script(sought: &[Sought], by_line: bool) -> String {
+fn script(sought: &[Sought], by_line: bool, verifier_copies: bool) -> String {
     let sizes: BTreeSet<usize> = sought.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
     let prune = "-xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o";
@@ -353,6 +384,13 @@ find / {prune} -type f -size -20480k \( -name '*.tar' -o -name '*.tar.*' -o -nam
 for p in /tests /solution /logs/verifier; do if [ -e $p ] || [ -h $p ]; then echo "G$p"; fi; done
 "#
     );
+    if verifier_copies {
+        // A Dockerfile that copies its whole context copies them too.
+        text.push_str(&format!(
+            "find / {prune} -type d -name {} -print 2> /dev/null | sed 's/^/F/'\n",
+            assay_task::VERIFIERS
+        ));
+    }
     if !sizes.is_empty() {
         text.push_str(&format!(
             "find / {prune} -type f \\( {} \\) -print 2> /dev/null | sed 's/^/C/'\n",

@@ -41,6 +41,7 @@ impl Suite {
             skills: BTreeMap::new(),
             equal_conditions: Vec::new(),
             provisions: Vec::new(),
+            warnings: Vec::new(),
             imported: None,
         };
         Self { run, failed: Vec::new(), records: BTreeMap::new() }.agent("openai:one", rows)
@@ -190,6 +191,8 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         contaminated: Vec::new(),
         tampered: Vec::new(),
         outside: Vec::new(),
+        task_skills: Vec::new(),
+        warnings: Vec::new(),
         enforcement: None,
         used: None,
         measures_a_model: true,

@@ -110,6 +110,8 @@ pub struct DockerProbe {
     pub storage: String,
     /// What holds each limit.
     pub enforcement: Enforcement,
+    /// How many processors its machine has, where it says: it creates no container with more.
+    pub processors: Option<f64>,
     /// What it warns of itself.
     pub warnings: Vec<String>,
 }
@@ -261,6 +263,7 @@ async fn probe(api: &bollard::Docker) -> Result<(DockerProbe, bool), Error> {
             // Only some storage drivers on some file systems can, and none says so.
             storage: Mechanism::Nothing,
         },
+        processors: info.ncpu.filter(|count| *count > 0).map(|count| count as f64),
         warnings: info.warnings.unwrap_or_default(),
     };
     Ok((probe, plain))

@@ -6,6 +6,8 @@
 //! - `skills/` at the top of the context, when any `SKILL.md` lies beneath it: all of it;
 //! - a folder with a `SKILL.md` beneath a folder called `skills`, wherever that is: that folder;
 //! - a folder with a `SKILL.md` that a `COPY` would put beneath a folder called `skills`: that folder.
+//!
+//! A copy of such a package that is the verifier's own is another matter: see [`is_verifiers`].
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -50,9 +52,12 @@ impl<'a> Reach<'a> {
         self.sources.iter().any(|source| source.names(path))
     }
 
-    /// Whether a source lies within this entry.
-    fn within(&self, path: &Path) -> bool {
-        self.sources.iter().any(|source| matches!(source, Source::Path(own) if own.starts_with(path)))
+    /// The sources that lie within this entry.
+    fn within<'b>(&'b self, path: &'b Path) -> impl Iterator<Item = &'b Path> {
+        self.sources.iter().filter_map(move |source| match source {
+            Source::Path(own) if own.starts_with(path) && own != path => Some(own.as_path()),
+            _ => None,
+        })
     }
 }
 
@@ -102,17 +107,55 @@ pub(crate) fn skill_copies(
     out: &BTreeSet<PathBuf>,
 ) -> Vec<SkillCopy> {
     let mut copies = Vec::new();
+    let kind = |path: &Path| {
+        nodes.iter().find(|node| node.path == path).map_or(FileKind::Directory, |node| node.kind)
+    };
     for reach in Reach::all(dockerfile) {
+        let mut add = |source: &Path, target: PathBuf| {
+            copies.push(SkillCopy { line: reach.copy.line, source: source.to_path_buf(), target });
+        };
         for path in out {
-            let kind =
-                nodes.iter().find(|node| &node.path == path).map_or(FileKind::Directory, |node| node.kind);
-            let part = || reach.within(path).then(|| reach.copy.target.clone());
-            if let Some(target) = reach.destination(path, kind).or_else(part) {
-                copies.push(SkillCopy { line: reach.copy.line, source: path.clone(), target });
+            if let Some(target) = reach.destination(path, kind(path)) {
+                add(path, target);
+                continue;
+            }
+            for part in reach.within(path) {
+                add(part, reach.destination(part, kind(part)).unwrap_or_else(|| reach.copy.target.clone()));
             }
         }
     }
     copies
+}
+
+/// Folders that hold more than one copy, and are never one's own.
+const SHARED: [&str; 12] =
+    ["/", "/bin", "/etc", "/home", "/lib", "/opt", "/root", "/srv", "/tmp", "/usr", "/usr/local", "/var"];
+
+/// Whether a skill that a `COPY` brings along lies there for the verifier and not for an agent: in a folder of its own, outside of the folders
+/// in which agents look for skills, that is named for grading or that the tests name.
+pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: impl Fn(&str) -> bool) -> bool {
+    let target = &copy.target;
+    let is_system =
+        ["/bin", "/sbin", "/lib", "/lib64", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/local/bin"]
+            .iter()
+            .any(|system| target.starts_with(system));
+    let is_shared = SHARED.iter().any(|shared| target == Path::new(shared)) || workdir.starts_with(target);
+    if is_system || is_shared {
+        return false;
+    }
+    let is_for_agents = |part: &str| part.starts_with('.') || matches!(part, "skill" | "skills");
+    let parts: Vec<&str> = target.iter().filter_map(|part| part.to_str()).collect();
+    let before = parts.iter().position(|part| is_for_agents(part));
+    // What a skill is called says nothing of whom it is for.
+    let own = usize::from(before.is_none() && target.file_name() == copy.source.file_name());
+    let named = &parts[..before.unwrap_or(parts.len() - own)];
+    let is_grading = |part: &&str| {
+        part.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| {
+            let word = word.to_ascii_lowercase();
+            matches!(word.as_str(), "verifier" | "verify" | "grader" | "grading" | "tests" | "test")
+        })
+    };
+    named.iter().any(is_grading) || (before.is_none() && target.to_str().is_some_and(named_by_tests))
 }
 
 /// Whether a path of a context is, or lies within, something left out.
@@ -131,4 +174,33 @@ fn is_document(node: &Node) -> bool {
 
 fn beneath_skills(folder: &Path) -> bool {
     folder.components().any(|part| part.as_os_str() == "skills")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_of_a_skill_is_for_agents_or_for_the_verifier() {
+        let check = |source: &str, target: &str, expected: bool| {
+            let copy = SkillCopy { line: 1, source: source.into(), target: target.into() };
+            let named = |text: &str| matches!(text, "/opt/mailer" | "/root/.claude/skills/mail");
+            assert_eq!(is_verifiers(&copy, Path::new("/root"), named), expected, "{source} {target}");
+        };
+        check("skills/mail", "/root/verifier-skills/mail", true);
+        check("skills", "/verifier/skills", true);
+        check("skills/mail", "/opt/grader", true);
+        // The tests name it.
+        check("skills/mail", "/opt/mailer", true);
+        check("skills/mail", "/opt/other", false);
+        // Where agents look, whoever else does, and however the skill is called.
+        check("skills/mail", "/root/.claude/skills/mail", false);
+        check("skills/test-runner", "/root/.claude/skills/test-runner", false);
+        check("skills/test-runner", "/opt/test-runner", false);
+        check("skills", "/root/.opencode/skill", false);
+        check("skills", "/app/skills", false);
+        // A folder that is not its own cannot be taken away.
+        check("skills/mail", "/root", false);
+        check("skills/mail/verify", "/usr/bin/verify", false);
+    }
 }

@@ -47,6 +47,59 @@ pub(crate) fn copy_folder(
     site.finish().map(|_| ())
 }
 
+/// Carries out, of every `COPY`, the part that is left out otherwise, into a folder that stands for `/`. Gives the absolute paths of what was
+/// written, each with all that it holds. What a builder would fail at is passed over: nothing is built here.
+pub(crate) fn copy_skills(
+    dockerfile: &Dockerfile,
+    root: &Path,
+    is_passed_over: impl Fn(&Copy) -> bool,
+    into: &Path,
+) -> Result<Vec<PathBuf>, TaskError> {
+    let context = Context::read(root)?;
+    let out = left_out(&context.nodes, Some(dockerfile));
+    let nothing = BTreeSet::new();
+    let mut site = Site { context: &context, out: &nothing, into, written: Vec::new(), modes: Vec::new() };
+    let file = context.root.join("Dockerfile");
+    for copy in dockerfile.copies.iter().filter(|copy| !is_passed_over(copy)) {
+        let Ok(sources) = context.sources(copy, &file) else { continue };
+        let into_folder = copy.is_directory_target
+            || sources.len() > 1
+            || site.place(&copy.target).is_ok_and(|at| at.is_dir());
+        for source in sources {
+            let is_folder = context.kind(&source) == Some(FileKind::Directory);
+            let target = match source.file_name() {
+                Some(name) if into_folder && !is_folder => copy.target.join(name),
+                _ => copy.target.clone(),
+            };
+            if is_left_out(&source, &out) {
+                site.skills(&source, &target, copy.mode)?;
+                continue;
+            }
+            for inner in out.iter().filter(|inner| inner.starts_with(&source)) {
+                let below = inner.strip_prefix(&source).unwrap_or(inner);
+                site.skills(inner, &target.join(below), copy.mode)?;
+            }
+        }
+    }
+    let mut written = site.finish()?;
+    written.sort();
+    written.dedup();
+    Ok(written)
+}
+
+/// Copies a file or folder of a context, by the same rules, to an absolute path beneath `into`.
+pub(crate) fn copy_to(root: &Path, source: &Path, target: &Path, into: &Path) -> Result<(), TaskError> {
+    let context = Context::whole(root)?;
+    let out = BTreeSet::new();
+    let mut site = Site { context: &context, out: &out, into, written: Vec::new(), modes: Vec::new() };
+    if context.kind(source) == Some(FileKind::Directory) {
+        site.tree(source, target, None)?;
+    } else {
+        site.entry(source, target, None)?;
+    }
+    site.finish().map(|_| ())
+}
+
 struct Site<'a> {
     context: &'a Context,
     out: &'a BTreeSet<PathBuf>,
@@ -97,6 +150,20 @@ impl Site<'_> {
                 self.written.push(root.clone());
             }
         }
+        Ok(())
+    }
+
+    /// A skill, or a folder of skills: its entries are what was written, for the folder around them may hold more.
+    fn skills(&mut self, source: &Path, target: &Path, mode: Option<u32>) -> Result<(), TaskError> {
+        if self.context.kind(source) != Some(FileKind::Directory) {
+            self.entry(source, target, mode)?;
+            self.written.push(target.to_path_buf());
+            return Ok(());
+        }
+        self.tree(source, target, mode)?;
+        let inside = self.context.kept.keys().filter_map(|path| path.strip_prefix(source).ok());
+        let names: BTreeSet<_> = inside.filter_map(|rest| rest.iter().next()).collect();
+        self.written.extend(names.into_iter().map(|name| target.join(name)));
         Ok(())
     }
 

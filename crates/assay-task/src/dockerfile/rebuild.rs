@@ -17,10 +17,19 @@ use crate::TaskError;
 /// What stands in an emptied folder, so that patterns which matched its content match something. Nobody wonders about it.
 const PLACEHOLDER: &str = ".keep";
 
+/// Sources of a `COPY` that lie elsewhere now: by its line and their path, the path where they are.
+pub(crate) type Moved = BTreeMap<(usize, PathBuf), String>;
+
 /// The text of a Dockerfile without the sources that are left out. Line numbers stay.
 ///
-/// `gone` are the left-out paths, `folders` those of them that were folders: they are still there, emptied.
-pub(crate) fn without(text: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> String {
+/// `gone` are the left-out paths, `folders` those of them that were folders: they are still there, emptied. `moved` are parts of them that are
+/// not taken out.
+pub(crate) fn without(
+    text: &str,
+    gone: &BTreeSet<PathBuf>,
+    folders: &BTreeSet<PathBuf>,
+    moved: &Moved,
+) -> String {
     let (found, _) = instructions(text);
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let starts: Vec<usize> = found.iter().map(|instruction| instruction.line - 1).collect();
@@ -34,8 +43,17 @@ pub(crate) fn without(text: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<P
         }
         let (target, sources) = words.split_at(words.len() - 1);
         let (sources, target) = (target, &sources[0]);
-        let kept: Vec<&String> = sources.iter().filter(|source| !is_gone(source, gone, folders)).collect();
-        if kept.len() == sources.len() {
+        let elsewhere = |source: &String| {
+            let path = tree::normalize(Path::new(source.trim_start_matches('/')))?;
+            moved.get(&(instruction.line, path))
+        };
+        let kept: Vec<&String> = sources
+            .iter()
+            .filter_map(|source| {
+                elsewhere(source).or_else(|| (!is_gone(source, gone, folders)).then_some(source))
+            })
+            .collect();
+        if kept.len() == sources.len() && sources.iter().all(|source| elsewhere(source).is_none()) {
             continue;
         }
         let mut line = String::new();
@@ -172,7 +190,8 @@ mod tests {
         let gone: BTreeSet<PathBuf> = ["skills", "packs/x", "SKILL.md"].map(PathBuf::from).into();
         let folders: BTreeSet<PathBuf> = ["skills", "packs/x"].map(PathBuf::from).into();
         let check = |text: &str, expected: &str| {
-            let found = without(&format!("{text}\nRUN true\n"), &gone, &folders);
+            let moved = [((1, PathBuf::from("skills/mine")), "elsewhere/0".to_owned())].into();
+            let found = without(&format!("{text}\nRUN true\n"), &gone, &folders, &moved);
             assert_eq!(found, format!("{expected}\nRUN true\n"), "{text}");
         };
         // The emptied folder is still there.
@@ -189,5 +208,9 @@ mod tests {
         check("COPY --from=build /skills/x /y", "COPY --from=build /skills/x /y");
         check("COPY \\\n  skills/x/a \\\n  /y", "\n\n");
         check("copy SKILL.md /y", "");
+        // What was moved is found where it is.
+        check("COPY skills/mine /root/verifier", "COPY elsewhere/0 /root/verifier");
+        check("COPY a.txt ./skills/mine /z/", "COPY a.txt elsewhere/0 /z/");
+        check("RUN true\nCOPY skills/mine /root/verifier", "RUN true\n");
     }
 }

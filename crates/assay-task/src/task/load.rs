@@ -8,12 +8,15 @@ use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, dec
 use super::writable::writable;
 use super::{Environment, Layout, Task, markdown};
 use crate::config::{Parsed, parse};
-use crate::dockerfile::{is_left_out, left_out, skill_copies};
+use crate::dockerfile::{SkillCopy, is_left_out, is_verifiers, left_out, skill_copies};
 use crate::prompt::{prompt, universal_newlines};
 use crate::{Compose, Dockerfile, TaskConfig, TaskError};
 
 /// Most bytes of `task.toml`, `instruction.md` and the Dockerfile.
 const TEXT_CAP: u64 = 1 << 20;
+
+/// Most files of the tests that are searched for the name of a folder.
+const TESTS_SEARCHED: usize = 200;
 
 const ENVIRONMENT: &str = "environment";
 const COMPOSE: &str = "environment/docker-compose.yaml";
@@ -45,7 +48,8 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let followed = dockerfile.as_ref().map(|file| file.followed(&context));
     let inside = beneath(&walk.nodes, ENVIRONMENT);
     let out = left_out(&inside, followed.as_ref());
-    let skill_copies = followed.as_ref().map(|file| skill_copies(&inside, file, &out)).unwrap_or_default();
+    let copies = followed.as_ref().map(|file| skill_copies(&inside, file, &out)).unwrap_or_default();
+    let (verifier_copies, skill_copies) = root.part_copies(copies, &walk.nodes, &config, dockerfile.as_ref());
     let skills = root.skills(&walk.nodes, &mut diagnostics);
 
     let tree = Tree::from_walk(dir, walk, |node| match node.path.strip_prefix(ENVIRONMENT) {
@@ -58,11 +62,21 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let tree = Tree { entries: tree.entries, problems: Vec::new() };
     let build_context_digest = tree.digest_beneath(Path::new(ENVIRONMENT), |_| true);
     let from = dockerfile.as_ref().map_or("", |file| file.from.as_str());
-    let environment_digest = Hasher::new("assay.environment/1")
+    let mut environment_digest = Hasher::new("assay.environment/1");
+    environment_digest
         .part(from.as_bytes())
         .part(config.environment.docker_image.as_deref().unwrap_or("").as_bytes())
-        .digest(&build_context_digest)
-        .finish();
+        .digest(&build_context_digest);
+    if !verifier_copies.is_empty() {
+        let is_copied = |node: &Node| {
+            verifier_copies
+                .iter()
+                .any(|copy| node.path.starts_with(&copy.source) || copy.source.starts_with(&node.path))
+        };
+        let copied = Tree::from_walk(&context, tree::walk(&context), is_copied);
+        environment_digest.digest(&copied.digest());
+    }
+    let environment_digest = environment_digest.finish();
     let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));
     let image = config
         .environment
@@ -74,6 +88,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         image,
         build_context_digest,
         skill_copies,
+        verifier_copies,
         left_out: out.into_iter().collect(),
         dockerfile,
     };
@@ -320,6 +335,29 @@ impl<'a> Root<'a> {
         Ok(Some(Dockerfile::parse(&text)))
     }
 
+    /// Tells the verifier's own copies of skills from those for agents.
+    fn part_copies(
+        &self,
+        copies: Vec<SkillCopy>,
+        nodes: &[Node],
+        config: &TaskConfig,
+        dockerfile: Option<&Dockerfile>,
+    ) -> (Vec<SkillCopy>, Vec<SkillCopy>) {
+        let workdir = config.environment.workdir.clone();
+        let workdir = workdir.or_else(|| dockerfile.map(|file| file.workdir.clone())).unwrap_or_default();
+        let names = |text: &str| {
+            let mut tests = nodes
+                .iter()
+                .filter(|node| node.kind == FileKind::File && node.path.starts_with("tests"))
+                .take(TESTS_SEARCHED);
+            tests.any(|node| {
+                tree::read_beneath(self.dir, &node.path, TEXT_CAP)
+                    .is_ok_and(|content| decode(&content.bytes).text.contains(text))
+            })
+        };
+        copies.into_iter().partition(|copy| is_verifiers(copy, &workdir, names))
+    }
+
     /// The packages right beneath `environment/skills`. A link is followed as long as it stays in the task.
     fn skills(&self, nodes: &[Node], diagnostics: &mut Vec<Diagnostic>) -> Vec<Package> {
         let mut skills = Vec::new();
@@ -374,6 +412,21 @@ impl<'a> Root<'a> {
                 file,
                 message,
                 "which skills an agent gets is the condition's business",
+            );
+        }
+        for copy in &environment.verifier_copies {
+            let message = format!(
+                "line {}: the copy of the skill {} at {} is for the verifier: agents do not see it",
+                copy.line,
+                copy.source.display(),
+                copy.target.display()
+            );
+            tell(
+                Severity::Info,
+                "skill-for-verifier",
+                file,
+                message,
+                "it is put back before the work is graded",
             );
         }
         if let Some(first) = environment.dockerfile.as_ref().and_then(|file| file.unsupported.first()) {

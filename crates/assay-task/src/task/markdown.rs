@@ -77,6 +77,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
         image: Some(IMAGE.to_owned()),
         build_context_digest,
         skill_copies: Vec::new(),
+        verifier_copies: Vec::new(),
         left_out: Vec::new(),
     };
     let solved = tree.entries.iter().any(|entry| entry.path.starts_with("solution/"));

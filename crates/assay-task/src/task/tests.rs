@@ -228,6 +228,84 @@ fn what_a_trial_needs_is_laid_out() {
     assert_eq!(Task::load(&root).unwrap().lay_out(&place("none")).unwrap(), Vec::<PathBuf>::new());
 }
 
+/// What lies in a folder, files and links only.
+fn files(folder: &std::path::Path) -> Vec<String> {
+    let tree = assay_skill::tree::Tree::read(folder);
+    let mut files: Vec<String> = tree.leaves().map(|entry| entry.path.display().to_string()).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn baked_skills_are_laid_out_where_the_dockerfile_puts_them() {
+    let file = "FROM x\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/one/run.py /usr/bin/\nCOPY data.csv skills /app/\n";
+    let (temp, root) = task(&[
+        ("environment/Dockerfile", Some(file)),
+        ("environment/skills/one/SKILL.md", Some(SKILL)),
+        ("environment/skills/one/run.py", Some("run")),
+    ]);
+    let task = Task::load(&root).unwrap();
+    let into = temp.path().join("oracle");
+    let paths = task.lay_out_baked_skills(&into).unwrap();
+    // Each with all that it holds: the folder around it may hold more.
+    assert_eq!(paths, ["/app/one", "/root/.claude/skills/one", "/usr/bin/run.py"].map(PathBuf::from));
+    assert_eq!(fs::read_to_string(into.join("root/.claude/skills/one/run.py")).unwrap(), "run");
+    assert!(!into.join("app/data.csv").exists());
+    // They count for the oracle, and for nothing else.
+    let before = (task.digest, task.environment_digest, task.baked_skills_digest());
+    fs::write(root.join("environment/skills/one/run.py"), "other").unwrap();
+    let task = Task::load(&root).unwrap();
+    assert_eq!((task.digest, task.environment_digest), (before.0, before.1));
+    assert_ne!(task.baked_skills_digest(), before.2);
+}
+
+#[test]
+fn a_verifiers_copy_of_a_skill_stays_in_its_image() {
+    let file = "FROM x\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/one /root/verifier-skills/one\nCOPY skills/one/SKILL.md /opt/rules/\n";
+    let (temp, root) = task(&[
+        ("environment/Dockerfile", Some(file)),
+        ("environment/.dockerignore", Some("*\n!skills\n")),
+        ("environment/skills/one/SKILL.md", Some(SKILL)),
+        ("tests/test.sh", Some("grep -q . /opt/rules/SKILL.md\n")),
+    ]);
+    let task = Task::load(&root).unwrap();
+    let copies: Vec<(usize, &str, &str)> = task
+        .environment
+        .verifier_copies
+        .iter()
+        .map(|copy| (copy.line, copy.source.to_str().unwrap(), copy.target.to_str().unwrap()))
+        .collect();
+    let own =
+        [(4, "skills/one", "/root/verifier-skills/one"), (5, "skills/one/SKILL.md", "/opt/rules/SKILL.md")];
+    assert_eq!(copies, own);
+    assert!(task.environment.skill_copies.iter().all(|copy| copy.line == 3));
+    // The builder finds them, and no skill for agents.
+    let context = temp.path().join("context");
+    task.lay_out_context(&context).unwrap();
+    let text = fs::read_to_string(context.join("Dockerfile")).unwrap();
+    assert!(text.contains("COPY skills /root/.claude/skills"), "{text}");
+    assert!(text.contains("COPY assay-verifier-copies/0 /root/verifier-skills/one"), "{text}");
+    assert!(text.contains("COPY assay-verifier-copies/1/SKILL.md /opt/rules/"), "{text}");
+    assert!(context.join("assay-verifier-copies/0/SKILL.md").is_file());
+    assert!(!files(&context.join("skills")).iter().any(|file| file.contains("SKILL.md")));
+    assert!(fs::read_to_string(context.join(".dockerignore")).unwrap().ends_with("!assay-verifier-copies\n"));
+    // In bubblewrap the agent's files are without, and the verifier's are laid out beside.
+    task.lay_out(&temp.path().join("agent")).unwrap();
+    let agent = files(&temp.path().join("agent"));
+    assert!(!agent.iter().any(|file| file.contains("SKILL.md")), "{agent:?}");
+    let verifier = temp.path().join("verifier");
+    let targets = task.lay_out_verifier_copies(&verifier).unwrap();
+    assert_eq!(targets, own.map(|(_, _, target)| PathBuf::from(target)));
+    assert!(verifier.join("opt/rules/SKILL.md").is_file());
+    // What the verifier has is part of the environment, and the oracle does not get it twice.
+    let mut oracle = task.lay_out_baked_skills(&temp.path().join("oracle")).unwrap();
+    oracle.retain(|path| !path.starts_with("/root/.claude"));
+    assert_eq!(oracle, Vec::<PathBuf>::new());
+    let before = task.environment_digest;
+    fs::write(root.join("environment/skills/one/SKILL.md"), format!("{SKILL}\nMore.\n")).unwrap();
+    assert_ne!(Task::load(&root).unwrap().environment_digest, before);
+}
+
 #[test]
 fn the_place_and_the_name_of_a_task_do_not_count() {
     let (one, two) = (task(&[]), task(&[]));

@@ -27,7 +27,7 @@ use crate::place::Material;
 use crate::shipping;
 use crate::survey::{Survey, WORK_CAPS};
 use crate::tamper::{image, tampering};
-use crate::workshop::{Prepared, chain};
+use crate::workshop::{Prepared, chain, inside};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
@@ -53,6 +53,8 @@ pub(super) struct Container<'a> {
     workdir: PathBuf,
     /// Folders that are mounted, and where.
     mounts: Vec<Mount>,
+    /// The task's own skills, as the oracle has them.
+    planted: Vec<PathBuf>,
     logs: PathBuf,
     seat: Option<Seat>,
     outlet: Option<Outlet>,
@@ -128,6 +130,7 @@ impl<'a> Container<'a> {
             survey,
             workdir,
             mounts: Vec::new(),
+            planted: Vec::new(),
             logs,
             seat: None,
             outlet: None,
@@ -227,24 +230,73 @@ impl<'a> Container<'a> {
         }
     }
 
-    /// Takes the image's own skills out, but not where a skill of the trial is mounted.
+    /// Takes out what the verifier has of skills, and the image's own skills, but not where a skill of the trial is mounted. The oracle keeps
+    /// the latter: its solution was written for them.
     fn take_out_baked(&self, container: &mut Docked) -> Result<(), Broken> {
-        let is_mounted = |path: &PathBuf| {
+        let is_mounted = |path: &Path| {
             self.mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path))
         };
-        let paths: Vec<String> = self
-            .survey
-            .baked
-            .iter()
-            .filter(|path| !is_mounted(path))
-            .map(|path| path.display().to_string())
-            .collect();
+        let verifiers = self.survey.verifiers.iter().map(|(path, _)| path.as_path());
+        let own: &[PathBuf] = if self.keeps_baked() { &[] } else { &self.survey.baked };
+        let baked = own.iter().map(PathBuf::as_path).filter(|path| !is_mounted(path));
+        self.remove(container, verifiers.chain(baked))
+    }
+
+    /// Whether the agent is one that gets the task's own skills.
+    fn keeps_baked(&self) -> bool {
+        self.attempt.trial.agent.needs_solution()
+    }
+
+    /// Removes what lies at paths, in a container that runs.
+    fn remove<'p>(
+        &self,
+        container: &mut Docked,
+        paths: impl Iterator<Item = &'p Path>,
+    ) -> Result<(), Broken> {
+        let paths: Vec<String> = paths.map(|path| path.display().to_string()).collect();
         if paths.is_empty() {
             return Ok(());
         }
         let words: Vec<&str> =
             ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
         self.housekeeping(container, &words)
+    }
+
+    /// Puts the task's own skills into a container that does not run, where its image would have them.
+    fn plant_skills(&mut self, container: &Docked) -> Result<(), Broken> {
+        let laid = self.attempt.scratch.join("task-skills");
+        make(&laid)?;
+        let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
+        self.planted = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+        for path in &self.planted {
+            container.put(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
+        }
+        Ok(())
+    }
+
+    /// Empties the verifier's places of whatever is there, and puts its own copies of skills back. What was given to the oracle goes: no verifier
+    /// may need what agents without skills do not have.
+    fn clear_for_verifier(&self, container: &mut Docked) -> Result<(), Broken> {
+        let survey = &self.survey;
+        let own: &[PathBuf] = if self.keeps_baked() { &survey.baked } else { &[] };
+        let paths: Vec<&Path> = survey
+            .grader
+            .iter()
+            .chain(&self.planted)
+            .chain(own)
+            .map(PathBuf::as_path)
+            .chain(survey.verifiers.iter().map(|(path, _)| path.as_path()))
+            .collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        container.restart()?;
+        self.remove(container, paths.into_iter())?;
+        container.halt()?;
+        for (path, kept) in &survey.verifiers {
+            container.put(kept, path, Owner::default(), &Caps::default())?;
+        }
+        Ok(())
     }
 
     /// Waits until the task's environment says that it is well.
@@ -358,6 +410,10 @@ impl<'a> Container<'a> {
                     || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
             })
             || self.survey.baked.iter().any(|baked| path == baked && change.kind == ChangeKind::Removed)
+            || self.survey.verifiers.iter().any(|(own, _)| path == own && change.kind == ChangeKind::Removed)
+            || self.planted.iter().any(|planted| {
+                path.starts_with(planted) || (planted.starts_with(path) && change.kind != ChangeKind::Removed)
+            })
     }
 
     /// The work folder as it is now, fetched where it is small and else asked for path by path.
@@ -468,6 +524,9 @@ impl Desk for Container<'_> {
         let user = self.agent_user();
         let mut container = self.docker.make(&spec)?;
         self.put_logs(&container, &["agent", "artifacts"])?;
+        if self.keeps_baked() {
+            self.plant_skills(&container)?;
+        }
         container.restart()?;
         self.take_out_baked(&mut container)?;
         if trial.provision.writes_skills {
@@ -492,6 +551,11 @@ impl Desk for Container<'_> {
             self.wait_healthy(&mut seat, check)?;
         }
         Ok(self.seat(seat))
+    }
+
+    fn task_skills(&self) -> Vec<PathBuf> {
+        let baked: &[PathBuf] = if self.keeps_baked() { &self.survey.baked } else { &[] };
+        self.planted.iter().chain(baked).cloned().collect()
     }
 
     fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
@@ -610,15 +674,7 @@ impl Desk for Container<'_> {
             {
                 container.put_bytes(cache, Path::new(image::LOADER_CACHE), 0o644, Owner::default())?;
             }
-            if !self.survey.grader.is_empty() {
-                container.restart()?;
-                let paths: Vec<String> =
-                    self.survey.grader.iter().map(|path| path.display().to_string()).collect();
-                let words: Vec<&str> =
-                    ["rm", "-rf", "--"].into_iter().chain(paths.iter().map(String::as_str)).collect();
-                self.housekeeping(&mut container, &words)?;
-                container.halt()?;
-            }
+            self.clear_for_verifier(&mut container)?;
             let now = network(&trial.verifier_network);
             if now != network(&trial.network) {
                 container.reconnect(&now)?;

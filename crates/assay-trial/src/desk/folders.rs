@@ -28,6 +28,8 @@ pub(super) struct Folders<'a> {
     writable: Vec<Mount>,
     /// The agent's own, which the grader does not see.
     private: Vec<Mount>,
+    /// The task's own skills, as the oracle has them: where they lie inside and on this machine.
+    planted: Vec<(PathBuf, PathBuf)>,
     /// What stands for `/logs`.
     logs: PathBuf,
     session: Option<Box<dyn Session>>,
@@ -68,7 +70,62 @@ impl<'a> Folders<'a> {
         for name in ["agent", "artifacts", "verifier"] {
             make(&logs.join(name))?;
         }
-        Ok(Self { attempt, sandbox, root, base, writable, private, logs, session: None, outlet: None })
+        let planted = Vec::new();
+        Ok(Self {
+            attempt,
+            sandbox,
+            root,
+            base,
+            writable,
+            private,
+            planted,
+            logs,
+            session: None,
+            outlet: None,
+        })
+    }
+
+    /// Puts the task's own skills where its image would have them: into a folder that may be written, or else mounted.
+    fn plant_skills(&mut self, mounts: &mut Vec<Mount>) -> Result<(), Broken> {
+        let laid = self.attempt.scratch.join("task-skills");
+        make(&laid)?;
+        let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
+        let paths = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+        for path in paths {
+            let from = inside(&laid, &path);
+            let own = self.writable.iter().chain(&self.private).find(|mount| path.starts_with(&mount.target));
+            let Some(mount) = own else {
+                mounts.push(Mount { source: from.clone(), target: path.clone(), writable: true });
+                self.planted.push((path, from));
+                continue;
+            };
+            let to = mount.source.join(path.strip_prefix(&mount.target).unwrap_or(&path));
+            if let Some(above) = to.parent() {
+                make(above)?;
+            }
+            std::fs::rename(&from, &to).map_err(|error| {
+                Broken::harness(format!("cannot move a skill to {}: {error}", to.display()))
+            })?;
+            self.planted.push((path, to));
+        }
+        Ok(())
+    }
+
+    /// Takes them out again, with the folders that were made for them.
+    fn unplant_skills(&self) -> Result<(), Broken> {
+        for (_, place) in &self.planted {
+            assay_sandbox::remove_tree(place).map_err(|error| Broken::harness(chain(&error)))?;
+            let roots: Vec<&PathBuf> =
+                self.writable.iter().chain(&self.private).map(|mount| &mount.source).collect();
+            let above = place.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));
+            for folder in above.take_while(|above| above.starts_with(&self.attempt.scratch)) {
+                // One that holds something else stays.
+                if std::fs::remove_dir(folder).is_err() {
+                    break;
+                }
+            }
+        }
+        Ok(())
     }
 
     fn mount_logs(&self, name: &str, writable: bool) -> Mount {
@@ -161,13 +218,20 @@ impl Desk for Folders<'_> {
         if trial.agent.needs_solution() {
             let source = workshop.solution(&trial.task).map_err(Broken::harness)?;
             mounts.push(Mount { source: source.to_path_buf(), target: "/solution".into(), writable: false });
+            self.plant_skills(&mut mounts)?;
         }
         let spec = self.spec(mounts, &trial.network, "agent");
         self.seat(&spec, &trial.network)
     }
 
+    fn task_skills(&self) -> Vec<PathBuf> {
+        self.planted.iter().map(|(path, _)| path.clone()).collect()
+    }
+
     fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
-        self.dismiss("agent")
+        let used = self.dismiss("agent")?;
+        self.unplant_skills()?;
+        Ok(used)
     }
 
     fn logs(&self) -> &Path {
@@ -219,6 +283,12 @@ impl Desk for Folders<'_> {
         mounts.push(self.mount_logs("verifier", true));
         mounts.push(self.mount_logs("agent", false));
         mounts.push(self.mount_logs("artifacts", false));
+        let laid = self.attempt.scratch.join("verifier-copies");
+        make(&laid)?;
+        let copies = trial.task.lay_out_verifier_copies(&laid);
+        for target in copies.map_err(|error| Broken::new(Cause::Image, chain(&error)))? {
+            mounts.push(Mount { source: inside(&laid, &target), target, writable: true });
+        }
         let mut spec = self.spec(mounts, &trial.verifier_network, "verifier");
         if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
             // The agent's home is not the grader's.

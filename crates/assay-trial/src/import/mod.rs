@@ -386,6 +386,7 @@ fn run_folder(
         skills: placed.iter().flat_map(|placed| placed.trial.skills.clone()).collect(),
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
+        warnings: Vec::new(),
         imported: Some("harbor".to_owned()),
     })
 }
@@ -468,6 +469,8 @@ fn record(placed: &Placed, turns: usize) -> Option<Record> {
         contaminated: Vec::new(),
         tampered: trial.tampered.clone(),
         outside: Vec::new(),
+        task_skills: Vec::new(),
+        warnings: Vec::new(),
         enforcement: None,
         used: None,
         measures_a_model: measures(&trial.agent),

@@ -132,6 +132,50 @@ fn what_can_change_an_outcome_changes_the_trial() {
 }
 
 #[test]
+fn a_tasks_own_skills_count_for_the_oracle_alone() {
+    let house = House::new();
+    house.edit(
+        "tasks/a/environment/Dockerfile",
+        "WORKDIR /app",
+        "WORKDIR /app\nCOPY skills /root/.claude/skills",
+    );
+    house.write("tasks/a/environment/skills/two/SKILL.md", SKILL);
+    house.write("tasks/a/environment/skills/two/run.py", "1");
+    // `curated` provides them by themselves, and `none` knows nothing of them.
+    compare(
+        &house,
+        |house| house.write("tasks/a/environment/skills/two/run.py", "2"),
+        &["curated", "oracle"],
+    );
+    let plan = house.plan();
+    let holds = |trial: &Trial| trial.specification.get("task_skills").is_some();
+    assert!(holds(plan.checks[0].oracle.as_ref().unwrap()) && !holds(&plan.checks[0].nop));
+    assert!(plan.trials.values().all(|trial| !holds(trial)));
+}
+
+#[test]
+fn no_trial_asks_for_more_processors_than_there_are() {
+    let here = std::thread::available_parallelism().unwrap().get() as f64;
+    let check = |experiment: &str, task: &str, cpus: Option<f64>, is_capped: bool| {
+        let house = House::new();
+        house.experiment("margin = 0.10", &format!("margin = 0.10\n{experiment}"));
+        house.edit("tasks/a/task.toml", "[metadata]", &format!("{task}\n[metadata]"));
+        let plan = house.plan();
+        let trial = plan.trials.values().next().unwrap();
+        assert_eq!((trial.limits.cpus, trial.warnings.is_empty()), (cpus, !is_capped), "{experiment} {task}");
+        assert_eq!(plan.warnings().count(), usize::from(is_capped), "{:?}", plan.diagnostics);
+        let run = house.store.begin_run(&plan).unwrap();
+        assert_eq!(run.warnings.len(), usize::from(is_capped));
+    };
+    check("", "", None, false);
+    check("", "[environment]\ncpus = 0.5", Some(0.5), false);
+    check("", "[environment]\ncpus = 1000", Some(here), true);
+    check("cpus = 0.25", "[environment]\ncpus = 1000", Some(0.25), false);
+    check("cpus = 1", "", Some(1.0), false);
+    check("cpus = 1000", "", Some(here), true);
+}
+
+#[test]
 fn what_cannot_change_an_outcome_changes_no_trial() {
     let experiment = |from: &'static str, to: &'static str| move |house: &House| house.experiment(from, to);
     check(experiment("margin = 0.10", "margin = 0.20"), &[]);

@@ -51,7 +51,10 @@ pub struct RunFolder {
     /// What each condition gives on each task, in order of task. No part of `plan`: the trials' ids hold it.
     #[serde(default)]
     pub provisions: Vec<PlannedProvision>,
-    /// Who executed the trials, where it was not assay: `harbor`.
+    /// What this machine cannot give of what the tasks ask for, in sentences. No part of `plan`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// Who executed the trials, where it was not assay: `harbor`, `benchflow`, or both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<String>,
 }
@@ -316,6 +319,7 @@ impl RunFolder {
                 .collect(),
             equal_conditions: plan.equal_conditions(),
             provisions: provisions(plan),
+            warnings: plan.warnings().map(str::to_owned).collect(),
             imported: None,
         };
         folder.seal();

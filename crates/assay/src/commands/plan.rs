@@ -33,6 +33,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     } else {
         ui.out(&lay_out(&forecast))?;
     }
+    for warning in &forecast.warnings {
+        ui.note(&clean(warning));
+    }
     // A gate that no luck can pass is refused before a cent is spent.
     Ok(if forecast.impossible.is_empty() { Status::Done } else { Status::DidNotHold })
 }

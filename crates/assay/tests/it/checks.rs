@@ -131,3 +131,58 @@ fn baked_in_skills_are_left_out() {
         assert!(!found.contains("agreed word"), "{found}");
     }
 }
+
+/// Reference solutions may use what the author's image had; agents get what their condition says.
+#[test]
+fn the_oracle_alone_has_the_tasks_own_skills() {
+    needs_bubblewrap!();
+    let look = "cd /; find root skills opt app -type f 2> /dev/null | sort";
+    let lab = suite::lab(1)
+        .script(&[json!({ "turn": 0, "run": look })])
+        .experiment(|e| e.conditions(&["none", "curated"]));
+    let skill = std::fs::read_to_string(lab.path("skills/reports/SKILL.md")).unwrap();
+    lab.write("tasks/t1/environment/skills/reports/SKILL.md", skill);
+    lab.write("tasks/t1/environment/skills/reports/scripts/word.sh", "echo right\n");
+    lab.write(
+        "tasks/t1/environment/Dockerfile",
+        "FROM debian:12-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills /app/skills\nCOPY skills/reports /opt/verifier/reports\n",
+    );
+    lab.write(
+        "tasks/t1/solution/solve.sh",
+        "#!/bin/bash\nset -e\ncd /app/skills/reports\nbash /root/.claude/skills/reports/scripts/word.sh > /app/answer.txt\n[ ! -e /opt/verifier/reports ]\n",
+    );
+    // The verifier has its own copy, and does not see what the oracle had.
+    lab.write(
+        "tasks/t1/tests/test.sh",
+        "[ -e /opt/verifier/reports/SKILL.md ] || exit 1\n[ ! -e /root/.claude/skills/reports ] || exit 1\n[ ! -e /app/skills/reports ] || exit 1\n[ \"$(cat /app/answer.txt)\" = right ] && r=1 || r=0\necho $r > /logs/verifier/reward.txt\n",
+    );
+    let (document, code) = lab.run(&[]);
+    assert_eq!((code, document["report"]["excluded"].as_array().unwrap().len()), (0, 0), "{document:#}");
+    for record in lab.records() {
+        assert!(record["task_skills"].is_null(), "{record:#}");
+        let seen = observed(&record)[0].clone();
+        assert!(!seen.contains("root/.claude") && !seen.contains("opt/verifier"), "{seen}");
+        assert_eq!(seen.contains("skills/reports"), record["condition"] == "curated", "{seen}");
+    }
+    let played = lab.assay(&[
+        "trial",
+        "run",
+        "tasks/t1",
+        "--agent",
+        "oracle",
+        "--experiment",
+        "experiment.toml",
+        "--format",
+        "json",
+    ]);
+    let document: Value = serde_json::from_str(&played.stdout).unwrap();
+    let record = &document["record"];
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    assert_eq!(
+        record["task_skills"],
+        json!(["/app/skills/reports", "/root/.claude/skills/reports"]),
+        "{record:#}"
+    );
+    // What was put there for it is no change of its own.
+    assert!(record["outside"].is_null() && record["tampered"].is_null(), "{record:#}");
+}

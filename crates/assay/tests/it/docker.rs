@@ -419,3 +419,53 @@ fn without_a_daemon_tasks_are_left_out_and_said() {
     let ran = lab.assay(&["run", "experiment.toml"]);
     assert!(ran.stderr.contains("only sockets of this machine"), "{}", ran.stderr);
 }
+
+/// A public suite's image has its skills baked in, and its solution uses them.
+#[test]
+fn the_oracle_has_the_tasks_own_skills_in_docker() {
+    needs_docker!();
+    let look = "ls -d /root/.claude/skills/* /root/verifier-skills/* /opt/tools/* /app/* 2>&1";
+    let skill = "---\nname: mail\ndescription: Sends mail.\n---\nEvery message that is sent is signed with the word of the house.\n";
+    let dockerfile = "FROM python:3.12-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/mail /root/verifier-skills/mail\nRUN echo built > /root/verifier-skills/mail/built\nCOPY . .\n";
+    let solve = "set -e\nsh /root/.claude/skills/mail/word.sh > answer.txt\ntouch /root/.claude/skills/mail/cache\n[ ! -e /root/verifier-skills/mail ]\n";
+    let test = "[ \"$(cat /root/verifier-skills/mail/built)\" = built ] || exit 1\n[ -e /root/verifier-skills/mail/SKILL.md ] || exit 1\n[ ! -e /root/.claude/skills/mail ] || exit 1\n[ \"$(cat /app/answer.txt)\" = right ] && r=1 || r=0\necho $r > /logs/verifier/reward.txt\n";
+    let lab = Lab::new()
+        .task("mailer", |task| {
+            task.dockerfile(dockerfile)
+                .toml("version = \"1.0\"\n[environment]\ncpus = 4096\n")
+                .file("environment/skills/mail/SKILL.md", skill)
+                .file("environment/skills/mail/word.sh", "echo right\n")
+                .solve_sh(solve)
+                .test_sh(test)
+        })
+        .script(&[json!({ "turn": 0, "run": look })])
+        .experiment(in_docker);
+    let (document, code) = lab.run(&[]);
+    let excluded = document["report"]["excluded"].as_array().unwrap();
+    assert_eq!((code, excluded.len()), (0, 0), "{document:#}");
+    let notes = document["report"]["notes"].to_string();
+    assert!(notes.contains("more processors than this machine has"), "{notes}");
+    let record = lab.record("mailer");
+    let seen = &crate::fixture::observed(&record)[0];
+    assert!(!seen.contains("mail") || seen.contains("No such file"), "{seen}");
+    assert!(!seen.contains("SKILL.md") && !seen.contains("assay"), "{seen}");
+    assert!(record["contaminated"].is_null() && record["task_skills"].is_null(), "{record:#}");
+    assert_eq!(record["warnings"].as_array().unwrap().len(), 1, "{record:#}");
+    let played = lab.assay(&[
+        "trial",
+        "run",
+        "tasks/mailer",
+        "--agent",
+        "oracle",
+        "--experiment",
+        "experiment.toml",
+        "--format",
+        "json",
+    ]);
+    let document: Value = serde_json::from_str(&played.stdout).unwrap();
+    let record = &document["record"];
+    assert_eq!(outcome(record), "passed", "{record:#}");
+    let given = record["task_skills"].as_array().unwrap();
+    assert!(given.contains(&json!("/root/.claude/skills/mail")), "{given:?}");
+    assert!(record["tampered"].is_null() && record["contaminated"].is_null(), "{record:#}");
+}
