@@ -184,6 +184,7 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
             count(|difference| difference.abs() <= EQUAL),
             count(|difference| difference < -EQUAL),
         ],
+        imported: false,
     }
 }
 

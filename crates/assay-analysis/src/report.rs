@@ -210,6 +210,9 @@ pub struct Comparison {
     pub measured: Option<[[String; 2]; 2]>,
     /// Tasks on which the condition was better, equal, and worse.
     pub better_equal_worse: [usize; 3],
+    /// Whether its trials were executed elsewhere: what was lost of them cannot be tried again here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
 }
 
 /// The interval that decides.
@@ -301,6 +304,10 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
         excluded: gathered.excluded.clone(),
         notes: Vec::new(),
     };
+    let controls = report.negative_controls.iter_mut().flat_map(|controls| &mut controls.comparisons);
+    for comparison in report.comparisons.iter_mut().chain(controls) {
+        comparison.imported = run.imported.is_some();
+    }
     report.notes = notes(run, gathered, &report);
     report
 }
@@ -339,7 +346,11 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     let unfinished: usize = all_arms.iter().map(|arm| arm.unfinished).sum();
     if unfinished > 0 {
         let trials = counted(unfinished, "planned trial has", "planned trials have");
-        notes.push(format!("{trials} no record yet: run the experiment again to go on."));
+        let what = match run.imported {
+            Some(_) => "import the jobs again, once they have ended",
+            None => "run the experiment again to go on",
+        };
+        notes.push(format!("{trials} no record yet: {what}."));
     }
     for arm in report.arms.iter().filter(|arm| arm.condition == "placebo") {
         if arm.trials > 0 && arm.exposure.opened < UNREAD && run.imported.is_none() {

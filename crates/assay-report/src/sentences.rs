@@ -6,6 +6,15 @@ use crate::text::{clean, grouped, percent, points};
 
 const LOST: &str = "Too many trials were lost, or too unevenly: run it again, the lost ones are tried anew.";
 
+/// The same of trials that were executed elsewhere, and cannot be tried again here.
+const LOST_ELSEWHERE: &str =
+    "Too many trials were lost, or too unevenly: only new trials where they were executed can replace them.";
+
+/// What losses ask for.
+fn after_losses(comparison: &Comparison) -> &'static str {
+    if comparison.imported { LOST_ELSEWHERE } else { LOST }
+}
+
 /// What a comparison means, in one or two sentences.
 pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     let tasks = comparison.tasks;
@@ -14,7 +23,11 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             1 => "1 task with results in both arms is".to_owned(),
             _ => format!("{tasks} tasks with results in both arms are"),
         };
-        let lost = if comparison.reason == Some("losses") { format!(" {LOST}") } else { String::new() };
+        let lost = if comparison.reason == Some("losses") {
+            format!(" {}", after_losses(comparison))
+        } else {
+            String::new()
+        };
         return format!("{few} too few for an interval; 5 are the least.{lost}");
     };
     let between = format!(
@@ -33,7 +46,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             format!("{between} That is within ±{margin:.0} points.{direction}")
         }
         ("underpowered", Some("losses")) => {
-            format!("{between} {LOST}")
+            format!("{between} {}", after_losses(comparison))
         }
         ("underpowered", Some("design")) => {
             format!(

@@ -108,4 +108,14 @@ fn imported_runs_and_late_rewards_are_noted() {
     assert_eq!(notes.len(), 2, "{notes:#?}");
     assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
     assert!(notes[1].starts_with("1 trial was graded after its deadline"), "{notes:#?}");
+    // What was lost elsewhere cannot be tried again here.
+    assert!(suite.report().comparisons.iter().all(|comparison| comparison.imported));
+}
+
+#[test]
+fn what_the_machine_could_not_give_is_noted() {
+    let said = "1 task asks for more processors than this machine has";
+    let suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
+        .plan(|run| run.warnings = vec![said.to_owned()]);
+    assert!(suite.report().notes.iter().any(|note| note == said));
 }

@@ -236,6 +236,14 @@ fn verdict(comparison: Comparison) -> String {
 }
 
 #[test]
+fn nobody_is_told_to_try_imported_trials_again() {
+    let lost = |imported| Comparison { imported, ..comparison("curated", "underpowered", Some("losses")) };
+    assert!(verdict(lost(false)).contains("again"));
+    let text = verdict(lost(true));
+    assert!(!text.contains("again") && text.contains("where they were executed"), "{text}");
+}
+
+#[test]
 fn each_verdict_in_words() {
     let needs =
         |comparison| Comparison { tasks_needed: Some(1_293), tasks_to_confirm: Some(18), ..comparison };

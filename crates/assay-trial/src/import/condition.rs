@@ -1,5 +1,7 @@
 //! Under which condition a trial ran, where the only witnesses are names and the skills an agent was given.
 
+use std::collections::BTreeSet;
+
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::ImportError;
@@ -66,16 +68,8 @@ const PHRASES: &[(&str, &[&str])] = &[
 /// # Errors
 /// A name that says two things.
 fn said(name: &str) -> Result<Option<&'static str>, ()> {
-    let mut plain = String::from("-");
-    for c in name.chars() {
-        match c {
-            '+' => plain.push_str("-plus-"),
-            c if c.is_ascii_alphanumeric() => plain.push(c.to_ascii_lowercase()),
-            _ => plain.push('-'),
-        }
-    }
-    plain.push('-');
-    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
+    let plain = plain(name);
+    let words: Vec<&str> = words(&plain);
     // "without curated skills", "no self-generated skills": the adjective takes nothing back.
     let denied = words.windows(2).any(|pair| {
         matches!(pair[0], "without" | "no") && matches!(pair[1], "curated" | "placebo" | "self" | "generated")
@@ -104,9 +98,83 @@ fn said(name: &str) -> Result<Option<&'static str>, ()> {
     Ok(found)
 }
 
+/// A name in lower case, with a dash for whatever is neither letter nor digit.
+fn plain(name: &str) -> String {
+    let mut plain = String::new();
+    for c in name.chars() {
+        match c {
+            '+' => plain.push_str("-plus-"),
+            c if c.is_ascii_alphanumeric() => plain.push(c.to_ascii_lowercase()),
+            _ => plain.push('-'),
+        }
+    }
+    plain
+}
+
+fn words(plain: &str) -> Vec<&str> {
+    plain.split('-').filter(|word| !word.is_empty()).collect()
+}
+
+/// What a name says of skills where it only names them, `…-skills-…`, or denies them, `…-noskills-…`: what stands before the word, and whether
+/// it is denied.
+fn spoken_of(name: &str) -> Option<(String, bool)> {
+    let plain = plain(name);
+    let words = words(&plain);
+    let is_word = |at: usize| matches!(words.get(at), Some(&("skill" | "skills")));
+    (0..words.len()).find_map(|at| {
+        let denied = match words[at] {
+            "noskill" | "noskills" | "withoutskills" => true,
+            "no" | "without" | "wo" if is_word(at + 1) => true,
+            "w" if words.get(at + 1) == Some(&"o") && is_word(at + 2) => true,
+            "skill" | "skills" => false,
+            _ => return None,
+        };
+        Some((words[..at].join("-"), denied))
+    })
+}
+
+/// Names that deny skills, for those beside them that only name them: `skills/` beside `noskills/`, `x-skills-7` beside `x-no-skills-3`.
+#[derive(Debug, Default)]
+pub(super) struct Beside {
+    /// What stands before the denial, in names of one kind.
+    before: BTreeSet<(usize, String)>,
+    /// Every name of trials without skills: one that stands above both arms tells nothing.
+    shared: BTreeSet<String>,
+}
+
+impl Beside {
+    /// The names of an import's trials.
+    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Witnesses>) -> Self {
+        let mut beside = Self::default();
+        for witnesses in all.filter(|witnesses| witnesses.infer() == Inferred::Known("none")) {
+            for (kind, names) in witnesses.kinds().into_iter().enumerate() {
+                for name in names {
+                    if let Some((before, true)) = spoken_of(name) {
+                        beside.before.insert((kind, before));
+                    }
+                    beside.shared.insert(name.clone());
+                }
+            }
+        }
+        beside
+    }
+
+    /// Whether a trial's names say `skills` where those of others deny them.
+    pub(super) fn holds(&self, witnesses: &Witnesses) -> bool {
+        witnesses.kinds().into_iter().enumerate().any(|(kind, names)| {
+            names.iter().filter(|name| !self.shared.contains(*name)).any(|name| {
+                spoken_of(name)
+                    .is_some_and(|(before, denied)| !denied && self.before.contains(&(kind, before)))
+            })
+        })
+    }
+}
+
 /// What is known about a trial's condition.
 #[derive(Debug, Default)]
 pub(super) struct Witnesses {
+    /// What the trial itself calls its way with skills.
+    pub(super) mode: Vec<String>,
     /// Names of folders above the trial and of the job, nearest first.
     pub(super) job: Vec<String>,
     /// Names of the agent.
@@ -124,15 +192,22 @@ pub(super) enum Inferred {
     Known(&'static str),
     /// The agent was given none; only beside trials with some does that mean anything, for an image may carry skills.
     NoneGiven,
-    /// Nothing, and why.
+    /// Neither names nor configuration tell.
+    Silent,
+    /// They contradict each other, and how.
     Unknown(&'static str),
 }
 
 impl Witnesses {
+    /// Names by kind.
+    fn kinds(&self) -> [&[String]; 4] {
+        [&self.mode, &self.agent, &self.job, &self.dataset]
+    }
+
     /// The condition they agree on.
     pub(super) fn infer(&self) -> Inferred {
         let mut answer = None;
-        for names in [&self.agent, &self.job, &self.dataset] {
+        for names in self.kinds() {
             // The first name of a kind that says anything speaks for the kind.
             let said = names.iter().map(|name| said(name)).find(|said| *said != Ok(None)).unwrap_or(Ok(None));
             match (said, answer) {
@@ -151,7 +226,7 @@ impl Witnesses {
             (Some(condition), _) => Inferred::Known(condition),
             (None, Some(true)) => Inferred::Known("curated"),
             (None, Some(false)) => Inferred::NoneGiven,
-            (None, None) => Inferred::Unknown("neither names nor configuration tell"),
+            (None, None) => Inferred::Silent,
         }
     }
 }
@@ -225,6 +300,7 @@ mod tests {
     fn witnesses_agree_or_nothing_is_known() {
         let check = |agent: &str, job: &[&str], dataset: &str, skills: Option<bool>, expected: Inferred| {
             let witnesses = Witnesses {
+                mode: Vec::new(),
                 agent: vec![agent.into()],
                 job: job.iter().map(|&name| name.to_owned()).collect(),
                 dataset: vec![dataset.into()],
@@ -241,13 +317,39 @@ mod tests {
         // An image may carry skills that the configuration does not name.
         check("c", &["with-skills"], "tasks", Some(false), Inferred::Known("curated"));
         check("c", &["run"], "tasks", Some(false), Inferred::NoneGiven);
-        for (agent, job, skills) in
-            [("c", "no-skills", Some(true)), ("c-with-skills", "baseline", None), ("c", "run", None)]
-        {
-            let witnesses =
-                Witnesses { agent: vec![agent.into()], job: vec![job.into()], dataset: vec![], skills };
+        check("c", &["run"], "tasks", None, Inferred::Silent);
+        for (agent, job, skills) in [("c", "no-skills", Some(true)), ("c-with-skills", "baseline", None)] {
+            let witnesses = Witnesses {
+                agent: vec![agent.into()],
+                job: vec![job.into()],
+                skills,
+                ..Witnesses::default()
+            };
             assert!(matches!(witnesses.infer(), Inferred::Unknown(_)), "{witnesses:?}");
         }
+    }
+
+    #[test]
+    fn skills_beside_no_skills_are_the_treatment() {
+        let check = |none: &[&str], other: &[&str], expected: bool| {
+            let jobs = |names: &[&str]| Witnesses {
+                job: names.iter().map(|&name| name.to_owned()).collect(),
+                ..Witnesses::default()
+            };
+            let found = Beside::of([jobs(none)].iter()).holds(&jobs(other));
+            assert_eq!(found, expected, "{none:?} {other:?}");
+        };
+        check(&["j1", "noskills", "flash"], &["j2", "skills", "flash"], true);
+        check(&["x-flash-noskills-a-1"], &["x-flash-skills-b-2"], true);
+        check(&["x-no-skills"], &["x_Skills"], true);
+        check(&["w-o-skills"], &["skills"], true);
+        // Another series, and nothing to pair with.
+        check(&["x-noskills"], &["y-skills"], false);
+        check(&["baseline"], &["skills"], false);
+        check(&["x-noskills"], &["x-tools"], false);
+        // What stands above both tells nothing.
+        check(&["noskills", "skills-bench"], &["other", "skills-bench"], false);
+        check(&["noskills", "skills-bench"], &["skills", "skills-bench"], true);
     }
 
     #[test]

@@ -1,14 +1,26 @@
-//! What an exception says about a trial, by its class.
+//! What an exception says about a trial: by its class, and where the class only says that the agent's command failed, by what was printed.
+
+use assay_agent::Ended;
+use assay_model::exceeds_context;
 
 use crate::Cause;
 
+/// Most lines at the end of a text that are taken for the words with which an agent died.
+const LAST_LINES: usize = 6;
+
+/// Most bytes at the end of a text that are read at all.
+const TAIL: usize = 4_000;
+
+/// How a shell reports a process that was killed with SIGKILL. In a container with a memory limit that is the kernel, out of memory.
+const KILLED: i64 = 137;
+
 /// What an exception makes of a trial.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
     /// The agent's time was over: a result.
     TimedOut,
     /// The agent gave up or used something up: a result, whatever the verifier says.
-    Agent,
+    Agent(Option<Ended>),
     /// Something under the trial broke: no result, whatever the verifier says. Who counted only the passed ones of these
     /// would choose by outcome.
     Broken(Cause),
@@ -16,40 +28,170 @@ pub(super) enum Meaning {
     Cancelled,
 }
 
+/// What a class of exceptions says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Class {
+    TimedOut,
+    Agent,
+    Cancelled,
+    /// The class alone decides.
+    Broken(Cause),
+    /// A command or a request of the agent failed: what was printed decides, and only without it this.
+    Unclear(Cause),
+}
+
 /// The rules, in order: how a class begins or what it holds, and what it means. Names of Harbor 0.25, and the stems that
 /// earlier versions and the libraries under it share with them.
-const RULES: &[(&[&str], &[&str], Meaning)] = &[
-    (&["KeyboardInterrupt"], &["Cancel"], Meaning::Cancelled),
-    (&["AgentTimeoutError"], &[], Meaning::TimedOut),
-    (&["ContextWindow", "ContextLength", "OutputLength"], &["Refusal", "Budget", "MaxTurns"], Meaning::Agent),
-    (&["Verifier", "Reward", "AddTestsDir", "DownloadVerifierDir"], &[], Meaning::Broken(Cause::Verifier)),
-    (&[], &["Image", "Build"], Meaning::Broken(Cause::Image)),
+const RULES: &[(&[&str], &[&str], Class)] = &[
+    (&["KeyboardInterrupt"], &["Cancel"], Class::Cancelled),
+    (&["AgentTimeoutError"], &[], Class::TimedOut),
+    (&["ContextWindow", "ContextLength", "OutputLength"], &["Refusal", "Budget", "MaxTurns"], Class::Agent),
+    (&["Verifier", "Reward", "AddTestsDir", "DownloadVerifierDir"], &[], Class::Broken(Cause::Verifier)),
+    (&[], &["Image", "Build"], Class::Broken(Cause::Image)),
+    (&["AgentSetup", "AgentInstall"], &[], Class::Broken(Cause::AgentSetup)),
     (
-        &["AgentSetup", "AgentInstall", "NonZeroAgentExitCode", "UnsupportedModel", "ModelNotFound"],
+        &["NonZeroAgentExitCode", "UnsupportedModel", "ModelNotFound"],
         &["Authentication", "ApiKey", "APIKey"],
-        Meaning::Broken(Cause::AgentSetup),
+        Class::Unclear(Cause::AgentSetup),
     ),
     (
         &["Environment", "Docker", "Sandbox", "Healthcheck", "HealthCheck", "Compose", "Container"],
         &[],
-        Meaning::Broken(Cause::Sandbox),
+        Class::Broken(Cause::Sandbox),
     ),
     (
         &["Api", "API", "InternalServer", "ServiceUnavailable", "BadGateway", "BadRequest"],
         &["RateLimit", "UsageLimit", "Overloaded", "Provider", "Quota", "LiteLLM", "APIConnection"],
-        Meaning::Broken(Cause::ModelProvider),
+        Class::Unclear(Cause::ModelProvider),
     ),
 ];
 
-/// What a class of exceptions means. One that is not known is nobody's fault but the harness's.
-pub(super) fn meaning(class: &str) -> Meaning {
+/// What an exception means: its class, its message, and the ends of the agent's logs. A class that is not known is nobody's fault
+/// but the harness's, unless something was printed that says more.
+pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
     let class = class.rsplit('.').next().unwrap_or(class);
-    RULES
+    let class = RULES
         .iter()
         .find(|(begins, holds, _)| {
             begins.iter().any(|stem| class.starts_with(stem)) || holds.iter().any(|part| class.contains(part))
         })
-        .map_or(Meaning::Broken(Cause::Harness), |(_, _, meaning)| *meaning)
+        .map_or(Class::Unclear(Cause::Harness), |(_, _, class)| *class);
+    let cause = match class {
+        Class::TimedOut => return Meaning::TimedOut,
+        Class::Agent => return Meaning::Agent(None),
+        Class::Cancelled => return Meaning::Cancelled,
+        Class::Broken(cause) => return Meaning::Broken(cause),
+        Class::Unclear(cause) => cause,
+    };
+    let printed = printed(message);
+    let said = std::iter::once(last_words(printed)).chain(logs.iter().map(|log| last_words(log)));
+    for words in said {
+        if exceeds_context(&words) {
+            return Meaning::Agent(Some(Ended::ContextLimit));
+        }
+        if is_providers(&words) {
+            return Meaning::Broken(Cause::ModelProvider);
+        }
+    }
+    if exit_code(message) == Some(KILLED) || printed.contains("OutOfMemory") {
+        return Meaning::Agent(Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
+    }
+    Meaning::Broken(cause)
+}
+
+/// What an exception says of itself, for people: of a command that failed its exit code and its last words, and not the command, which
+/// holds the whole task.
+pub(super) fn summary(message: &str) -> String {
+    let Some(code) = exit_code(message) else {
+        return message.lines().next().unwrap_or_default().to_owned();
+    };
+    let words = last_words(printed(message));
+    let killed = if code == KILLED { ", killed: out of memory" } else { "" };
+    let said = if words.is_empty() || code == KILLED { String::new() } else { format!(": {words}") };
+    format!("exit code {code}{killed}{said}")
+}
+
+/// The exit code of a message of the form `Command failed (exit N): …`.
+fn exit_code(message: &str) -> Option<i64> {
+    let rest = message.trim_start().strip_prefix("Command failed (exit ")?;
+    rest.split_once(')')?.0.trim().parse().ok()
+}
+
+/// Of a failed command's message, what the command printed. The command itself is left out: an agent's holds the instruction, whose
+/// words say nothing of how it ended. Any other message is taken whole.
+fn printed(message: &str) -> &str {
+    if exit_code(message).is_none() {
+        return message;
+    }
+    ["\nstdout:", "\nstderr:"]
+        .iter()
+        .filter_map(|mark| message.find(mark).map(|at| &message[at + mark.len()..]))
+        .max_by_key(|printed| printed.len())
+        .unwrap_or_default()
+}
+
+/// The end of what a program printed, in one line: the last lines that stand together, without frames that are drawn around source code.
+fn last_words(text: &str) -> String {
+    let mut start = text.len().saturating_sub(TAIL);
+    while !text.is_char_boundary(start) {
+        start += 1;
+    }
+    let text = text[start..].trim_end();
+    let text = text.strip_suffix("stderr: None").unwrap_or(text);
+    let mut words: Vec<&str> = Vec::new();
+    for line in text.lines().rev().map(str::trim) {
+        let is_drawn = line.starts_with(|c: char| ('\u{2500}'..='\u{259f}').contains(&c));
+        if is_drawn || words.len() == LAST_LINES || (line.is_empty() && !words.is_empty()) {
+            break;
+        }
+        if !line.is_empty() {
+            words.push(line);
+        }
+    }
+    words.reverse();
+    words.join(" ")
+}
+
+/// Whether words say that the provider could not answer: overloaded, too many requests, an error of its own, or no connection.
+fn is_providers(words: &str) -> bool {
+    const PHRASES: [&str; 20] = [
+        "serviceunavailable",
+        "service unavailable",
+        "internalservererror",
+        "internal server error",
+        "ratelimiterror",
+        "rate limit",
+        "rate_limit",
+        "too many requests",
+        "overloaded",
+        "bad gateway",
+        "badgateway",
+        "gateway timeout",
+        "gatewaytimeout",
+        "apiconnectionerror",
+        "api connection error",
+        "insufficient_quota",
+        "exceeded your current quota",
+        "usage limit",
+        "resource_exhausted",
+        "model is at capacity",
+    ];
+    let words = words.to_ascii_lowercase();
+    PHRASES.iter().any(|phrase| words.contains(phrase)) || has_status(&words)
+}
+
+/// Whether a status of 429 or of 5xx is named as one: after `status`, `code`, `HTTP` or `HTTP/1.1`.
+fn has_status(words: &str) -> bool {
+    let words: Vec<&str> =
+        words.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    words.iter().enumerate().any(|(at, word)| {
+        let is_status = word.parse().is_ok_and(|number: u16| number == 429 || (500..600).contains(&number));
+        let before = &words[..at];
+        let is_named = matches!(before.last(), Some(&("status" | "statuscode" | "code" | "http")))
+            || before.ends_with(&["http", "1", "1"])
+            || before.ends_with(&["http", "2"]);
+        is_status && is_named
+    })
 }
 
 #[cfg(test)]
@@ -58,14 +200,17 @@ mod tests {
 
     #[test]
     fn classes_mean_what_their_names_say() {
-        let check = |class: &str, expected: Meaning| assert_eq!(meaning(class), expected, "{class}");
+        let check = |class: &str, expected: Meaning| {
+            // Words of no meaning.
+            assert_eq!(meaning(class, "it said so", &[]), expected, "{class}");
+        };
         check("AgentTimeoutError", Meaning::TimedOut);
         check("harbor.trial.errors.AgentTimeoutError", Meaning::TimedOut);
         check("CancelledError", Meaning::Cancelled);
         check("asyncio.exceptions.CancelledError", Meaning::Cancelled);
         check("KeyboardInterrupt", Meaning::Cancelled);
-        check("AgentSafetyRefusalError", Meaning::Agent);
-        check("ContextWindowExceededError", Meaning::Agent);
+        check("AgentSafetyRefusalError", Meaning::Agent(None));
+        check("ContextWindowExceededError", Meaning::Agent(None));
         for class in [
             "VerifierTimeoutError",
             "VerifierOutputParseError",
@@ -85,5 +230,73 @@ mod tests {
         check("APIConnectionError", Meaning::Broken(Cause::ModelProvider));
         check("RuntimeError", Meaning::Broken(Cause::Harness));
         check("", Meaning::Broken(Cause::Harness));
+    }
+
+    /// A message as Harbor writes it of an agent whose command failed.
+    fn failed(code: i64, instruction: &str, printed: &str) -> String {
+        format!(
+            "Command failed (exit {code}): agent --task='{instruction}' 2>&1 | tee log\nstdout: {printed}\n\nstderr: None"
+        )
+    }
+
+    #[test]
+    fn an_agent_that_died_is_judged_by_its_last_words() {
+        const CLASS: &str = "NonZeroAgentExitCodeError";
+        let check = |message: &str, logs: &[&str], expected: Meaning| {
+            let logs: Vec<String> = logs.iter().map(|&log| log.to_owned()).collect();
+            assert_eq!(meaning(CLASS, message, &logs), expected, "{message} {logs:?}");
+        };
+        let full = || Meaning::Agent(Some(Ended::ContextLimit));
+        let memory = || Meaning::Agent(Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
+        let provider = || Meaning::Broken(Cause::ModelProvider);
+        let unclear = || Meaning::Broken(Cause::AgentSetup);
+        let boxed = "│ 346 │ raise Error(\n╰────╯\nError: the request\nexceeded model token limit: 131072 (requested: 140000)";
+        check(&failed(1, "", boxed), &[], full());
+        check("client.BadRequest: Your request exceeded model token limit: 9 (requested: 10)", &[], full());
+        for words in [
+            "ServiceUnavailableError: try later",
+            "the server said: HTTP 502",
+            "< HTTP/1.1 503",
+            "request failed with status code 529",
+            "Error code: 429 - {}",
+            "upstream overloaded",
+        ] {
+            check(&failed(1, "", words), &[], provider());
+        }
+        check(&failed(137, "", "one\ntwo"), &[], memory());
+        // Killed while the provider was at fault is the provider's.
+        check(&failed(137, "", "status: 503"), &[], provider());
+        // Numbers that are no status, and a code that says nothing.
+        for words in ["", "line 503 of 9", "exit code 5", "port 500 is taken", "status: 404"] {
+            check(&failed(1, "", words), &[], unclear());
+        }
+        // The instruction is no witness, and neither is what was printed long before the end.
+        check(&failed(1, "serve HTTP 503 over the rate limit\nstatus: 500", "Traceback"), &[], unclear());
+        check(&failed(1, "", "HTTP 503\n\nall is well\n\nbye"), &[], unclear());
+        // Where the message says nothing, the logs do.
+        check(&failed(1, "", ""), &["working\nAPIConnectionError: gone"], provider());
+        check("", &["the prompt is too long: 3 tokens > 2 maximum"], full());
+    }
+
+    #[test]
+    fn what_others_broke_is_not_read_from_words() {
+        for (class, cause) in [
+            ("EnvironmentStartTimeoutError", Cause::Sandbox),
+            ("AgentSetupTimeoutError", Cause::AgentSetup),
+            ("ImagePullError", Cause::Image),
+            ("VerifierTimeoutError", Cause::Verifier),
+        ] {
+            assert_eq!(meaning(class, "status code 503: rate limit", &[]), Meaning::Broken(cause), "{class}");
+        }
+    }
+
+    #[test]
+    fn a_summary_holds_the_last_words_and_not_the_command() {
+        let check = |message: &str, expected: &str| assert_eq!(summary(message), expected);
+        check("it said so\nand more", "it said so");
+        check(&failed(1, "a long task", "a\n\nError: not\nthere"), "exit code 1: Error: not there");
+        check(&failed(137, "a long task", "a long task"), "exit code 137, killed: out of memory");
+        check(&failed(2, "a long task", ""), "exit code 2");
+        check("", "");
     }
 }

@@ -1,14 +1,15 @@
-//! One trial of Harbor's, read without trust.
+//! One trial of Harbor's, read without trust; and what is made of any trial that was executed elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use assay_agent::Ended;
 use assay_model::Usage;
+use assay_sandbox::read_beneath;
 use serde_json::{Value, json};
 
 use super::condition::Witnesses;
-use super::exception::{Meaning, meaning};
+use super::exception::{self, Meaning};
 use super::times::{self, Time};
 use super::walk::Found;
 use crate::verifier::{self, Reward};
@@ -20,9 +21,18 @@ const NAME: usize = 200;
 /// A reason is cut here.
 const REASON: usize = 300;
 
+/// Most files of an agent's logs that are looked at, and that are read, to find out why it died.
+const LOGS_LISTED: usize = 1_000;
+const LOGS_READ: usize = 8;
+
+/// Most bytes of such a file.
+const LOG_CAP: u64 = 32 << 20;
+
 /// What a trial's files say.
 #[derive(Debug)]
-pub(super) struct HarborTrial {
+pub(super) struct ForeignTrial {
+    /// What executed it.
+    pub(super) by: Ran,
     /// Its uuid, or the digest of result.json.
     pub(super) source: String,
     pub(super) task: String,
@@ -44,6 +54,25 @@ pub(super) struct HarborTrial {
     pub(super) skills: BTreeMap<String, String>,
 }
 
+/// What executes trials elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ran {
+    /// Harbor.
+    Harbor,
+    /// BenchFlow.
+    BenchFlow,
+}
+
+impl Ran {
+    /// The name in a trial's identity and in runs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Harbor => "harbor",
+            Self::BenchFlow => "benchflow",
+        }
+    }
+}
+
 /// What came of it.
 #[derive(Debug, PartialEq)]
 pub(super) enum Came {
@@ -57,7 +86,7 @@ pub(super) enum Came {
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn read(found: &Found) -> Result<HarborTrial, &'static str> {
+pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
     let result = &found.result;
     let config = config(found);
     if config.get("install_only").and_then(Value::as_bool) == Some(true) {
@@ -78,10 +107,12 @@ pub(super) fn read(found: &Found) -> Result<HarborTrial, &'static str> {
         return Err("it did not end");
     }
     let tampered = disagreement(reward.as_ref(), &found.folder);
-    let (came, ended) = came(result, exception.as_ref(), reward.as_ref(), &tampered);
+    let logs = if exception.is_some() { last_logs(found) } else { Vec::new() };
+    let (came, ended) = came(result, exception.as_ref(), &logs, reward.as_ref(), &tampered);
     let lock = super::walk::read_json(&found.folder, "lock.json").ok().flatten().map(|(lock, _)| lock);
     let skills = lock.as_ref().map(given).unwrap_or_default();
-    Ok(HarborTrial {
+    Ok(ForeignTrial {
+        by: Ran::Harbor,
         source: text(result.get("id")).unwrap_or_else(|| format!("blake3:{}", found.digest)),
         task,
         task_digest: lock
@@ -105,13 +136,7 @@ pub(super) fn read(found: &Found) -> Result<HarborTrial, &'static str> {
             sum += one;
             sum
         }),
-        cost_usd: summed(
-            result,
-            |result| {
-                result.get("cost_usd").and_then(Value::as_f64).filter(|usd| usd.is_finite() && *usd >= 0.0)
-            },
-            |sum, one| sum + one,
-        ),
+        cost_usd: summed(result, |result| number(result.get("cost_usd")), |sum, one| sum + one),
         witnesses: witnesses(found, result, &config, !skills.is_empty()),
         ctrf: ctrf(&found.folder),
         reward,
@@ -133,8 +158,13 @@ fn config(found: &Found) -> Value {
     }
 }
 
+/// A number that can be an amount.
+pub(super) fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
+}
+
 /// A string that is worth something, cut.
-fn text(value: Option<&Value>) -> Option<String> {
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
     let text: String = value?.as_str()?.trim().chars().take(NAME).collect();
     (!text.is_empty()).then_some(text)
 }
@@ -173,8 +203,13 @@ fn sandbox(config: &Value) -> String {
     }
     // Docker is Harbor's default, and defaults are left out.
     let kind = text(config.pointer("/environment/type")).unwrap_or_else(|| "docker".to_owned());
+    format!("harbor-{}", plain(&kind))
+}
+
+/// A kind of sandbox as a word.
+pub(super) fn plain(kind: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    format!("harbor-{}", kind.chars().take(40).map(plain).collect::<String>())
+    kind.chars().take(40).map(plain).collect()
 }
 
 /// Seconds of a phase: of the trial, or of its steps together.
@@ -223,10 +258,23 @@ fn rewards(result: &Value, folder: &Path) -> Result<Option<Reward>, &'static str
     verifier::reward_of(&keyed).map(Some).map_err(|_| "its rewards are no numbers")
 }
 
-/// An exception: its class, and the first line of what it says.
-struct Exception {
-    class: String,
-    message: String,
+/// An exception: its class, and what it says.
+pub(super) struct Exception {
+    pub(super) class: String,
+    pub(super) message: String,
+}
+
+impl Exception {
+    /// What it makes of the trial, with the ends of the agent's logs.
+    pub(super) fn meaning(&self, logs: &[String]) -> Meaning {
+        exception::meaning(&self.class, &self.message, logs)
+    }
+
+    /// Why, for the record.
+    pub(super) fn because(&self) -> Option<String> {
+        let said: String = exception::summary(&self.message).chars().take(REASON).collect();
+        Some(if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) })
+    }
 }
 
 fn exception(result: &Value) -> Option<Exception> {
@@ -235,7 +283,7 @@ fn exception(result: &Value) -> Option<Exception> {
         let message = info.get("exception_message").and_then(Value::as_str).unwrap_or_default();
         Some(Exception {
             class: text(info.get("exception_type")).unwrap_or_else(|| "an exception".to_owned()),
-            message: message.lines().next().unwrap_or_default().chars().take(REASON).collect(),
+            message: message.to_owned(),
         })
     };
     of(result).or_else(|| steps(result).find_map(of))
@@ -262,16 +310,37 @@ fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
         .collect()
 }
 
+/// The ends of what the agent logged, and of the exception's traceback.
+fn last_logs(found: &Found) -> Vec<String> {
+    let traceback = found.result.pointer("/exception_info/exception_traceback").and_then(Value::as_str);
+    let mut logs: Vec<String> = traceback.map(str::to_owned).into_iter().collect();
+    let folder = found.folder.join("agent");
+    let names: BTreeSet<_> = std::fs::read_dir(&folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .take(LOGS_LISTED)
+        .map(|entry| entry.file_name())
+        .filter(|name| {
+            let is = |ending: &str| Path::new(name).extension().is_some_and(|found| found == ending);
+            is("txt") || is("log")
+        })
+        .collect();
+    for name in names.into_iter().take(LOGS_READ) {
+        if let Ok(Some(bytes)) = read_beneath(&folder, Path::new(&name), LOG_CAP) {
+            logs.push(String::from_utf8_lossy(&bytes).into_owned());
+        }
+    }
+    logs
+}
+
 fn came(
     result: &Value,
     exception: Option<&Exception>,
+    logs: &[String],
     reward: Option<&Reward>,
     tampered: &[String],
 ) -> (Came, Option<Ended>) {
-    let because = |exception: &Exception| {
-        let (class, message) = (&exception.class, &exception.message);
-        Some(if message.is_empty() { class.clone() } else { format!("{class}: {message}") })
-    };
     let graded = |reason: Option<String>| {
         if tampered.is_empty() {
             let full = reward.is_some_and(Reward::is_full);
@@ -287,14 +356,14 @@ fn came(
         let reason = Some("there is no reward, and no exception says why".to_owned());
         return (Came::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
-    match meaning(&exception.class) {
+    match exception.meaning(logs) {
         Meaning::Cancelled => (Came::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
         Meaning::TimedOut => {
-            let reason = late(result, reward).or_else(|| because(exception));
+            let reason = late(result, reward).or_else(|| exception.because());
             (Came::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
         }
-        Meaning::Agent => (graded(because(exception)), None),
-        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), because(exception)), None),
+        Meaning::Agent(ended) => (graded(exception.because()), ended),
+        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), exception.because()), None),
     }
 }
 
@@ -359,6 +428,7 @@ fn witnesses(found: &Found, result: &Value, config: &Value, locked: bool) -> Wit
     let path = text(result.pointer("/task_id/path")).or_else(|| text(config.pointer("/task/path")));
     let source = text(result.get("source")).or_else(|| text(config.pointer("/task/source")));
     Witnesses {
+        mode: Vec::new(),
         job: found.job.clone(),
         agent: [
             text(config.pointer("/agent/name")),

@@ -1,8 +1,9 @@
 //! Trials that were executed elsewhere, as records of the store and a run.
 //!
-//! [`harbor`] reads Harbor's job folders. Nothing in them is trusted: no link is followed, no file is read without a cap, and
+//! [`harbor`] reads job folders of Harbor, and of BenchFlow, which writes the same tree with results of its own. Nothing in them is trusted: no link is followed, no file is read without a cap, and
 //! what cannot be used is counted by reason.
 
+mod benchflow;
 mod condition;
 mod exception;
 mod harbor;
@@ -21,8 +22,8 @@ use crate::{
     AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
     TrialId,
 };
-use condition::{Inferred, Overrides, UNKNOWN};
-use harbor::{Came, HarborTrial};
+use condition::{Beside, Inferred, Overrides, UNKNOWN};
+use harbor::{Came, ForeignTrial, Ran};
 use walk::{Found, Walk};
 
 /// The version of what identifies an imported trial.
@@ -78,7 +79,7 @@ pub enum ImportError {
     #[error("{} is not a folder that can be read", .0.display())]
     NotAFolder(PathBuf),
     /// No trial in any of the folders.
-    #[error("there is no finished Harbor trial in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
+    #[error("there is no finished trial of Harbor or BenchFlow in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
     Nothing {
         /// Where it was looked for.
         folders: Vec<PathBuf>,
@@ -117,7 +118,7 @@ pub enum ImportError {
 /// A trial with its place in the run.
 struct Placed {
     folder: PathBuf,
-    trial: HarborTrial,
+    trial: ForeignTrial,
     condition: String,
     repetition: u32,
     id: TrialId,
@@ -148,7 +149,8 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     }
     if read.iter().any(|(_, trial)| trial.started.is_some_and(|time| time.naive)) {
         notes.push(
-            "Times without a zone are taken for UTC: Harbor wrote its machine's local time.".to_owned(),
+            "Times without a zone are taken for UTC: they are the local time of the machine that wrote them."
+                .to_owned(),
         );
     }
     let conditions = conditions(&read, &overrides, &mut notes);
@@ -181,13 +183,15 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
 }
 
 /// Reads every trial once, in a fixed order.
-fn read_all(walk: &mut Walk) -> Vec<(Found, HarborTrial)> {
+fn read_all(walk: &mut Walk) -> Vec<(Found, ForeignTrial)> {
     let mut seen = BTreeSet::new();
     let mut read = Vec::new();
     let mut found = std::mem::take(&mut walk.trials);
     found.sort_by(|one, other| one.folder.cmp(&other.folder));
     for mut found in found {
-        match harbor::read(&found) {
+        let trial =
+            if benchflow::is_result(&found.result) { benchflow::read(&found) } else { harbor::read(&found) };
+        match trial {
             Ok(trial) if seen.insert(trial.source.clone()) => {
                 // It has been read, and there may be thousands.
                 found.result = Value::Null;
@@ -201,14 +205,16 @@ fn read_all(walk: &mut Walk) -> Vec<(Found, HarborTrial)> {
 }
 
 /// Each trial's condition.
-fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut Vec<String>) -> Vec<String> {
+fn conditions(read: &[(Found, ForeignTrial)], overrides: &Overrides, notes: &mut Vec<String>) -> Vec<String> {
     // Given none where others of the same agent were given some: that is a condition.
     let given: BTreeSet<(&str, Option<&str>)> = read
         .iter()
         .filter(|(_, trial)| trial.witnesses.skills == Some(true))
         .map(|(_, trial)| (trial.agent.name.as_str(), trial.agent.model.as_deref()))
         .collect();
+    let beside = Beside::of(read.iter().map(|(_, trial)| &trial.witnesses));
     let mut unknown: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
+    let mut by_pair = 0;
     let conditions = read
         .iter()
         .map(|(found, trial)| {
@@ -216,7 +222,12 @@ fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut 
             if let Some(condition) = overrides.find(job, &found.name, &trial.agent.name) {
                 return condition.to_owned();
             }
-            let why = match trial.witnesses.infer() {
+            let inferred = trial.witnesses.infer();
+            if matches!(inferred, Inferred::NoneGiven | Inferred::Silent) && beside.holds(&trial.witnesses) {
+                by_pair += 1;
+                return "curated".to_owned();
+            }
+            let why = match inferred {
                 Inferred::Known(condition) => return condition.to_owned(),
                 Inferred::NoneGiven
                     if given.contains(&(trial.agent.name.as_str(), trial.agent.model.as_deref())) =>
@@ -226,6 +237,7 @@ fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut 
                 Inferred::NoneGiven => {
                     "the agent was given no skills, but neither was any other, and an image may carry some"
                 }
+                Inferred::Silent => "neither names nor configuration tell",
                 Inferred::Unknown(why) => why,
             };
             let (count, jobs) = unknown.entry(why).or_default();
@@ -234,6 +246,13 @@ fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut 
             UNKNOWN.to_owned()
         })
         .collect();
+    if by_pair > 0 {
+        let trials = if by_pair == 1 { "trial has" } else { "trials have" };
+        notes.push(format!(
+            "{by_pair} {trials} the condition `curated`: a name says `skills` where that of trials beside it says the \
+             same without skills. `--condition PATTERN=CONDITION` says otherwise."
+        ));
+    }
     for (why, (count, jobs)) in unknown {
         let some: Vec<&str> = jobs.iter().copied().take(5).collect();
         let more = if jobs.len() > some.len() { ", …" } else { "" };
@@ -247,14 +266,14 @@ fn conditions(read: &[(Found, HarborTrial)], overrides: &Overrides, notes: &mut 
 }
 
 /// Numbers repetitions by time, and tells apart who was cancelled and who cannot be compared.
-fn place(read: Vec<(Found, HarborTrial)>, conditions: Vec<String>) -> (Vec<Placed>, Vec<Exclusion>) {
-    let mut all: Vec<(Found, HarborTrial, String)> = read
+fn place(read: Vec<(Found, ForeignTrial)>, conditions: Vec<String>) -> (Vec<Placed>, Vec<Exclusion>) {
+    let mut all: Vec<(Found, ForeignTrial, String)> = read
         .into_iter()
         .zip(conditions)
         .map(|((found, trial), condition)| (found, trial, condition))
         .collect();
     all.sort_by(|(_, one, _), (_, other, _)| {
-        let key = |trial: &HarborTrial| trial.started.map(|time| time.at);
+        let key = |trial: &ForeignTrial| trial.started.map(|time| time.at);
         (key(one), &one.source).cmp(&(key(other), &other.source))
     });
     let known: BTreeSet<AgentLabel> = all
@@ -280,7 +299,7 @@ fn place(read: Vec<(Found, HarborTrial)>, conditions: Vec<String>) -> (Vec<Place
             next.entry((trial.task.clone(), trial.agent.clone(), condition.clone())).or_default();
         *repetition += 1;
         let specification = json!({
-            "protocol": PROTOCOL, "source": "harbor", "trial": trial.source, "task": trial.task,
+            "protocol": PROTOCOL, "source": trial.by.word(), "trial": trial.source, "task": trial.task,
             "agent": trial.agent, "condition": condition, "repetition": *repetition,
         });
         let id = TrialId::of(&specification);
@@ -351,6 +370,7 @@ fn run_folder(
             &other.trial,
         ))
     });
+    let origins: BTreeSet<Ran> = placed.iter().map(|placed| placed.trial.by).collect();
     Ok(RunFolder {
         schema: String::new(),
         run: String::new(),
@@ -387,7 +407,7 @@ fn run_folder(
         equal_conditions: Vec::new(),
         provisions: Vec::new(),
         warnings: Vec::new(),
-        imported: Some("harbor".to_owned()),
+        imported: Some(origins.iter().map(|by| by.word()).collect::<Vec<_>>().join(" and ")),
     })
 }
 

@@ -1,6 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use assay_agent::Ended;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -83,6 +84,14 @@ fn result(id: &str) -> Value {
 fn failing(result: &mut Value, class: &str) {
     result["exception_info"] =
         json!({ "exception_type": class, "exception_message": "it said so\nand more" });
+}
+
+/// An agent whose command failed, with what it printed last.
+fn dying(result: &mut Value, code: i32, printed: &str) {
+    result["exception_info"] = json!({
+        "exception_type": "NonZeroAgentExitCodeError",
+        "exception_message": format!("Command failed (exit {code}): agent 'a task'\nstdout: {printed}\n\nstderr: None"),
+    });
 }
 
 #[test]
@@ -200,6 +209,23 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
     );
     check(|r| failing(r, "SomethingNew"), &[], with(lost(Cause::Harness), "SomethingNew"));
     check(|r| failing(r, "ContextWindowExceededError"), &[], (Outcome::Passed, None, Some("Context")));
+    // The class only says that the agent's command failed; what it printed decides.
+    check(
+        |r| dying(r, 1, "Error: the prompt is too long: 9 tokens > 8 maximum"),
+        &[],
+        (
+            Outcome::Passed,
+            None,
+            Some("NonZeroAgentExitCodeError: exit code 1: Error: the prompt is too long"),
+        ),
+    );
+    check(|r| dying(r, 137, "x"), &[], (Outcome::Passed, None, Some("out of memory")));
+    check(
+        |r| dying(r, 1, "Error: HTTP 503"),
+        &[],
+        with(lost(Cause::ModelProvider), "exit code 1: Error: HTTP 503"),
+    );
+    check(|r| dying(r, 1, "Traceback"), &[], with(lost(Cause::AgentSetup), "exit code 1: Traceback"));
     // Two reward files that contradict each other.
     check(
         |_| {},
@@ -482,6 +508,168 @@ fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
     assert!(matches!(harbor(&place.store, &missing, &options), Err(ImportError::NotAFolder(_))));
     let options = ImportOptions { name: "../run".into(), ..ImportOptions::default() };
     assert!(matches!(harbor(&place.store, &[place.jobs()], &options), Err(ImportError::Name { .. })));
+}
+
+#[test]
+fn why_an_agent_died_is_read_from_its_logs_too() {
+    let place = Place::new();
+    place.trial("job/t__1", |result| dying(result, 1, ""));
+    place.write("job/t__1/agent/agent.txt", "at work\nAPIConnectionError: no route\n");
+    let record = place.only();
+    assert_eq!((record.outcome, record.cause), (Outcome::Infrastructure, Some(Cause::ModelProvider)));
+}
+
+#[test]
+fn trials_of_skills_beside_no_skills_are_the_treatment() {
+    let place = Place::new();
+    for (folder, word) in [("skills", "skills"), ("noskills", "noskills")] {
+        for task in ["a", "b"] {
+            place.trial(&format!("flash/{folder}/flash-{word}-{task}-7/{task}__1"), |_| {});
+        }
+    }
+    let imported = place.import();
+    assert_eq!(imported.by_condition, [("curated".to_owned(), 2), ("none".to_owned(), 2)].into());
+    assert!(imported.notes.iter().any(|note| note.contains("`skills`")), "{:?}", imported.notes);
+    // Alone the name tells nothing: agents without skills have such folders too.
+    let place = Place::new();
+    place.trial("flash/skills/a__1", |_| {});
+    assert_eq!(place.import().by_condition, [("unknown".to_owned(), 1)].into());
+}
+
+/// What BenchFlow writes of a rollout that passed.
+fn rollout(mode: &str) -> Value {
+    json!({
+        "task_name": "hello", "rollout_name": "hello__1", "rewards": { "reward": 1.0 }, "agent": "openhands",
+        "agent_name": "OpenHands CLI", "model": "deepseek/v4", "skill_mode": mode,
+        "effective_skills_dir": if mode == "with-skill" { json!("/skills") } else { Value::Null },
+        "agent_result": {
+            "n_input_tokens": 100, "n_output_tokens": 7, "n_cache_read_tokens": 40, "n_cache_creation_tokens": 10,
+            "total_tokens": 107, "cost_usd": 0.5,
+        },
+        "usage_tracking": { "environment": "docker" }, "error": null, "error_category": null, "verifier_error": null,
+        "started_at": "2026-07-07 16:10:31.5", "finished_at": "2026-07-07 16:15:30.5", "task_digest": "sha256:00",
+        "timing": { "environment_setup": 1.5, "agent_setup": 12.5, "agent_execution": 120.0, "verifier": 29.5, "total": 299.0 },
+    })
+}
+
+#[test]
+fn benchflows_results_are_read_as_what_they_are() {
+    let place = Place::new();
+    for (at, mode) in ["no-skill", "with-skill", "self-gen"].into_iter().enumerate() {
+        place.write(&format!("run/r{at}/result.json"), rollout(mode).to_string());
+    }
+    let imported = place.import();
+    let expected = [("curated", 1), ("none", 1), ("self-generated", 1)].map(|(name, n)| (name.to_owned(), n));
+    assert_eq!(imported.by_condition, expected.into());
+    assert_eq!(imported.by_outcome, [("passed".to_owned(), 3)].into());
+    assert_eq!(place.store.run("run").unwrap().imported.as_deref(), Some("benchflow"));
+    let record = &place.records("run")[0];
+    assert_eq!(
+        (record.agent.name.as_str(), record.agent.model.as_deref(), record.sandbox.as_str()),
+        ("openhands", Some("deepseek:v4"), "benchflow-docker")
+    );
+    let usage = record.usage.unwrap();
+    assert_eq!((usage.input, usage.cache_read, usage.cache_write, usage.output), (50, 40, 10, 7));
+    let seconds = record.seconds;
+    assert!((seconds.prepare - 14.0).abs() < 1e-9 && (seconds.total - 299.0).abs() < 1e-9, "{seconds:?}");
+    assert!(record.measures_a_model);
+}
+
+#[test]
+fn benchflows_errors_are_judged_like_harbors() {
+    let check = |change: &dyn Fn(&mut Value), expected: (Outcome, Option<Cause>)| {
+        let place = Place::new();
+        let mut result = rollout("no-skill");
+        change(&mut result);
+        place.write("run/r/result.json", result.to_string());
+        let record = place.only();
+        assert_eq!((record.outcome, record.cause), expected, "{record:?}");
+    };
+    let failing = |category: &str, message: &str| {
+        let (category, message) = (category.to_owned(), message.to_owned());
+        move |result: &mut Value| {
+            result["error"] = message.clone().into();
+            result["error_category"] = category.clone().into();
+        }
+    };
+    let lost = |cause| (Outcome::Infrastructure, Some(cause));
+    check(&|result| result["rewards"]["reward"] = 0.into(), (Outcome::Failed, None));
+    check(&|result| result["rewards"] = Value::Null, lost(Cause::Verifier));
+    check(&failing("timeout", "over its wall-clock budget"), (Outcome::TimedOut, None));
+    check(&failing("api_error", "all requests failed"), lost(Cause::ModelProvider));
+    check(&failing("provider_auth", "not let in"), lost(Cause::AgentSetup));
+    check(&failing("sandbox_setup", "no container"), lost(Cause::Sandbox));
+    check(&failing("acp_error", "ACP error: status 503"), lost(Cause::ModelProvider));
+    check(&failing("provider_rejected", "the prompt is too long"), (Outcome::Passed, None));
+    check(&failing("something_new", "?"), lost(Cause::Harness));
+    check(&|result| result["verifier_error"] = "it crashed".into(), lost(Cause::Verifier));
+}
+
+/// A folder of the archive of real jobs, unpacked.
+fn unpacked() -> Option<TempDir> {
+    let shared = std::env::var_os("ASSAY_SHARED").map(PathBuf::from)?;
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(shared)
+        .join("data/harbor/real-jobs.tar.zst");
+    let folder = tempfile::tempdir().unwrap();
+    let done = archive.is_file().then(|| {
+        std::process::Command::new("tar")
+            .arg("--use-compress-program=zstd -d")
+            .arg("-xf")
+            .arg(&archive)
+            .arg("-C")
+            .arg(folder.path())
+            .status()
+    });
+    match done {
+        Some(Ok(status)) if status.success() => Some(folder),
+        _ => None,
+    }
+}
+
+#[test]
+fn real_jobs_come_out_as_what_happened() {
+    let Some(real) = unpacked() else {
+        println!("skipped: ASSAY_SHARED holds no archive of real jobs, or nothing here unpacks it");
+        return;
+    };
+    let import = |folder: &str| {
+        let place = Place::new();
+        let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
+        let imported = harbor(&place.store, &[real.path().join(folder)], &options).unwrap();
+        let records = place.records("run");
+        (imported, records)
+    };
+    // A public set's trials with and without skills, in its own tree.
+    let (imported, records) = import("jobs-sb");
+    assert_eq!(
+        (imported.imported, &imported.by_condition["none"], &imported.by_condition["curated"]),
+        (9, &4, &5)
+    );
+    assert_eq!(records.len(), 9);
+    // 72 trials of one agent, four of which died: two of a full context, one of its provider, one of its memory.
+    let (imported, records) = import("jobs");
+    assert_eq!((imported.imported, records.len()), (72, 72));
+    let died: Vec<(Outcome, Option<Cause>, Option<Ended>)> = records
+        .iter()
+        .filter(|record| record.reason.is_some())
+        .map(|record| (record.outcome, record.cause, record.ended.clone()))
+        .collect();
+    let full = (Outcome::Failed, None, Some(Ended::ContextLimit));
+    let memory = (Outcome::Failed, None, Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
+    let provider = (Outcome::Infrastructure, Some(Cause::ModelProvider), None);
+    for (expected, times) in [(full, 2), (memory, 1), (provider, 1)] {
+        assert_eq!(died.iter().filter(|found| **found == expected).count(), times, "{died:?}");
+    }
+    assert_eq!(died.len(), 4, "{died:?}");
+    assert_eq!(records.iter().filter(|record| record.outcome == Outcome::Infrastructure).count(), 1);
+    // One trial each.
+    let (_, records) = import("repro/ctx");
+    assert_eq!((records[0].outcome, &records[0].ended), (Outcome::Failed, &Some(Ended::ContextLimit)));
+    let (imported, records) = import("repro/bf");
+    assert_eq!(imported.by_condition, [("none".to_owned(), 1)].into());
+    assert_eq!((records[0].agent.name.as_str(), records[0].outcome), ("openhands", Outcome::Failed));
 }
 
 /// What Harbor itself wrote.
