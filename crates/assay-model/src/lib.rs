@@ -48,6 +48,7 @@ use std::time::{Duration, Instant};
 
 pub use embeddings::Embeddings;
 pub use options::{ModelOptions, open};
+pub use overflow::exceeds_context;
 pub use price::Price;
 pub use rerank::Rerank;
 pub use scripted::{Fault, Script, Turn};
