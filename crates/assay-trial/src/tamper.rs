@@ -7,19 +7,27 @@
 //! `[metadata.assay] expected`.
 
 pub(crate) mod image;
+mod modules;
 
+use std::cell::LazyCell;
+use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use assay_sandbox::{Change, ChangeKind, EntryKind, Manifest, escape_path};
+use assay_skill::tree;
 use assay_task::Task;
 
+use modules::Verifier;
+
 /// Files that interpreters and test runners read on their own, wherever they lie.
-const HOOKS: [&str; 22] = [
+const HOOKS: [&str; 24] = [
     "conftest.py",
     "sitecustomize.py",
     "usercustomize.py",
     "pytest.ini",
     ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
     "tox.ini",
     "setup.cfg",
     "noxfile.py",
@@ -45,136 +53,89 @@ const PROGRAMS: [&str; 18] = [
     "pip3", "git", "make", "cargo", "go",
 ];
 
-/// Modules of Python's standard library, and of its test runner, that verifiers import most. A file of that name at the top
-/// of the work folder is imported in their place when the verifier runs there.
-const MODULES: [&str; 92] = [
-    "_pytest",
-    "abc",
-    "argparse",
-    "array",
-    "ast",
-    "asyncio",
-    "base64",
-    "bisect",
-    "builtins",
-    "calendar",
-    "codecs",
-    "collections",
-    "compileall",
-    "concurrent",
-    "configparser",
-    "contextlib",
-    "copy",
-    "csv",
-    "ctypes",
-    "dataclasses",
-    "datetime",
-    "decimal",
-    "difflib",
-    "dis",
-    "email",
-    "encodings",
-    "enum",
-    "errno",
-    "filecmp",
-    "fnmatch",
-    "fractions",
-    "functools",
-    "gc",
-    "getpass",
-    "glob",
-    "gzip",
-    "hashlib",
-    "heapq",
-    "hmac",
-    "html",
-    "http",
-    "importlib",
-    "inspect",
-    "io",
-    "itertools",
-    "json",
-    "linecache",
-    "locale",
-    "logging",
-    "lzma",
-    "math",
-    "mimetypes",
-    "numbers",
-    "operator",
-    "os",
-    "pathlib",
-    "pickle",
-    "pkgutil",
-    "platform",
-    "pluggy",
-    "posixpath",
-    "pprint",
-    "pytest",
-    "queue",
-    "random",
-    "re",
-    "runpy",
-    "secrets",
-    "select",
-    "shlex",
-    "shutil",
-    "signal",
-    "site",
-    "socket",
-    "sqlite3",
-    "ssl",
-    "stat",
-    "statistics",
-    "string",
-    "struct",
-    "subprocess",
-    "sys",
-    "tempfile",
-    "textwrap",
-    "threading",
-    "time",
-    "tokenize",
-    "tomllib",
-    "traceback",
-    "types",
-    "typing",
-    "unittest",
-];
+/// Of these, whoever grades starts one whatever the task is about: that an instruction names it asks for no other one.
+const INTERPRETERS: [&str; 9] = ["python", "python3", "pytest", "py.test", "bash", "sh", "env", "uv", "uvx"];
+
+/// Groups of entry points that are loaded by whoever runs tests or installs packages, from every package that can be seen; and those whose
+/// names begin so.
+const LOADED: [&str; 4] = ["pytest11", "hypothesis", "distutils.", "setuptools."];
+
+/// Largest file that is read to judge it.
+const READ: u64 = 1 << 20;
+
+/// Most bytes of a task's own files that are searched for names.
+const SEARCHED: u64 = 8 << 20;
 
 /// Folders of the grader that nothing of the agent's may point into.
 const GRADER: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
 
-/// What an agent changed in one writable folder that makes the trial tampered. `root` is the folder's path inside.
-pub(crate) fn tampering(task: &Task, root: &Path, changes: &[Change], after: &Manifest) -> Vec<String> {
+/// One writable folder after the agent.
+pub(crate) struct Folder<'a> {
+    /// Its path inside.
+    pub(crate) root: &'a Path,
+    /// Where commands start, inside it or not.
+    pub(crate) workdir: &'a Path,
+    /// What the agent changed in it.
+    pub(crate) changes: &'a [Change],
+    /// What it holds now.
+    pub(crate) after: &'a Manifest,
+    /// The content of a file as it was before the agent, by its path beneath the folder.
+    pub(crate) read_before: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
+    /// The same as it is now.
+    pub(crate) read: &'a dyn Fn(&Path) -> Option<Vec<u8>>,
+}
+
+/// Reads a small file of a folder on this machine, for [`Folder`].
+pub(crate) fn read_small(folder: &Path, path: &Path) -> Option<Vec<u8>> {
+    assay_sandbox::read_beneath(folder, path, READ).ok().flatten()
+}
+
+/// What an agent changed in one writable folder that makes the trial tampered.
+pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
     let mut found = Vec::new();
-    for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed) {
-        let Some(entry) = after.entries.get(&change.path) else { continue };
-        let shown = escape_path(&root.join(&change.path));
+    let verifier = LazyCell::new(|| Verifier::of(task));
+    let asked = Asked { task, root: folder.root, solution: LazyCell::new(|| texts(task, "solution")) };
+    for change in folder.changes.iter().filter(|change| change.kind != ChangeKind::Removed) {
+        let Some(entry) = folder.after.entries.get(&change.path) else { continue };
+        let shown = escape_path(&folder.root.join(&change.path));
         let name = change.path.file_name().unwrap_or_default().to_string_lossy();
+        if let Some((path, module)) = shadowed(folder, change, entry.kind)
+            && verifier.imports(&module)
+            && !asked.for_module(&path, &module)
+        {
+            let shown = escape_path(&folder.root.join(path));
+            found.push(match entry.kind {
+                EntryKind::Link => format!("{shown}: a link in place of a file that steers interpreters"),
+                _ => format!("{shown}: stands in for a module of the standard library"),
+            });
+            continue;
+        }
         match entry.kind {
             EntryKind::Other => found.push(format!("{shown}: neither file nor folder")),
             EntryKind::Link => {
                 let target = entry.target.as_deref().unwrap_or(Path::new(""));
-                if let Some(folder) = points_into_grader(root, &change.path, target) {
+                if let Some(folder) = points_into_grader(folder.root, &change.path, target) {
                     found.push(format!("{shown}: a link into {folder}"));
                 }
-                if !is_expected(task, &name) && (is_hook(&name) || is_shadow(&change.path)) {
+                if (is_hook(&name) || is_metadata(&name) || is_entry_points(&change.path))
+                    && !asked.for_file(&name)
+                {
                     found.push(format!("{shown}: a link in place of a file that steers interpreters"));
                 }
             }
-            EntryKind::Dir | EntryKind::File if is_expected(task, &name) => {}
-            EntryKind::Dir => {
-                if is_shadow(&change.path) && after.entries.contains_key(&change.path.join("__init__.py")) {
-                    found.push(format!("{shown}: stands in for a module of the standard library"));
-                }
-            }
+            EntryKind::Dir => {}
             EntryKind::File => {
-                if is_hook(&name) {
+                if is_hook(&name) && !asked.for_file(&name) {
                     found.push(format!("{shown}: read by interpreters or test runners on their own"));
-                } else if is_shadow(&change.path) && change.path.extension().is_some() {
-                    found.push(format!("{shown}: stands in for a module of the standard library"));
-                } else if entry.mode & 0o111 != 0 && PROGRAMS.contains(&&*name) {
+                } else if name == "pyproject.toml" && steers_pytest(folder, change) && !asked.for_file(&name)
+                {
+                    found.push(format!("{shown}: holds settings of the test runner"));
+                } else if is_entry_points(&change.path)
+                    && names_plugins(folder, &change.path)
+                    && !asked.for_file(&name)
+                {
+                    found.push(format!("{shown}: has test runners or installers load code on their own"));
+                } else if entry.mode & 0o111 != 0 && PROGRAMS.contains(&&*name) && !asked.for_program(&name) {
                     found.push(format!("{shown}: stands in for a program"));
                 }
             }
@@ -187,31 +148,174 @@ fn is_hook(name: &str) -> bool {
     HOOKS.contains(&name) || Path::new(name).extension().is_some_and(|extension| extension == "pth")
 }
 
-/// Whether a path at the top of a folder is a module of the standard library to a Python that runs there.
-fn is_shadow(path: &Path) -> bool {
-    let mut parts = path.components();
-    let (Some(Component::Normal(first)), None) = (parts.next(), parts.next()) else { return false };
-    let first = Path::new(first);
-    let is_module = first
-        .extension()
-        .is_none_or(|extension| extension == "py" || extension == "pyc" || extension == "so");
-    let stem = first.file_name().unwrap_or_default().to_string_lossy();
-    let stem = stem.split('.').next().unwrap_or_default();
-    is_module && MODULES.binary_search(&stem).is_ok()
+/// The name of a folder in which Python finds what a package says of itself, in any case of letters.
+fn is_metadata(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    name.ends_with(".dist-info") || name.ends_with(".egg-info")
+}
+
+fn is_entry_points(path: &Path) -> bool {
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    path.file_name().is_some_and(|name| name == "entry_points.txt") && is_metadata(&folder)
+}
+
+/// Whether a file of entry points has one that somebody else loads. Installing a package of one's own in place makes such a file too, for its
+/// commands.
+fn names_plugins(folder: &Folder<'_>, path: &Path) -> bool {
+    let Some(bytes) = (folder.read)(path) else { return true };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let groups = text.lines().filter_map(|line| line.trim().strip_prefix('[')?.strip_suffix(']'));
+    groups.map(str::trim).any(|group| {
+        LOADED.iter().any(|loaded| group == *loaded || loaded.ends_with('.') && group.starts_with(loaded))
+    })
+}
+
+/// Whether `pyproject.toml` tells pytest something that it did not tell before.
+fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
+    let Some(now) = (folder.read)(&change.path) else { return true };
+    let table = |bytes: Vec<u8>| -> Result<Option<toml::Value>, String> {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let value: toml::Table = toml::from_str(&text).map_err(|_| text)?;
+        Ok(value.get("tool").and_then(|tool| tool.get("pytest")).cloned())
+    };
+    match table(now) {
+        Ok(None) => false,
+        Ok(now) => {
+            let before =
+                if change.kind == ChangeKind::Added { None } else { (folder.read_before)(&change.path) };
+            before.and_then(|before| table(before).ok()) != Some(now)
+        }
+        // What one reader of the format refuses another may take.
+        Err(text) => text.contains("pytest"),
+    }
+}
+
+/// The module of Python's own library that a new file stands in for where Python runs in the folder, and the file or package that does.
+///
+/// What the task itself brings under such a name is its own code, and changing it is work.
+fn shadowed(folder: &Folder<'_>, change: &Change, kind: EntryKind) -> Option<(PathBuf, String)> {
+    if change.kind != ChangeKind::Added && kind != EntryKind::Link {
+        return None;
+    }
+    let workdir = folder.workdir.strip_prefix(folder.root).unwrap_or(Path::new(""));
+    [Path::new(""), workdir].into_iter().find_map(|top| {
+        let mut parts = change.path.strip_prefix(top).ok()?.components();
+        let (Component::Normal(first), second, None) = (parts.next()?, parts.next(), parts.next()) else {
+            return None;
+        };
+        let module = match (second, kind) {
+            (None, EntryKind::File) => imported_as(first, false)?,
+            (None, EntryKind::Link) => imported_as(first, true)?,
+            (Some(Component::Normal(file)), EntryKind::File | EntryKind::Link)
+                if imported_as(file, false)? == "__init__" =>
+            {
+                first.to_str()?.to_owned()
+            }
+            _ => return None,
+        };
+        modules::is_module(&module).then(|| (top.join(first), module))
+    })
+}
+
+/// The name by which Python imports a file: source, bytecode, or a library; or a folder, which has no ending.
+fn imported_as(name: &OsStr, folder_too: bool) -> Option<String> {
+    let name = Path::new(name);
+    let ending = name.extension();
+    let is_file = ending.is_some_and(|ending| ["py", "pyc", "so"].iter().any(|one| ending == *one));
+    let stem = name.to_str()?.split('.').next()?;
+    (is_file || folder_too && ending.is_none()).then(|| stem.to_owned())
+}
+
+/// What a task asks for.
+struct Asked<'a, F> {
+    task: &'a Task,
+    root: &'a Path,
+    /// The files of its solution, read when they are needed.
+    solution: LazyCell<Vec<(PathBuf, String)>, F>,
+}
+
+impl<F: FnOnce() -> Vec<(PathBuf, String)>> Asked<'_, F> {
+    /// By its own list or its instruction; and what its solution makes, the task wants made.
+    fn for_file(&self, name: &str) -> bool {
+        is_expected(self.task, name)
+            || !name.starts_with('.') && name.contains('.') && self.solution_has(name)
+    }
+
+    /// A file of that name, or a package: of a folder, the bare name says nothing, for it is a word like any other.
+    fn for_module(&self, path: &Path, module: &str) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        if name.contains('.') {
+            return self.for_file(&name);
+        }
+        let is_named = |text: &str| {
+            let after = |sign: &str| text.contains(&format!("{module}{sign}"));
+            let kinds = ["package", "module", "folder", "directory"];
+            after("/__init__")
+                || names(text, module).any(|(before, after)| {
+                    after.starts_with('/')
+                        || kinds.iter().any(|kind| {
+                            after.trim_start_matches(['`', '\'', '"', ' ']).starts_with(kind)
+                                || before.trim_end_matches(['`', '\'', '"', ' ']).ends_with(kind)
+                        })
+                })
+        };
+        self.task.expected.iter().any(|expected| expected == module)
+            || is_named(&self.task.instruction)
+            || self.solution.iter().any(|(_, text)| text.contains(&format!("{module}/__init__")))
+            || self
+                .solution
+                .iter()
+                .any(|(_, text)| text.contains(&format!("{}", self.root.join(path).display())))
+    }
+
+    fn for_program(&self, name: &str) -> bool {
+        if INTERPRETERS.contains(&name) {
+            return self.task.expected.iter().any(|expected| expected == name);
+        }
+        is_expected(self.task, name)
+    }
+
+    fn solution_has(&self, name: &str) -> bool {
+        self.solution.iter().any(|(path, text)| {
+            path.file_name().is_some_and(|file| file == name) || names(text, name).next().is_some()
+        })
+    }
 }
 
 /// A task may ask for such a file, by name.
 fn is_expected(task: &Task, name: &str) -> bool {
-    task.expected.iter().any(|expected| expected == name)
-        || task.instruction.match_indices(name).any(|(at, _)| {
-            let joins = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
-            let before = task.instruction[..at].chars().next_back();
-            let mut after = task.instruction[at + name.len()..].chars();
-            let next = after.next();
-            let ends = next
-                .is_none_or(|c| !joins(c) || (c == '.' && !after.next().is_some_and(char::is_alphanumeric)));
-            !before.is_some_and(joins) && ends
-        })
+    task.expected.iter().any(|expected| expected == name) || names(&task.instruction, name).next().is_some()
+}
+
+/// Where a text names something, and not a longer name that holds it: what stands before and after.
+fn names<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+    text.match_indices(name).filter_map(move |(at, _)| {
+        let joins = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        let mut next = after.chars();
+        let ends = next
+            .next()
+            .is_none_or(|c| !joins(c) || (c == '.' && !next.next().is_some_and(char::is_alphanumeric)));
+        (!before.chars().next_back().is_some_and(joins) && ends).then_some((before, after))
+    })
+}
+
+/// The text files of a task beneath a name, those of its steps too.
+fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
+    let mut room = SEARCHED;
+    let mut found = Vec::new();
+    for node in tree::walk(&task.root).nodes {
+        let mut parts = node.path.iter();
+        let first = parts.next().unwrap_or_default();
+        let is_wanted = first == name || first == "steps" && parts.nth(1).is_some_and(|part| part == name);
+        if node.kind != assay_skill::FileKind::File || !is_wanted {
+            continue;
+        }
+        let Ok(content) = tree::read_beneath(&task.root, &node.path, room.min(READ)) else { continue };
+        room = room.saturating_sub(content.bytes.len() as u64);
+        found.push((node.path, String::from_utf8_lossy(&content.bytes).into_owned()));
+    }
+    found
 }
 
 /// The grader's folder that a link leads to, by its text alone: what it would resolve to once the grader's folders stand.

@@ -26,7 +26,7 @@ use crate::outlet::{self, Outlet, Reach};
 use crate::place::Material;
 use crate::shipping;
 use crate::survey::{Survey, WORK_CAPS};
-use crate::tamper::{image, tampering};
+use crate::tamper::{Folder, image, read_small, tampering};
 use crate::workshop::{Prepared, chain, inside};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
@@ -636,7 +636,21 @@ impl Desk for Container<'_> {
             let nothing = Manifest::default();
             let before = self.survey.work.as_ref().map_or(&nothing, |(_, manifest)| manifest);
             let changes = if now.is_some() { before.diff(&after) } else { nothing.diff(&after) };
-            found.tampered.extend(tampering(task, &self.workdir, &changes, &after));
+            let was = self.survey.work.as_ref().map(|(was, _)| was);
+            found.tampered.extend(tampering(
+                task,
+                &Folder {
+                    root: &self.workdir,
+                    workdir: &self.workdir,
+                    changes: &changes,
+                    after: &after,
+                    read_before: &|path| read_small(was?, path),
+                    read: &|path| match &now {
+                        Some(now) => read_small(now, path),
+                        None => container.read(&self.workdir.join(path), READ).ok().flatten(),
+                    },
+                },
+            ));
             if let (Some(now), Some((was, _))) = (now, &self.survey.work) {
                 found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
             }

@@ -9,7 +9,7 @@ use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
 use crate::outlet::{self, Outlet, Reach};
 use crate::shipping;
-use crate::tamper::tampering;
+use crate::tamper::{Folder, read_small, tampering};
 use crate::workshop::{Base, chain, inside};
 
 /// Where programs are looked for, in every phase.
@@ -254,12 +254,23 @@ impl Desk for Folders<'_> {
                 }
             };
             let changes = before.diff(&after);
-            found.tampered.extend(tampering(&self.attempt.trial.task, path, &changes, &after));
+            let before = inside(&self.base.root, path);
+            found.tampered.extend(tampering(
+                &self.attempt.trial.task,
+                &Folder {
+                    root: path,
+                    workdir: &workdir,
+                    changes: &changes,
+                    after: &after,
+                    read_before: &|path| read_small(&before, path),
+                    read: &|path| read_small(&mount.source, path),
+                },
+            ));
             if !workdir.starts_with(path) {
                 found.add_outside(path, &changes);
             }
             let room = DIFF_CAP.saturating_sub(found.diff.len());
-            let diff = unified_diff(&inside(&self.base.root, path), &mount.source, &changes, room);
+            let diff = unified_diff(&before, &mount.source, &changes, room);
             found.diff.extend(diff);
         }
         for mount in &self.private {

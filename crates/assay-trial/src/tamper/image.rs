@@ -11,7 +11,7 @@ use assay_sandbox::docker::Changed;
 use assay_sandbox::{ChangeKind, escape_path};
 use assay_task::Task;
 
-use super::{HOOKS, is_expected};
+use super::{HOOKS, INTERPRETERS, is_expected};
 
 /// Folders of the grader, which do not exist while an agent lives.
 const GRADER: [&str; 3] = ["/tests", "/logs/verifier", "/solution"];
@@ -123,13 +123,21 @@ pub(crate) fn judge(
         }
         let with_children = changes.get(number + 1).is_some_and(|next| next.path.starts_with(path));
         if let Some(reason) = reason(fabric, change, with_children, read)
-            && !is_expected(task, &name)
+            && !is_asked_for(task, &name)
             && !is_new_home(path)
         {
             verdict.tampered.push(format!("{}: {reason}", escape_path(path)));
         }
     }
     verdict
+}
+
+/// An instruction that names an interpreter asks to use it, and not to replace it.
+fn is_asked_for(task: &Task, name: &str) -> bool {
+    if INTERPRETERS.contains(&name) || name.starts_with("python3.") {
+        return task.expected.iter().any(|expected| expected == name);
+    }
+    is_expected(task, name)
 }
 
 fn reason(

@@ -5,6 +5,9 @@
 //! found by importing some hundred modules that tests use, pytest with its plugins, and pip, with Python 3.9 to 3.13, and listing
 //! `sys.modules`; and once more after pytest had run tests.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use assay_task::Task;
 
 use super::texts;
@@ -281,14 +284,7 @@ const COMMON: [&str; 267] = [
 ];
 
 /// Imported by pytest while it runs, before the tests, and else rarely.
-const SESSION: [&str; 6] = [
-    "cmd",
-    "code",
-    "codeop",
-    "pdb",
-    "readline",
-    "rlcompleter",
-];
+const SESSION: [&str; 6] = ["cmd", "code", "codeop", "pdb", "readline", "rlcompleter"];
 
 /// Imported only by whoever asks for it, or for another one of these.
 const RARE: [&str; 67] = [
@@ -361,3 +357,125 @@ const RARE: [&str; 67] = [
     "zipapp",
 ];
 
+/// What a task's verifier does with Python, as far as its text tells.
+#[derive(Debug, Default)]
+pub(super) struct Verifier {
+    /// Whether it runs Python at all.
+    runs_python: bool,
+    /// Whether its test runner finds modules where it is started, or wherever it is told to.
+    leads_runner: bool,
+    /// The first names of the modules that it imports.
+    imports: BTreeSet<String>,
+    /// The names of its own modules.
+    own: BTreeSet<String>,
+}
+
+impl Verifier {
+    pub(super) fn of(task: &Task) -> Self {
+        let mut found = Self::default();
+        for (path, text) in texts(task, "tests").into_iter().chain(texts(task, "verify.sh")) {
+            let is_python = path.extension().is_some_and(|extension| extension == "py");
+            found.runs_python |= is_python || text.contains("python") || text.contains("pytest");
+            found.leads_runner |=
+                ["-m pytest", "-mpytest", "PYTHONPATH", "sys.path"].iter().any(|way| text.contains(way));
+            imports(&text, &mut found.imports);
+            found.own.extend(is_python.then(|| stem(&path)).flatten());
+        }
+        found
+    }
+
+    /// Whether its Python imports a module of this name, so that a file of that name can stand in for it.
+    pub(super) fn imports(&self, module: &str) -> bool {
+        let has = |list: &[&str], name: &str| list.binary_search(&name).is_ok();
+        let is_known = |name: &str| has(&COMMON, name) || self.own.contains(name);
+        if !self.runs_python {
+            return false;
+        }
+        if has(&COMMON, module) || self.leads_runner && has(&SESSION, module) {
+            return true;
+        }
+        // Whoever imports one of the rare ones may import others by it; what a package imports is not known.
+        (has(&RARE, module) || has(&SESSION, module)) && self.imports.iter().any(|name| !is_known(name))
+    }
+}
+
+/// Whether Python has a module of this name of its own.
+pub(super) fn is_module(name: &str) -> bool {
+    [&COMMON[..], &SESSION[..], &RARE[..]].iter().any(|list| list.binary_search(&name).is_ok())
+}
+
+fn stem(path: &Path) -> Option<String> {
+    Some(path.file_stem()?.to_str()?.to_owned())
+}
+
+/// The first names of what `import a.b, c` and `from d.e import f` name, wherever they stand: in a script, or in one within a shell's.
+fn imports(text: &str, found: &mut BTreeSet<String>) {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    for line in text.lines() {
+        for (at, word) in line.match_indices("import") {
+            let (before, after) = (&line[..at], &line[at + word.len()..]);
+            if before.ends_with(is_name) || !after.starts_with([' ', '\t', '(']) {
+                continue;
+            }
+            let source = before.trim_end().rsplit([' ', '\t']).next().unwrap_or_default();
+            let is_from = before
+                .trim_end()
+                .strip_suffix(source)
+                .is_some_and(|rest| rest.trim_end().rsplit(|c| !is_name(c)).next() == Some("from"));
+            let listed = if is_from { vec![source] } else { after.split(',').collect() };
+            for one in listed {
+                let one = one.trim_start();
+                let name: String = one.chars().take_while(|&c| is_name(c)).collect();
+                if !name.is_empty() {
+                    found.insert(name);
+                }
+                // Whatever comes after the last name ends the list.
+                if one.contains([';', '"', '\'', '#', ')']) {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_can_be_searched_and_do_not_overlap() {
+        assert!(COMMON.is_sorted() && SESSION.is_sorted() && RARE.is_sorted());
+        let all: BTreeSet<&str> = COMMON.iter().chain(&SESSION).chain(&RARE).copied().collect();
+        assert_eq!(all.len(), COMMON.len() + SESSION.len() + RARE.len());
+    }
+
+    /// What this machine's Python says of itself is on the lists.
+    #[test]
+    fn the_lists_hold_what_python_says() {
+        let script = "import sys; print(*getattr(sys, 'stdlib_module_names', ()))";
+        let Ok(output) = std::process::Command::new("python3").args(["-I", "-c", script]).output() else {
+            println!("skipped: there is no python3");
+            return;
+        };
+        let text = String::from_utf8(output.stdout).unwrap();
+        let missing: Vec<&str> = text.split_whitespace().filter(|name| !is_module(name)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn finds_what_is_imported() {
+        let check = |text: &str, expected: &[&str]| {
+            let mut found = BTreeSet::new();
+            imports(text, &mut found);
+            assert_eq!(found.iter().map(String::as_str).collect::<Vec<_>>(), expected, "{text}");
+        };
+        check("import json", &["json"]);
+        check("  import os.path as p, re\nimport numpy", &["numpy", "os", "re"]);
+        check("from xml.etree import ElementTree, x", &["xml"]);
+        check("from . import helper\nfrom .a import b", &[]);
+        check("python3 -c 'import json,sys; print(1, import_it)'", &["json", "sys"]);
+        check("python3 -c \"from pandas import read_csv, x\"", &["pandas"]);
+        check("important = reimport (a)\n# imports", &[]);
+        check("", &[]);
+    }
+}
