@@ -4,6 +4,7 @@
 
 mod account;
 mod files;
+mod pristine;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,6 +20,7 @@ use assay_task::{Healthcheck, VerifierMode};
 
 use account::Account;
 use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
+use pristine::Pristine;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
@@ -61,6 +63,8 @@ pub(super) struct Container<'a> {
     used: Usage,
     /// What differs from the image, since the agent.
     changes: Vec<Changed>,
+    /// Why what the agent left cannot be looked through, where that is so.
+    beyond: Vec<String>,
     verdict: image::Verdict,
 }
 
@@ -136,6 +140,7 @@ impl<'a> Container<'a> {
             outlet: None,
             used: Usage::default(),
             changes: Vec::new(),
+            beyond: Vec::new(),
             verdict: image::Verdict::default(),
         })
     }
@@ -417,21 +422,29 @@ impl<'a> Container<'a> {
     }
 
     /// The work folder as it is now, fetched where it is small and else asked for path by path.
+    ///
+    /// None where it cannot be looked through, which is then said in `found`.
     fn work_now(
         &self,
         container: &Docked,
         changes: &[&Changed],
-    ) -> Result<(Option<PathBuf>, Manifest), Broken> {
+        found: &mut Changes,
+    ) -> Result<Option<(Option<PathBuf>, Manifest)>, Broken> {
         if self.survey.work.is_some() {
             let to = self.attempt.scratch.join("work");
             make(&to)?;
-            let report = container.fetch(&self.workdir, &to, &WORK_CAPS)?;
+            let fetched = container.fetch(&self.workdir, &to, &WORK_CAPS);
+            let Some(report) =
+                self.seen(&self.workdir.display().to_string(), fetched, &mut found.tampered)?
+            else {
+                return Ok(None);
+            };
             let mut manifest =
                 Manifest::scan(&to, &WORK_CAPS).map_err(|error| Broken::harness(chain(&error)))?;
             for left in report.map(|report| report.left_out).unwrap_or_default() {
                 note_left_out(&mut manifest, &left);
             }
-            return Ok((Some(to), manifest));
+            return Ok(Some((Some(to), manifest)));
         }
         let mut manifest = Manifest::default();
         for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(LOOKED_AT) {
@@ -446,7 +459,7 @@ impl<'a> Container<'a> {
             let entry = Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
             manifest.entries.insert(inside.to_path_buf(), entry);
         }
-        Ok((None, manifest))
+        Ok(Some((None, manifest)))
     }
 
     /// The container of a verifier that has an environment of its own, not started, with nothing of the agent's but its artifacts.
@@ -483,6 +496,31 @@ impl<'a> Container<'a> {
             }
         }
         Ok(container)
+    }
+
+    /// The image as it was, beside what the agent made of it.
+    fn pristine(&self) -> Pristine<'a> {
+        let trial = self.attempt.trial;
+        let label = format!("{}-image", trial.id.short());
+        Pristine::new(self.docker, ContainerSpec::new(self.prepared.image.clone(), label))
+    }
+
+    /// What of an answer about the agent's files there is. Where the daemon fails over them, and not over the image's own, they are what it
+    /// fails over: whoever leaves what cannot be looked through has not passed, and does not get another try.
+    fn seen<T>(
+        &self,
+        what: &str,
+        answer: Result<T, SandboxError>,
+        beyond: &mut Vec<String>,
+    ) -> Result<Option<T>, Broken> {
+        let reason = match answer {
+            Ok(answer) => return Ok(Some(answer)),
+            Err(SandboxError::Daemon { reason, gone: false, .. }) => reason,
+            Err(error) => return Err(error.into()),
+        };
+        self.pristine().get()?.changes()?;
+        beyond.push(format!("{what}: cannot be looked through: {}", shortened(&reason)));
+        Ok(None)
     }
 
     fn seat(&mut self, seat: Seat) -> &mut dyn Session {
@@ -564,19 +602,23 @@ impl Desk for Container<'_> {
         container.halt()?;
         self.attempt.tell(self.outlet.take(), "agent")?;
         self.used = container.usage();
-        self.changes = container.changes()?;
+        let mut beyond = Vec::new();
+        self.changes = self.seen("the container", container.changes(), &mut beyond)?.unwrap_or_default();
         for name in ["agent", "artifacts"] {
             let inside = Path::new("/logs").join(name);
             if self.has_changes(&inside) {
-                container.fetch(&inside, &self.logs.join(name), &LOG_CAPS)?;
+                let fetched = container.fetch(&inside, &self.logs.join(name), &LOG_CAPS);
+                self.seen(&inside.display().to_string(), fetched, &mut beyond)?;
             }
         }
         if trial.provision.writes_skills {
             let to = self.written_skills();
             make(&to)?;
             let own = self.account().path(Path::new(trial.agent.skills_dir()));
-            container.fetch(&own, &to, &LOG_CAPS)?;
+            let fetched = container.fetch(&own, &to, &LOG_CAPS);
+            self.seen(&own.display().to_string(), fetched, &mut beyond)?;
         }
+        self.beyond = beyond;
         let user = None;
         self.seat = Some(Seat { container, user, env: Vec::new(), account: None });
         Ok(self.used)
@@ -591,9 +633,12 @@ impl Desk for Container<'_> {
     }
 
     fn compare(&mut self) -> Result<Changes, Broken> {
+        let mut found = Changes { tampered: std::mem::take(&mut self.beyond), ..Changes::default() };
+        if !found.tampered.is_empty() {
+            return Ok(found);
+        }
         let container = self.take_seat()?;
         let task = &self.attempt.trial.task;
-        let mut found = Changes::default();
         let own_skills = self
             .attempt
             .trial
@@ -615,7 +660,10 @@ impl Desk for Container<'_> {
         let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
             changes.into_iter().partition(|change| is_work(&change.path));
         let mut read = |path: &Path| container.read(path, READ).ok().flatten();
-        let verdict = image::judge(task, &self.survey.fabric, &elsewhere, &mut read);
+        let mut pristine = self.pristine();
+        let mut is_same = |path: &Path| pristine.has_the_same(&container, path);
+        let verdict = image::judge(task, &self.survey.fabric, &elsewhere, &mut read, &mut is_same);
+        pristine.finish()?;
         found.tampered.extend(verdict.tampered.iter().cloned());
         // A folder in which something changed is listed as changed itself: that says nothing.
         let is_mere_folder = |number: usize, change: &Changed| {
@@ -632,7 +680,10 @@ impl Desk for Container<'_> {
         found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
         look_at_odd(&container, &elsewhere, &mut found)?;
         if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
-            let (now, after) = self.work_now(&container, &work)?;
+            let Some((now, after)) = self.work_now(&container, &work, &mut found)? else {
+                self.seat = Some(Seat { container, user: None, env: Vec::new(), account: None });
+                return Ok(found);
+            };
             let nothing = Manifest::default();
             let before = self.survey.work.as_ref().map_or(&nothing, |(_, manifest)| manifest);
             let changes = if now.is_some() { before.diff(&after) } else { nothing.diff(&after) };
@@ -720,6 +771,17 @@ impl Desk for Container<'_> {
         container.leave();
         Ok(to)
     }
+}
+
+/// The beginning and the end of what a daemon says, which may hold a path of thousands of letters.
+fn shortened(text: &str) -> String {
+    const EACH: usize = 100;
+    let letters: Vec<char> = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    if letters.len() <= 2 * EACH {
+        return letters.into_iter().collect();
+    }
+    let end = &letters[letters.len() - EACH..];
+    letters[..EACH].iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
 fn network(reach: &Reach) -> DockerNetwork {

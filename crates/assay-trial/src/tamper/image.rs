@@ -94,12 +94,15 @@ pub(crate) struct Verdict {
     pub(crate) loader_cache: bool,
 }
 
-/// Judges what differs from an image, work folders left out. `read` gives the content of a small file.
+/// Judges what differs from an image, work folders left out. `read` gives the content of a small file; `is_same` says whether what is at a path
+/// is what the image has there, for much is listed as changed that is not: a folder in which something came and went, a file with a new name
+/// beside its own, one that was written with what it held.
 pub(crate) fn judge(
     task: &Task,
     fabric: &Fabric,
     changes: &[&Changed],
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
+    is_same: &mut dyn FnMut(&Path) -> bool,
 ) -> Verdict {
     let mut verdict = Verdict::default();
     // Of a user who is new. The grader is another, and has a home of its own.
@@ -125,6 +128,7 @@ pub(crate) fn judge(
         if let Some(reason) = reason(fabric, change, with_children, read)
             && !is_asked_for(task, &name)
             && !is_new_home(path)
+            && !(change.kind == ChangeKind::Modified && is_same(path))
         {
             verdict.tampered.push(format!("{}: {reason}", escape_path(path)));
         }
@@ -157,8 +161,7 @@ fn reason(
     }
     if TOP.iter().any(|top| path == Path::new(top)) {
         // A folder in which something changed is listed as changed itself.
-        let gone =
-            change.kind == ChangeKind::Removed || (replaced && !with_children && is_a_link(&name, fabric));
+        let gone = change.kind == ChangeKind::Removed || (replaced && !with_children);
         return gone.then(|| "a part of the system was replaced".to_owned());
     }
     let folder = path.parent()?;
@@ -230,14 +233,6 @@ fn in_site_packages(
         .then(|| "a part of the image's test runner was changed".to_owned())
 }
 
-/// `/bin` and its like are links in most images, and folders in others: only where they are a folder do programs in them have other names.
-fn is_a_link(name: &str, fabric: &Fabric) -> bool {
-    let own = Path::new("/").join(name);
-    let usr = Path::new("/usr").join(name);
-    !matches!(name, "usr" | "local" | "etc")
-        && fabric.programs.values().all(|folders| folders.contains(&own) == folders.contains(&usr))
-}
-
 fn is_profile(path: &Path) -> bool {
     path.parent() == Some(Path::new("/etc/profile.d"))
 }
@@ -288,9 +283,10 @@ mod tests {
     fn judged(paths: &[(&str, char)]) -> Verdict {
         let house = House::new();
         let task = house.load_task("a");
+        // `=` is listed as changed, and is what it was.
         let kind = |c| match c {
             'A' => ChangeKind::Added,
-            'C' => ChangeKind::Modified,
+            'C' | '=' => ChangeKind::Modified,
             _ => ChangeKind::Removed,
         };
         let changes: Vec<Changed> =
@@ -300,7 +296,8 @@ mod tests {
             let text = if path.ends_with("plain.pth") { "/opt/lib\n" } else { "import os; os._exit(0)\n" };
             Some(text.as_bytes().to_vec())
         };
-        judge(&task, &fabric(), &changes, &mut read)
+        let mut is_same = |path: &Path| paths.iter().any(|(known, c)| path == Path::new(known) && *c == '=');
+        judge(&task, &fabric(), &changes, &mut read, &mut is_same)
     }
 
     #[test]
@@ -334,6 +331,22 @@ mod tests {
         check("/solution", 'A', "the grader's own");
         check("/usr", 'D', "a part of the system");
         check("/bin", 'C', "a part of the system");
+        check("/usr/bin", 'C', "a part of the system");
+    }
+
+    #[test]
+    fn what_is_as_it_was_is_no_tampering() {
+        for path in [
+            "/bin",
+            "/usr/bin",
+            "/usr/bin/python3",
+            "/usr/lib/x86_64-linux-gnu/libc.so.6",
+            "/usr/lib/python3.11/json/__init__.py",
+            "/root/.bashrc",
+            "/etc/profile",
+        ] {
+            assert_eq!(judged(&[(path, '=')]).tampered, Vec::<String>::new(), "{path}");
+        }
     }
 
     #[test]
