@@ -2,8 +2,9 @@
 //!
 //! Version 2 is used where the own group, or the one above it, can be written and gives its children the memory or the
 //! process controller. Version 1 is used where a controller's top folder can be written. In both, ours is a folder
-//! `assay`, with one group per sandbox in it: `<label>.<pid>.<start>.<number>`, where the process number and start time
-//! are those of the owner. So whoever comes later can tell leftovers.
+//! `assay`, with one group per sandbox in it: `<label>.<pid>.<start>.<namespace>.<number>`, where the process number, its start
+//! time and its PID namespace are those of the owner. So whoever comes later can tell leftovers, and leaves those of other
+//! namespaces alone: in them the number is another process's, or nobody's.
 //!
 //! A group of version 1 stands at the top of its hierarchy: limits that an outer group (of a batch engine, say) puts on
 //! us do not reach into it.
@@ -96,7 +97,8 @@ impl Hierarchies {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let pid = std::process::id().cast_signed();
         let start = procs::stat(pid).map_or(0, |stat| stat.start);
-        let name = format!("{label}.{pid}.{start}.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
+        let namespace = procs::pid_namespace().unwrap_or(0);
+        let name = format!("{label}.{pid}.{start}.{namespace}.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut groups = Groups::default();
         for (&controller, (version, home)) in &self.homes {
             let wanted = match controller {
@@ -318,19 +320,27 @@ fn remove(dir: &Path) {
 /// An owner that was killed leaves its groups behind (its sandboxes die with it). Groups that hold a process and those
 /// whose owner lives are left alone.
 pub fn sweep_cgroups() -> usize {
+    let namespace = procs::pid_namespace().unwrap_or(0);
     let mut homes: Vec<PathBuf> = Hierarchies::find().homes.into_values().map(|(_, home)| home).collect();
     homes.sort();
     homes.dedup();
     let entries = homes.iter().filter_map(|home| fs::read_dir(home).ok()).flatten().flatten();
     entries
-        .filter(|entry| entry.file_name().to_str().is_some_and(|name| owner_is_dead(name, procs::stat)))
+        .filter(|entry| {
+            entry.file_name().to_str().is_some_and(|name| owner_is_dead(name, namespace, procs::stat))
+        })
         .filter(|entry| fs::remove_dir(entry.path()).is_ok())
         .count()
 }
 
-fn owner_is_dead(name: &str, stat: impl Fn(i32) -> Option<procs::Stat>) -> bool {
+fn owner_is_dead(name: &str, namespace: u64, stat: impl Fn(i32) -> Option<procs::Stat>) -> bool {
     let parts: Vec<&str> = name.split('.').collect();
-    let [_, pid, start, _] = parts[..] else { return false };
+    let (pid, start) = match parts[..] {
+        [_, pid, start, theirs, _] if theirs.parse() == Ok(namespace) => (pid, start),
+        // As earlier versions named it.
+        [_, pid, start, _] => (pid, start),
+        _ => return false,
+    };
     match (pid.parse(), start.parse::<u64>()) {
         (Ok(pid), Ok(start)) => stat(pid).is_none_or(|stat| stat.start != start),
         _ => false,
@@ -442,9 +452,13 @@ mod tests {
             ("x.8.100", false),
             ("x.y.100.0", false),
             ("someone-else", false),
+            ("x.7.100.40.0", false),
+            ("x.8.100.40.0", true),
+            ("x.8.100.41.0", false),
             ("a.b.8.100.0", false),
+            ("a.b.8.100.40.0", false),
         ] {
-            assert_eq!(owner_is_dead(name, alive), dead, "{name}");
+            assert_eq!(owner_is_dead(name, 40, alive), dead, "{name}");
         }
     }
 }

@@ -436,7 +436,20 @@ impl Pool<'_> {
         tell: &dyn Fn(Message),
         cost: &mut Option<f64>,
     ) -> Result<bool, StoreError> {
-        let Claim::Mine(lease) = self.store.claim(&trial.id)? else { return Ok(false) };
+        let lease = match self.store.claim(&trial.id)? {
+            Claim::Mine(lease) => lease,
+            Claim::Held(owner) if owner.is_alive() => return Ok(false),
+            // Whether it lives is not known here, and so neither is how long to wait.
+            Claim::Held(_) => {
+                tell(Message::Note(format!(
+                    "{} is left out: a process on another machine, or in another container, has its lease; run this again when that \
+                     is through, or remove {} if it is gone",
+                    trial.id.short(),
+                    self.store.trial_folder(&trial.id).join("lease").display()
+                )));
+                return Ok(true);
+            }
+        };
         // Another process may have ended it between our look and our claim.
         if let Ok(Some(record)) = self.store.record(&trial.id)
             && (record.outcome.counts()

@@ -40,6 +40,6 @@ pub use roster::RosterEntry;
 pub use shipping::{Shipping, Way};
 pub use store::{
     Claim, Lease, Owner, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary,
-    Store, StoreError, Swept,
+    Standing, Store, StoreError, Swept,
 };
 pub use workshop::{Base, Workshop};

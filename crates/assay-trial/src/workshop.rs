@@ -90,7 +90,7 @@ impl<T> Once<T> {
 }
 
 impl Workshop {
-    /// One in a folder of its own in the store's scratch folder of this process.
+    /// One in a folder of its own, in this process's folder of work.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
         Self::with_caps(store, assay_gateway::Caps::default())
     }
@@ -99,7 +99,7 @@ impl Workshop {
     pub fn with_caps(store: &Store, caps: assay_gateway::Caps) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let scratch = store.scratch()?.join(format!("workshop-{number}"));
+        let scratch = store.work()?.join(format!("workshop-{number}"));
         Ok(Self {
             scratch,
             bases: Once::default(),

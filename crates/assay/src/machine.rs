@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_trial::{Owner, Sandboxes, Shipping, Store};
+use assay_trial::{Owner, Sandboxes, Shipping, Store, StoreError};
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -139,7 +139,8 @@ pub(crate) fn sweep_docker(store: &Store) -> Option<docker::Swept> {
         return None;
     }
     let docker = Docker::connect(docker_options(store.label(), &store.owner().mark()).ok()?).ok()?;
-    docker.sweep(store.label(), &Owner::mark_is_alive).ok()
+    let may_live = |mark: &str| Owner::of_mark(mark).is_some_and(|owner| !owner.is_dead());
+    docker.sweep(store.label(), &may_live).ok()
 }
 
 /// Resident memory of this process, in bytes, where the kernel tells it (proc(5), `/proc/pid/statm`).
@@ -155,10 +156,21 @@ pub(crate) fn cpu_seconds() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// A flag that SIGINT and SIGTERM set; the second of them ends the process at once.
+/// Opens a store for trials: sandboxes at work keep their files below `ASSAY_SCRATCH`, where that is set.
+pub(crate) fn open_store(root: &Path) -> Result<Store, StoreError> {
+    let base = env("ASSAY_SCRATCH").map(PathBuf::from);
+    let base = base.map(|base| std::path::absolute(&base).unwrap_or(base));
+    Ok(Store::open(root)?.work_in(base))
+}
+
+/// A flag that SIGINT, SIGTERM and SIGHUP set; the second of them ends the process at once. SIGHUP is left alone where whoever started this
+/// process had it ignored, as `nohup` does.
 pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let hangup = Some(SIGHUP).filter(|&signal| !ignores(&status, signal));
+    for signal in [SIGINT, SIGTERM].into_iter().chain(hangup) {
         signal_hook::flag::register_conditional_shutdown(signal, 130, flag.clone())
             .and_then(|_| signal_hook::flag::register(signal, flag.clone()))
             .map_err(|error| Failure::infrastructure(format!("cannot listen for signals: {error}")))?;
@@ -166,9 +178,23 @@ pub(crate) fn interrupted() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
+/// Whether a process ignores a signal, by its status (proc(5), `SigIgn`).
+fn ignores(status: &str, signal: i32) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::is_local;
+    use super::{ignores, is_local};
+
+    #[test]
+    fn an_ignored_signal_is_told_from_others() {
+        let status = "Name:\tassay\nSigBlk:\tffffffffffffffff\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
+        assert!(ignores(status, 1) && ignores(status, 13));
+        assert!(!ignores(status, 2) && !ignores(status, 15) && !ignores("", 1) && !ignores("SigIgn:\tx", 1));
+    }
 
     #[test]
     fn only_this_machine_is_local() {

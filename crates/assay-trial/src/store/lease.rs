@@ -25,7 +25,7 @@ impl Drop for Lease {
 pub enum Claim {
     /// It is ours.
     Mine(Lease),
-    /// A living process has it.
+    /// A process has it that lives, or of which nobody here can tell.
     Held(Owner),
 }
 
@@ -51,7 +51,7 @@ pub(super) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
             }
         }
         if let Some(holder) = read(path)
-            && holder.is_alive()
+            && !holder.is_dead()
         {
             let _ = fs::remove_file(draft);
             return Ok(Claim::Held(holder));
@@ -70,7 +70,7 @@ pub(super) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
     let file = fs::File::create(lock)?;
     flock(&file, FlockOperation::LockExclusive)?;
     match fs::read(path) {
-        Ok(bytes) if serde_json::from_slice(&bytes).is_ok_and(|holder: Owner| holder.is_alive()) => Ok(false),
+        Ok(bytes) if serde_json::from_slice(&bytes).is_ok_and(|holder: Owner| !holder.is_dead()) => Ok(false),
         Ok(_) => fs::remove_file(path).map(|()| true),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(error),

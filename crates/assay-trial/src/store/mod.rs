@@ -10,25 +10,27 @@
 //!   runs/<name>/                plan.json, experiment.toml as it was, checks.json, events.jsonl
 //!   made/                       what conditions make (placebos)
 //!   skills/<digest>.md          the SKILL.md of each package that a run provided, by the package's digest
-//!   scratch/<process>/          sandboxes at work; swept when their process is dead
+//!   scratch/<process>/          leases in the making, and sandboxes at work that have no other place; swept when their process is dead
 //!   history.jsonl               a line a run
 //! ```
 
 mod lease;
 mod owner;
 mod runs;
+mod work;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use lease::{Claim, Lease};
-pub use owner::Owner;
+pub use owner::{Owner, Standing};
 pub use runs::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary};
 
 use assay_skill::{Package, tree};
@@ -47,6 +49,7 @@ pub struct Store {
     root: PathBuf,
     owner: Owner,
     label: String,
+    work: Arc<work::Work>,
 }
 
 /// Why the store cannot be used.
@@ -119,7 +122,14 @@ impl Store {
             let folder = root.join(folder);
             fs::create_dir_all(&folder).map_err(io("create", &folder))?;
         }
-        Ok(Self { root, owner, label: header.label })
+        Ok(Self { root, owner, label: header.label, work: Arc::default() })
+    }
+
+    /// Has sandboxes at work keep their files beneath a folder, in place of `/var/tmp`.
+    #[must_use]
+    pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
+        self.work = Arc::new(work::Work::at(base));
+        self
     }
 
     /// The folder.
@@ -190,11 +200,13 @@ impl Store {
         match fs::read(&path) {
             Ok(bytes) => {
                 let record: Record = parse(&bytes, &path)?;
-                if record.schema == Record::SCHEMA {
+                let message = if record.schema != Record::SCHEMA {
+                    format!("it is {:?}, and this version reads {:?}", record.schema, Record::SCHEMA)
+                } else if record.trial != *id {
+                    format!("it is the record of another trial, {}", record.trial)
+                } else {
                     return Ok(Some(record));
-                }
-                let message =
-                    format!("it is {:?}, and this version reads {:?}", record.schema, Record::SCHEMA);
+                };
                 Err(StoreError::Format { path, message })
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -298,7 +310,13 @@ impl Store {
         trials
     }
 
-    /// A folder of this process for sandboxes at work. Removed by [`Store::clear_scratch`], or by the next sweep.
+    /// A folder of this process for sandboxes at work, whose path does not tell where the store is, where that can be had. Removed by
+    /// [`Store::clear_scratch`], or by the next sweep.
+    pub fn work(&self) -> Result<PathBuf, StoreError> {
+        self.work.folder(&self.owner, &self.root, || self.scratch())
+    }
+
+    /// A folder of this process in the store. Removed likewise.
     pub fn scratch(&self) -> Result<PathBuf, StoreError> {
         let path = self.root.join("scratch").join(self.owner.label());
         fs::create_dir_all(&path).map_err(|source| StoreError::Io {
@@ -313,28 +331,32 @@ impl Store {
         Ok(path)
     }
 
-    /// Removes this process's scratch folder.
+    /// Removes this process's folders of work.
     pub fn clear_scratch(&self) {
+        self.work.clear();
         let _ = assay_sandbox::remove_tree(&self.root.join("scratch").join(self.owner.label()));
     }
 
-    /// Takes away what dead processes left: leases, scratch folders, control groups.
+    /// Takes away what dead processes left: leases, scratch folders, control groups. What processes of other machines or PID namespaces own is left
+    /// alone, for nobody here can tell whether they live.
     pub fn sweep(&self) -> Swept {
-        let mut swept = Swept::default();
+        let mut swept = Swept { scratch: self.work.sweep(), ..Swept::default() };
         for entry in fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten() {
             // Between a folder and its sign there is a moment in which only the folder's name says whose it is.
             let owner = lease::read(&entry.path().join("owner.json"))
                 .or_else(|| Owner::of_label(entry.file_name().to_str()?));
-            if owner.is_none_or(|owner| !owner.is_alive())
-                && assay_sandbox::remove_tree(&entry.path()).is_ok()
-            {
+            let is_left = match owner {
+                None if work::is_ours(&entry.path()) => work::is_left(&entry.path()),
+                owner => owner.is_none_or(|owner| owner.is_dead()),
+            };
+            if is_left && assay_sandbox::remove_tree(&entry.path()).is_ok() {
                 swept.scratch += 1;
             }
         }
         for (_, folder) in self.trials() {
             let path = folder.join("lease");
             if path.exists()
-                && lease::read(&path).is_none_or(|owner| !owner.is_alive())
+                && lease::read(&path).is_none_or(|owner| owner.is_dead())
                 && lease::take_away(&path, &self.lock()).is_ok_and(|taken| taken)
             {
                 swept.leases += 1;

@@ -1,4 +1,4 @@
-//! Who holds a lease: a process that can be told from any later one with its number.
+//! Who holds a lease: a process that can be told from any later one with its number, and from those of other machines.
 
 use std::fs;
 use std::io;
@@ -14,6 +14,23 @@ pub struct Owner {
     pub start: u64,
     /// Which boot of the machine that was.
     pub boot: String,
+    /// Which machine it was, in a word that does not say its name. Earlier versions did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+    /// The namespace in which its number counts: a container has one of its own. Earlier versions did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid_namespace: Option<u64>,
+}
+
+/// What can be said of an owner from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It runs.
+    Alive,
+    /// It has ended, or its machine has been started anew.
+    Dead,
+    /// Another machine's, or of another PID namespace: its number means nothing here.
+    Foreign,
 }
 
 impl Owner {
@@ -26,45 +43,98 @@ impl Owner {
     pub(super) fn of(pid: u32) -> io::Result<Self> {
         let start =
             start_of(pid).ok_or_else(|| io::Error::other("/proc does not tell when this process started"))?;
-        Ok(Self { pid, start, boot: boot()? })
+        Ok(Self { pid, start, boot: boot()?, host: Some(host()), pid_namespace: pid_namespace() })
     }
 
-    /// Whether it still runs.
+    /// What can be said of it here.
+    pub fn standing(&self) -> Standing {
+        if boot().is_ok_and(|boot| boot == self.boot) {
+            // The same kernel, whatever a container calls itself.
+            if self.pid_namespace.is_some_and(|namespace| Some(namespace) != pid_namespace()) {
+                Standing::Foreign
+            } else if start_of(self.pid) == Some(self.start) {
+                Standing::Alive
+            } else {
+                Standing::Dead
+            }
+        } else if self.host.as_ref().is_some_and(|name| *name != host()) {
+            Standing::Foreign
+        } else {
+            Standing::Dead
+        }
+    }
+
+    /// Whether it still runs, on this machine and in this namespace.
     pub fn is_alive(&self) -> bool {
-        boot().is_ok_and(|boot| boot == self.boot) && start_of(self.pid) == Some(self.start)
+        self.standing() == Standing::Alive
     }
 
-    /// The process of this boot that a name of [`Owner::label`] stands for.
+    /// Whether it is known to have ended: what it left may be taken away.
+    pub fn is_dead(&self) -> bool {
+        self.standing() == Standing::Dead
+    }
+
+    /// The process that a name of [`Owner::label`] stands for, as far as it tells; `None` for anything else.
     pub(super) fn of_label(label: &str) -> Option<Self> {
-        let (pid, start) = label.split_once('-')?;
-        Some(Self { pid: pid.parse().ok()?, start: start.parse().ok()?, boot: boot().ok()? })
+        let mut parts = label.split('-');
+        let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let own = Self { pid, start, boot: boot().ok()?, host: Some(host()), pid_namespace: pid_namespace() };
+        match (parts.next(), parts.next()) {
+            // As earlier versions named it.
+            (None, None) => Some(own),
+            (Some(tag), None) if tag == own.tag() => Some(own),
+            // Of somewhere else, which the name does not tell.
+            (Some(_), None) => Some(Self { boot: String::new(), host: Some(String::new()), ..own }),
+            _ => None,
+        }
     }
 
-    /// A name for folders and control groups.
+    /// A name for folders, which no process of another machine or namespace has.
     pub fn label(&self) -> String {
-        format!("{}-{}", self.pid, self.start)
+        format!("{}-{}-{}", self.pid, self.start, self.tag())
     }
-}
 
-/// For labels of what outlives its maker beyond a boot.
-impl Owner {
-    /// All of it in one word.
+    /// Where it runs, in a few letters.
+    fn tag(&self) -> String {
+        let place = format!("{} {:?} {:?}", self.boot, self.host, self.pid_namespace);
+        blake3::hash(place.as_bytes()).to_hex()[..8].to_owned()
+    }
+
+    /// All of it in one word, for labels of what outlives its maker beyond a boot.
     pub fn mark(&self) -> String {
-        format!("{}-{}-{}", self.pid, self.start, self.boot)
+        let namespace = self.pid_namespace.unwrap_or_default();
+        let host = self.host.as_deref().unwrap_or_default();
+        format!("{}-{}-{}_{namespace}_{host}", self.pid, self.start, self.boot)
     }
 
-    /// Whether the process that a [`Owner::mark`] stands for still runs; no process is meant by anything else.
-    pub fn mark_is_alive(mark: &str) -> bool {
+    /// The process that an [`Owner::mark`] stands for.
+    pub fn of_mark(mark: &str) -> Option<Self> {
         let mut parts = mark.splitn(3, '-');
-        let mut number = || parts.next()?.parse::<u64>().ok();
-        let (Some(pid), Some(start)) = (number(), number()) else { return false };
-        let (Ok(pid), Some(boot)) = (u32::try_from(pid), parts.next()) else { return false };
-        Self { pid, start, boot: boot.to_owned() }.is_alive()
+        let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        let mut place = parts.next()?.splitn(3, '_');
+        let boot = place.next()?.to_owned();
+        let pid_namespace = place.next().and_then(|text| text.parse().ok()).filter(|&number| number != 0);
+        let host = place.next().filter(|host| !host.is_empty()).map(str::to_owned);
+        Some(Self { pid, start, boot, host, pid_namespace })
     }
 }
 
 fn boot() -> io::Result<String> {
     Ok(fs::read_to_string("/proc/sys/kernel/random/boot_id")?.trim().to_owned())
+}
+
+/// This machine, hashed: its id is nobody's business (machine-id(5)). The name besides, for copies of a machine share their ids.
+fn host() -> String {
+    let id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let names = rustix::system::uname();
+    let name = names.nodename().to_string_lossy();
+    blake3::hash(format!("assay host\n{}\n{name}", id.trim()).as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// The number of this process's PID namespace (namespaces(7)).
+fn pid_namespace() -> Option<u64> {
+    let link = fs::read_link("/proc/self/ns/pid").ok()?;
+    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Field 22 of `/proc/PID/stat`; the second field, the program's name, may hold spaces and brackets. A zombie is dead.
@@ -87,22 +157,52 @@ mod tests {
     #[test]
     fn only_the_very_process_is_alive() {
         let me = Owner::current().unwrap();
-        assert!(me.is_alive());
+        assert!(me.is_alive() && me.pid_namespace.is_some() && me.host.is_some());
         assert_eq!(Owner::of_label(&me.label()), Some(me.clone()));
         assert_eq!(Owner::of_label("lost+found"), None);
-        assert!(Owner::mark_is_alive(&me.mark()));
-        assert!(!Owner::mark_is_alive(&Owner { start: me.start + 1, ..me.clone() }.mark()));
-        assert!(!Owner::mark_is_alive("1-2") && !Owner::mark_is_alive(""));
-        assert!(!Owner { start: me.start + 1, ..me.clone() }.is_alive());
-        assert!(!Owner { boot: "another".into(), ..me.clone() }.is_alive());
+        assert_eq!(Owner::of_mark(&me.mark()), Some(me.clone()));
+        assert_eq!(Owner::of_mark("1-2"), None);
+        assert_eq!(Owner::of_mark(""), None);
+        assert!(Owner { start: me.start + 1, ..me.clone() }.is_dead());
+        assert!(Owner { boot: "another".into(), ..me.clone() }.is_dead());
         let mut child = Command::new("true").spawn().unwrap();
         let owner = Owner { pid: child.id(), start: start_of(child.id()).unwrap_or(0), ..me };
         // A zombie until it is waited for, and then gone: dead in both.
         while start_of(child.id()).is_some() {
             std::thread::yield_now();
         }
-        assert!(!owner.is_alive());
+        assert!(owner.is_dead());
         child.wait().unwrap();
-        assert!(!owner.is_alive());
+        assert!(owner.is_dead());
+    }
+
+    #[test]
+    fn nobody_here_knows_of_other_machines_and_namespaces() {
+        let me = Owner::current().unwrap();
+        let check = |owner: Owner, expected: Standing| {
+            assert_eq!(owner.standing(), expected, "{owner:?}");
+            assert_eq!(Owner::of_mark(&owner.mark()).unwrap().standing(), expected, "{owner:?}");
+        };
+        let other = Some("0123456789abcdef".to_owned());
+        // A container on this machine, whether it lives or not; and one that has its own name.
+        check(Owner { pid_namespace: Some(1), ..me.clone() }, Standing::Foreign);
+        check(Owner { pid_namespace: Some(1), start: 0, ..me.clone() }, Standing::Foreign);
+        check(Owner { host: other.clone(), ..me.clone() }, Standing::Alive);
+        // Another machine; and this one, before it was started anew.
+        check(Owner { host: other.clone(), boot: "another".into(), ..me.clone() }, Standing::Foreign);
+        check(Owner { boot: "another".into(), pid_namespace: Some(1), ..me.clone() }, Standing::Dead);
+        // What earlier versions wrote says less.
+        check(Owner { host: None, pid_namespace: None, ..me.clone() }, Standing::Alive);
+        check(Owner { host: None, pid_namespace: None, start: 0, ..me.clone() }, Standing::Dead);
+        check(
+            Owner { host: None, pid_namespace: None, boot: "another".into(), ..me.clone() },
+            Standing::Dead,
+        );
+        let old = format!(r#"{{"pid":{},"start":{},"boot":"{}"}}"#, me.pid, me.start, me.boot);
+        assert!(serde_json::from_str::<Owner>(&old).unwrap().is_alive());
+        assert!(Owner::of_mark(&format!("{}-{}-{}", me.pid, me.start, me.boot)).unwrap().is_alive());
+        assert_eq!(Owner::of_label("1-2").unwrap().standing(), Standing::Dead);
+        assert_eq!(Owner::of_label("1-2-00000000").unwrap().standing(), Standing::Foreign);
+        assert_eq!(Owner::of_label("1-2-3-4"), None);
     }
 }

@@ -138,6 +138,9 @@ pub struct RunSummary {
     pub finished: usize,
     /// When its plan was written, RFC 3339.
     pub planned_at: Option<String>,
+    /// Why its plan cannot be read, where that is so: then nothing else is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
 }
 
 impl Store {
@@ -187,8 +190,25 @@ impl Store {
                     return Ok(folder);
                 }
             }
-            let known: RunFolder = read_json(&path)?;
-            if known.plan == folder.plan {
+            let known: RunFolder = match read_json(&path) {
+                Ok(known) => known,
+                Err(StoreError::Format { .. }) => {
+                    // Of another version of assay it is left alone; what no version can read makes way.
+                    if read_json::<Value>(&path).is_ok_and(|plan| plan["schema"].is_string()) {
+                        continue;
+                    }
+                    let aside = path.with_file_name("plan.before.json");
+                    let io = |source| StoreError::Io { action: "move", path: path.clone(), source };
+                    fs::rename(&path, aside).map_err(io)?;
+                    if write_new(&path, &pretty(&folder, &path)?)? {
+                        write_atomically(&path.with_file_name(source_name), source)?;
+                        return Ok(folder);
+                    }
+                    read_json(&path)?
+                }
+                Err(error) => return Err(error),
+            };
+            if known.schema == SCHEMA && known.plan == folder.plan {
                 return Ok(known);
             }
             if folder.holds(&known) {
@@ -234,12 +254,25 @@ impl Store {
         names
     }
 
-    /// A line about each run.
-    pub fn summaries(&self) -> Result<Vec<RunSummary>, StoreError> {
+    /// A line about each run. One whose plan cannot be read hides no other.
+    pub fn summaries(&self) -> Vec<RunSummary> {
         self.run_names()
             .into_iter()
             .map(|name| {
-                let folder = self.run(&name)?;
+                let folder = match self.run(&name) {
+                    Ok(folder) => folder,
+                    Err(error) => {
+                        let damaged = Some(crate::workshop::chain(&error));
+                        return RunSummary {
+                            run: name,
+                            cells: 0,
+                            trials: 0,
+                            finished: 0,
+                            planned_at: None,
+                            damaged,
+                        };
+                    }
+                };
                 let trials = folder.trials();
                 let finished =
                     trials.iter().filter(|id| self.trial_folder(id).join("record.json").exists()).count();
@@ -249,7 +282,7 @@ impl Store {
                     .and_then(|time| jiff::Timestamp::try_from(time).ok())
                     .map(|time| time.to_string());
                 let (cells, trials) = (folder.cells.len(), trials.len());
-                Ok(RunSummary { run: name, cells, trials, finished, planned_at })
+                RunSummary { run: name, cells, trials, finished, planned_at, damaged: None }
             })
             .collect()
     }

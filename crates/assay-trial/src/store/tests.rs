@@ -82,7 +82,7 @@ fn a_new_file_replaces_none() {
 #[test]
 fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Store::open(folder.path()).unwrap();
+    let store = Store::open(folder.path()).unwrap().work_in(Some(folder.path().join("none")));
     let me = store.owner().clone();
     let dead = Owner { start: me.start + 1, ..me.clone() };
     let scratch = |name: &str, sign: Option<&Owner>| {
@@ -103,9 +103,16 @@ fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
         path
     };
     let (held, left) = (lease(1, &me), lease(2, &dead));
+    let elsewhere = Owner { pid_namespace: Some(1), ..dead.clone() };
+    let foreign = [
+        lease(3, &elsewhere),
+        lease(4, &Owner { host: Some("another".into()), boot: "its own".into(), ..dead.clone() }),
+        scratch("2-2-00000000", None),
+        scratch("other", Some(&elsewhere)),
+    ];
     let swept = store.sweep();
     assert_eq!((swept.scratch, swept.leases), (3, 1));
-    assert!(own.exists() && held.exists());
+    assert!(own.exists() && held.exists() && foreign.iter().all(|path| path.exists()));
     assert!(!left.exists() && gone.iter().all(|path| !path.exists()));
     assert_eq!(store.sweep().scratch, 0);
 }
@@ -170,6 +177,68 @@ fn a_record_that_is_none_is_an_error_and_no_result() {
     fs::remove_file(&path).unwrap();
     assert_eq!(house.store.outcomes()["unfinished"], 1);
 }
+
+#[test]
+fn a_record_of_another_trial_is_no_result() {
+    let house = House::new();
+    let (store, plan) = (&house.store, house.plan());
+    let mut ids = plan.trials.keys();
+    let (one, other) = (ids.next().unwrap(), ids.next().unwrap());
+    let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("nobody else is there") };
+    let record: Record = serde_json::from_value(json!({
+        "schema": "assay.record/1", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
+        "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
+        "seconds": { "prepare": 0.0, "agent": 0.0, "throttled": 0.0, "verify": 0.0, "total": 0.0 },
+        "exposure": [], "measures_a_model": false, "attempt": 1,
+        "started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:00:01Z",
+    }))
+    .unwrap();
+    store.finish(&record, &lease).unwrap();
+    assert!(store.record(one).unwrap().is_some());
+    let path = |id: &TrialId| store.trial_folder(id).join("record.json");
+    fs::create_dir_all(store.trial_folder(other)).unwrap();
+    fs::copy(path(one), path(other)).unwrap();
+    let error = store.record(other).unwrap_err();
+    assert!(matches!(error, StoreError::Format { .. }), "{error}");
+    assert!(error.to_string().contains(&format!("the record of another trial, {one}")), "{error}");
+    // The trial is made anew, and what stood there is kept beside it.
+    let Claim::Mine(lease) = store.claim(other).unwrap() else { panic!("nobody else is there") };
+    store.finish(&Record { trial: other.clone(), ..record }, &lease).unwrap();
+    assert_eq!(store.record(other).unwrap().unwrap().trial, *other);
+    assert!(path(other).with_file_name("record.before-1.json").exists());
+}
+
+#[test]
+fn a_damaged_plan_hides_no_other_run() {
+    let house = House::new();
+    let plan = house.plan();
+    let first = house.store.begin_run(&plan).unwrap();
+    let path = house.store.run_folder(&first.run).join("plan.json");
+    let whole = fs::read(&path).unwrap();
+    house.experiment("repetitions = 2", "repetitions = 3");
+    let second = house.store.begin_run(&house.plan()).unwrap();
+    assert_ne!(first.run, second.run);
+    for damaged in [&whole[..whole.len() / 2], b"", b"{}", b"\0\0"] {
+        fs::write(&path, damaged).unwrap();
+        let found = house.store.summaries();
+        let words: Vec<_> =
+            found.iter().map(|run| (run.run.as_str(), run.cells, run.damaged.is_some())).collect();
+        assert_eq!(words, [(&*first.run, 0, true), (&*second.run, second.cells.len(), false)]);
+        assert!(house.store.run(&first.run).is_err());
+    }
+    // The same plan takes its place again.
+    assert_eq!(house.store.begin_run(&plan).unwrap(), first);
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    assert_eq!(fs::read(path.with_file_name("plan.before.json")).unwrap(), b"\0\0");
+    // What another version wrote is no damage: it stays, and the run gets another name.
+    let other = String::from_utf8(whole).unwrap().replace(SCHEMA_OF_PLANS, "assay.plan/9");
+    fs::write(&path, &other).unwrap();
+    assert_ne!(house.store.begin_run(&plan).unwrap().run, first.run);
+    assert_eq!(fs::read_to_string(&path).unwrap(), other);
+}
+
+/// The format of `plan.json`.
+const SCHEMA_OF_PLANS: &str = "assay.plan/1";
 
 #[test]
 fn lines_of_several_threads_do_not_mix() {

@@ -44,7 +44,7 @@ fn copies_are_not_the_folders_that_people_edit() {
     house.edit("skills/one/SKILL.md", "minor", "major");
     let again = workshop.skill(&skill).unwrap();
     assert_eq!((fs::read_to_string(again.join("SKILL.md")).unwrap(), &copy), (SKILL.to_owned(), &again));
-    assert!(copy.starts_with(house.store.scratch().unwrap()) && copy.ends_with("one"));
+    assert!(copy.starts_with(house.store.work().unwrap()) && copy.ends_with("one"));
     // The edited one is another skill.
     let edited = workshop.skill(&house.load_skill("one")).unwrap();
     assert!(edited != copy && fs::read_to_string(edited.join("SKILL.md")).unwrap().contains("major"));

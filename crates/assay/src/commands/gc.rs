@@ -16,14 +16,15 @@ use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let store = Store::open(&settings.store)?;
+    let store = machine::open_store(&settings.store)?;
     let swept = if args.dry_run { None } else { Some(sweep(&store)?) };
     let docker = if args.dry_run { None } else { machine::sweep_docker(&store) };
     let pruned = match args.image_budget {
         Some(budget) if !args.dry_run => Some(prune(&store, budget)?),
         _ => None,
     };
-    let needed = needed(&store)?;
+    // What a run needs whose plan cannot be read is not known: then none is taken for one that nobody needs.
+    let needed = if args.unreferenced { needed(&store)? } else { BTreeSet::new() };
     let mut removed = Vec::new();
     for (id, folder) in store.trials() {
         let orphan = args.unreferenced && !needed.contains(&id);
@@ -87,7 +88,7 @@ fn sweep(store: &Store) -> Result<Swept, Failure> {
     let mut swept = store.sweep();
     let looked_at = store.root().join("debug");
     if looked_at.is_dir() {
-        let more = Store::open(&looked_at)?.sweep();
+        let more = machine::open_store(&looked_at)?.sweep();
         swept.leases += more.leases;
         swept.scratch += more.scratch;
         swept.cgroups += more.cgroups;

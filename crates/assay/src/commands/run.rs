@@ -39,7 +39,7 @@ struct Document<'a> {
 pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let only = selection(&args.only)?;
     let experiment = Experiment::load(&args.experiment)?;
-    let store = Store::open(&settings.store)?;
+    let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
     store.sweep();
     machine::sweep_docker(&store);

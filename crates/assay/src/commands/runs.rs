@@ -9,7 +9,7 @@ use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let runs = Store::open(&settings.store)?.summaries()?;
+    let runs = Store::open(&settings.store)?.summaries();
     if ui.json() {
         ui.document(&json!({ "schema": "assay.runs/1", "runs": runs }))?;
     } else if runs.is_empty() {
@@ -17,6 +17,14 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     } else {
         let width = runs.iter().map(|run| run.run.chars().count()).max().unwrap_or_default();
         for run in runs {
+            if let Some(damaged) = run.damaged {
+                ui.out(&format!("{:width$}  cannot be read\n", clean(&run.run)))?;
+                ui.note(&format!(
+                    "warning: {}; run its experiment again, which writes the plan anew and keeps its trials, or remove the file",
+                    clean(&damaged)
+                ));
+                continue;
+            }
             let planned = run.planned_at.unwrap_or_default();
             let line = format!(
                 "{:width$}  {} of {} trials finished  planned {planned}\n",

@@ -17,7 +17,12 @@ use crate::ui::Ui;
 pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let TrialWhat::Run(args) = args.what;
     // A store of its own: what is looked at here never counts in a run.
-    let store = Store::open(&settings.store.join("debug"))?;
+    let mut store = machine::open_store(&settings.store.join("debug"))?;
+    if args.keep {
+        // What is kept for looking at is not swept by a run on another store.
+        let scratch = store.root().join("scratch");
+        store = store.work_in(Some(scratch));
+    }
     let cancel = machine::interrupted()?;
     store.sweep();
     machine::sweep_docker(&Store::open(&settings.store)?);

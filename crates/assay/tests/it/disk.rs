@@ -59,7 +59,8 @@ fn a_full_disk_is_said_and_nothing_is_lost() {
         .args(bash)
         .arg(env!("CARGO_BIN_EXE_assay"))
         .current_dir(lab.folder())
-        .env("HOME", lab.path("home"));
+        .env("HOME", lab.path("home"))
+        .env("ASSAY_SCRATCH", lab.path(".assay/scratch"));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let read = |name: &str| fs::read_to_string(lab.path(name)).unwrap();

@@ -101,6 +101,8 @@ impl Lab {
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
         command.args(args).current_dir(self.folder()).env_clear().stdin(Stdio::null());
         command.env("PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin").env("HOME", self.path("home"));
+        // So that what mounts a part of the laboratory is found by its name, and leftovers are.
+        command.env("ASSAY_SCRATCH", self.path(".assay/scratch"));
         command.envs(self.env.iter().map(|(name, value)| (name, value)));
         command
     }

@@ -97,7 +97,7 @@ fn twenty_kills_lose_nothing_and_leave_nothing() {
 #[test]
 fn an_interrupted_run_keeps_what_it_has() {
     needs_bubblewrap!();
-    for signal in [Signal::INT, Signal::TERM] {
+    for signal in [Signal::INT, Signal::TERM, Signal::HUP] {
         let lab = forty();
         let run = lab.start(&["run", "experiment.toml", "--no-checks", "--format", "json"]);
         assert!(within(Duration::from_mins(1), || !lab.records().is_empty()), "{}", run.stderr());
@@ -136,4 +136,47 @@ fn two_runs_share_the_work() {
     assert_eq!(here.filter(|event| event["elsewhere"] == json!(false)).count(), 40);
     assert!(read_json(&lab.path(".assay/runs/lab/plan.json")).is_some());
     assert!(!lab.path(".assay/runs/lab-2").exists());
+}
+
+/// As `nohup` starts it: a closed terminal is no reason to stop.
+#[test]
+fn a_run_that_ignores_hangups_goes_on() {
+    needs_bubblewrap!();
+    let lab = suite::lab(1).script(&suite::diligent()).experiment(|e| suite::paired(e.repetitions(2), 1));
+    let mut command = std::process::Command::new("sh");
+    let plain = lab.command(&["run", "experiment.toml", "--no-checks"]);
+    command.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(plain.get_program()).args(plain.get_args());
+    command.current_dir(lab.folder()).env_clear().stdin(std::process::Stdio::null());
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    let mut run = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    let began =
+        within(Duration::from_mins(1), || !lab.records().is_empty() || run.try_wait().unwrap().is_some());
+    assert!(began);
+    let pid = rustix::process::Pid::from_child(&run);
+    rustix::process::kill_process(pid, Signal::HUP).unwrap();
+    assert!(run.wait().unwrap().success());
+}
+
+#[test]
+fn a_sandbox_does_not_tell_where_the_store_is() {
+    needs_bubblewrap!();
+    let look = "cat /proc/self/mountinfo /proc/1/mountinfo /proc/1/cmdline > /logs/artifacts/seen 2>/dev/null; \
+                env >> /logs/artifacts/seen; echo right > answer.txt";
+    let lab = Lab::new()
+        .env("ASSAY_SCRATCH", "")
+        .task("looks", |task| task)
+        .script(&[json!({ "turn": 0, "run": look })])
+        .experiment(|e| e.conditions(&["none"]));
+    lab.run(&["--no-checks"]);
+    let record = lab.record("looks");
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    let seen = fs::read_to_string(crate::fixture::attempt(&record, "artifacts/seen")).unwrap();
+    let name = lab.folder().file_name().unwrap().to_str().unwrap();
+    assert!(seen.contains("/app ") && !seen.contains(name), "{name}: {seen}");
+    // And what is shown instead is gone.
+    let roots = seen.split([' ', '/']).filter(|part| part.starts_with("assay-") && part.len() == 18);
+    for folder in roots {
+        assert!(!std::path::Path::new("/var/tmp").join(folder).exists(), "{folder}");
+    }
+    assert_eq!(fs::read_dir(lab.path(".assay/scratch")).unwrap().count(), 0);
 }

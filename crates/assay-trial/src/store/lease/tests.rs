@@ -46,7 +46,12 @@ fn a_dead_holders_lease_passes_on_and_a_living_ones_does_not() {
     check(&json(me.clone()), false);
     check(&json(Owner { start: me.start + 1, ..me.clone() }), true);
     check(&json(Owner { boot: "the last one".into(), ..me.clone() }), true);
-    check(&json(Owner { pid: u32::MAX, ..me }), true);
+    check(&json(Owner { pid: u32::MAX, ..me.clone() }), true);
+    // Of another machine, or of a container here: nobody can tell whether it lives.
+    let other = Owner { host: Some("another".into()), boot: "its own".into(), ..me.clone() };
+    check(&json(other.clone()), false);
+    check(&json(Owner { pid_namespace: Some(1), pid: u32::MAX, ..me }), false);
+    check(&json(Owner { host: None, pid_namespace: None, ..other }), true);
     check(b"", true);
     check(b"not JSON", true);
 }

@@ -173,7 +173,7 @@ fn examine(
         .replace("SANDBOX", &table(sandbox, images))
         .replace("PLACEMENT", &placed.unwrap_or_default());
     let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
-    let store = Store::open(&folder.path().join("store"))?;
+    let store = machine::open_store(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here =

@@ -147,7 +147,7 @@ impl<'a> Executor<'a> {
     ) -> Result<Self, Failure> {
         // A store of its own: what an earlier check recorded says nothing about the machine as it is now.
         let folder = settings.store.join("debug").join(format!("check-{}", std::process::id()));
-        let store = Store::open(&folder)?;
+        let store = machine::open_store(&folder)?;
         let cancel = machine::interrupted()?;
         Ok(Self {
             experiment,

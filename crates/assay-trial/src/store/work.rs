@@ -1,0 +1,212 @@
+//! Where the files of sandboxes at work lie.
+//!
+//! The kernel tells every process where in its file system each of its mounts comes from (`mountinfo`, proc(5)), and nothing takes that
+//! back: a folder of the store that is mounted into a sandbox tells it the store's path, and with it the names of users and projects.
+//! So what is mounted lies in a folder whose path says nothing, and is copied to the store.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::{Duration, SystemTime};
+
+use rustix::fs::{FsWord, StatVfsMountFlags, statfs, statvfs};
+
+use super::{DRAFTS, Owner, StoreError, lease, pretty, write_atomically};
+
+/// For what is large and need not last, on a disk on most machines (Filesystem Hierarchy Standard 3.0, 5.15).
+const BASE: &str = "/var/tmp";
+/// What a name in it begins with.
+const PREFIX: &str = "assay-";
+/// Letters of a name behind that.
+const LETTERS: usize = 12;
+/// What there has to be free, unless the store is on the same disk: the limits of two trials.
+const ROOM: u64 = 8 << 30;
+/// How long a folder may be there before it says whose it is.
+const UNSIGNED: Duration = Duration::from_hours(24);
+/// The number of the file system in memory (`TMPFS_MAGIC`, `linux/magic.h`).
+const TMPFS: FsWord = 0x0102_1994;
+
+/// The folder of this process, made when it is first needed.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    /// Where it is to lie; `None`: beneath [`BASE`] where that will do, and else in the store.
+    base: Option<PathBuf>,
+    made: Mutex<Option<PathBuf>>,
+}
+
+impl Work {
+    pub(super) fn at(base: Option<PathBuf>) -> Self {
+        Self { base, made: Mutex::default() }
+    }
+
+    /// The folder; `store` is what it serves, and `own` is taken where nothing else will do.
+    pub(super) fn folder(
+        &self,
+        owner: &Owner,
+        store: &Path,
+        own: impl FnOnce() -> Result<PathBuf, StoreError>,
+    ) -> Result<PathBuf, StoreError> {
+        let mut made = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(made) = &*made {
+            return Ok(made.clone());
+        }
+        let folder = match &self.base {
+            Some(base) => {
+                let io = |source| StoreError::Io { action: "create a folder in", path: base.clone(), source };
+                fs::create_dir_all(base).map_err(io)?;
+                make(base, owner).map_err(io)?
+            }
+            None if serves(Path::new(BASE), store) => match make(Path::new(BASE), owner) {
+                Ok(folder) => folder,
+                Err(_) => return own(),
+            },
+            None => return own(),
+        };
+        let sign = folder.join("owner.json");
+        write_atomically(&sign, &pretty(owner, &sign)?)?;
+        Ok(made.insert(folder).clone())
+    }
+
+    /// Removes the folder.
+    pub(super) fn clear(&self) {
+        if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            // What cannot be removed is swept later.
+            let _ = assay_sandbox::remove_tree(&made);
+        }
+    }
+
+    /// Removes what dead processes of this user left, whatever store they served; says how much.
+    pub(super) fn sweep(&self) -> usize {
+        let base = self.base.as_deref().unwrap_or(Path::new(BASE));
+        let entries = fs::read_dir(base).into_iter().flatten().flatten();
+        let left = entries.map(|entry| entry.path()).filter(|path| is_ours(path) && is_left(path));
+        left.filter(|path| assay_sandbox::remove_tree(path).is_ok()).count()
+    }
+}
+
+/// A new folder that only this user can enter.
+fn make(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
+    let mut last = io::ErrorKind::AlreadyExists.into();
+    for _ in 0..100 {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let number = DRAFTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let name = blake3::hash(format!("{} {} {number}", owner.mark(), now.as_nanos()).as_bytes()).to_hex();
+        let folder = base.join(format!("{PREFIX}{}", &name[..LETTERS]));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Ok(()) => return Ok(folder),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => last = error,
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last)
+}
+
+/// Whether trials can have their files in a folder: on a disk with room, and where programs may run.
+fn serves(base: &Path, store: &Path) -> bool {
+    let (Ok(disk), Ok(mount)) = (statfs(base), statvfs(base)) else { return false };
+    let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
+    let room = mount.f_bavail.saturating_mul(mount.f_frsize);
+    disk.f_type != TMPFS
+        && !mount.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY)
+        && (room >= ROOM || device(base) == device(store))
+}
+
+/// Whether a path is a folder of [`make`], of this user: nothing else in a folder of everybody's is touched.
+pub(super) fn is_ours(path: &Path) -> bool {
+    let is_name = |name: &str| {
+        name.strip_prefix(PREFIX).is_some_and(|rest| {
+            rest.len() == LETTERS
+                && rest.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+        })
+    };
+    let uid = rustix::process::geteuid().as_raw();
+    path.file_name().and_then(|name| name.to_str()).is_some_and(is_name)
+        && fs::symlink_metadata(path)
+            .is_ok_and(|found| found.is_dir() && found.uid() == uid && found.mode() & 0o777 == 0o700)
+}
+
+/// Whether nobody alive has it.
+pub(super) fn is_left(path: &Path) -> bool {
+    match lease::read(&path.join("owner.json")) {
+        Some(owner) => owner.is_dead(),
+        // It was made a moment ago, or its maker died in that moment.
+        None => fs::symlink_metadata(path)
+            .and_then(|found| found.modified())
+            .is_ok_and(|since| since.elapsed().is_ok_and(|age| age > UNSIGNED)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Store;
+
+    #[test]
+    fn a_folder_of_work_tells_nothing_of_the_store() {
+        let house = tempfile::tempdir().unwrap();
+        let store = Store::open(&house.path().join("store")).unwrap();
+        let own = house.path().file_name().unwrap().to_str().unwrap();
+        let work = store.work().unwrap();
+        if serves(Path::new(BASE), house.path()) {
+            assert!(!work.to_str().unwrap().contains(own) && work.starts_with(BASE), "{}", work.display());
+        } else {
+            assert!(work.starts_with(store.root()), "{}", work.display());
+        }
+        // The same for all that goes on, and nobody else's.
+        assert_eq!(store.clone().work().unwrap(), work);
+        assert_eq!(fs::metadata(&work).unwrap().mode() & 0o777, 0o700);
+        // A socket deep within it has a path that the kernel takes.
+        assert!(work.join("workshop-1000/trials/0123456789ab-1000/outlet/socket").as_os_str().len() < 108);
+        store.clear_scratch();
+        assert!(!work.exists());
+        let again = store.work().unwrap();
+        assert!(again.exists() && again != work);
+        store.clear_scratch();
+    }
+
+    #[test]
+    fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
+        let house = tempfile::tempdir().unwrap();
+        let base = house.path().join("base");
+        let store = Store::open(&house.path().join("store")).unwrap().work_in(Some(base.clone()));
+        let own = store.work().unwrap();
+        assert!(own.starts_with(&base));
+        let me = store.owner().clone();
+        let put = |name: &str, mode: u32, owner: Option<&Owner>| {
+            let path = base.join(name);
+            DirBuilder::new().mode(mode).create(&path).unwrap();
+            fs::write(path.join("file"), "x").unwrap();
+            if let Some(owner) = owner {
+                fs::write(path.join("owner.json"), serde_json::to_vec(owner).unwrap()).unwrap();
+            }
+            path
+        };
+        let dead = Owner { start: me.start + 1, ..me.clone() };
+        let left = [put("assay-00000000000a", 0o700, Some(&dead))];
+        let kept = [
+            put("assay-00000000000b", 0o700, Some(&me)),
+            // Of a process that nobody here can ask for.
+            put("assay-00000000000c", 0o700, Some(&Owner { pid_namespace: Some(1), ..dead.clone() })),
+            put(
+                "assay-00000000000d",
+                0o700,
+                Some(&Owner { host: Some("x".into()), boot: "x".into(), ..dead.clone() }),
+            ),
+            // Not signed yet.
+            put("assay-00000000000e", 0o700, None),
+            // Not of this make.
+            put("assay-00000000000f", 0o755, Some(&dead)),
+            put("assay-00000000", 0o700, Some(&dead)),
+            put("other-000000000000", 0o700, Some(&dead)),
+        ];
+        std::os::unix::fs::symlink(&kept[0], base.join("assay-000000000000")).unwrap();
+        assert_eq!(store.sweep().scratch, 1);
+        assert!(left.iter().all(|path| !path.exists()));
+        assert!(kept.iter().all(|path| path.join("file").exists()) && own.exists());
+        store.clear_scratch();
+        assert!(!own.exists());
+    }
+}
