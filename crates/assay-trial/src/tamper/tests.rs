@@ -277,7 +277,8 @@ fn settings_and_plugins_of_the_test_runner_are_tampering() {
             write(&path)(folder);
             fs::write(folder.join(path), format!("{first}{change}")).unwrap();
         };
-        check(nothing, act, if is_tampering { &[settings] } else { &[] });
+        let expected: &[&str] = if is_tampering { &[settings] } else { &[] };
+        check(nothing, act, expected);
     }
     let solution = |house: &House| house.write("tasks/a/solution/solve.sh", "cat > /app/deep/pyproject.toml");
     check(solution, text("deep/pyproject.toml", "[tool.pytest]\na = 1\n"), &[]);
@@ -298,7 +299,8 @@ fn settings_and_plugins_of_the_test_runner_are_tampering() {
                 write(path)(folder);
                 fs::write(folder.join(path), content).unwrap();
             };
-            check(nothing, act, if is_tampering { &[loads] } else { &[] });
+            let expected: &[&str] = if is_tampering { &[loads] } else { &[] };
+            check(nothing, act, expected);
         }
     }
     check(nothing, write("notes/entry_points.txt"), &[]);
