@@ -1,10 +1,12 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use assay_model::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Stop, Tool, Usage};
+use assay_model::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Price, Stop, Tool, Usage, chars, estimate,
+};
 use assay_sandbox::{Exec, ExecOutcome, Exit, Session, Sink};
 use assay_trace::{AgentInfo, FinalMetrics, Metrics, ObservationResult, Source, Step, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
@@ -12,8 +14,8 @@ use serde_json::{Map, Value, json};
 use crate::catalogue::catalogue;
 use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
-use crate::window::{estimate, slide};
-use crate::{Agent, AgentRun, Ended, Job, now};
+use crate::window::slide;
+use crate::{Agent, AgentRun, Ended, Estimated, Job, Part, count_model, now};
 
 /// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
 const VERSION: &str = "1";
@@ -42,8 +44,10 @@ pub struct Loop {
 pub struct LoopOptions {
     /// Most replies of the model.
     pub max_turns: usize,
-    /// Most tokens in all, read and written, as the provider counts them.
+    /// Most tokens in all, read and written, as the provider counts them. Estimates do not count.
     pub max_tokens: u64,
+    /// Most USD in all, likewise.
+    pub cost_cap: Option<CostCap>,
     /// Most seconds of one command.
     pub command_timeout: f64,
     /// Most tokens of conversation sent at once; older tool results leave it first.
@@ -54,11 +58,21 @@ pub struct LoopOptions {
     pub temperature: Option<f64>,
 }
 
+/// A cap on what one trial may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CostCap {
+    /// Most USD.
+    pub usd: f64,
+    /// What the model's tokens cost.
+    pub price: Price,
+}
+
 impl Default for LoopOptions {
     fn default() -> Self {
         Self {
             max_turns: 30,
             max_tokens: 1_000_000,
+            cost_cap: None,
             command_timeout: 120.0,
             context_tokens: 100_000,
             max_output_tokens: None,
@@ -91,24 +105,31 @@ impl Agent for Loop {
         let LoopOptions {
             max_turns,
             max_tokens,
+            cost_cap,
             command_timeout,
             context_tokens,
             max_output_tokens,
             temperature,
         } = self.options;
+        let mut options = json!({
+            "max_turns": max_turns,
+            "max_tokens": max_tokens,
+            "command_timeout": command_timeout,
+            "context_tokens": context_tokens,
+            "max_output_tokens": max_output_tokens,
+            "temperature": temperature,
+        });
+        if let (Some(CostCap { usd, price }), Some(options)) = (cost_cap, options.as_object_mut()) {
+            // What a dollar buys decides where the agent is stopped.
+            let prices = [price.input, price.output, price.cache_read, price.cache_write];
+            options.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
+        }
         json!({
             "name": "loop",
             "version": VERSION,
             // A script is told by its content, not by where it lies.
             "model": if self.model.measures_a_model() { self.model.id() } else { "scripted" },
-            "options": {
-                "max_turns": max_turns,
-                "max_tokens": max_tokens,
-                "command_timeout": command_timeout,
-                "context_tokens": context_tokens,
-                "max_output_tokens": max_output_tokens,
-                "temperature": temperature,
-            },
+            "options": options,
             "script": self.model.identity(),
         })
     }
@@ -144,10 +165,12 @@ struct Talk<'a> {
     request: ChatRequest,
     trajectory: Trajectory,
     usage: Usage,
-    /// Replies whose tokens the provider gave no figures for: the sum is then unknown.
-    uncounted: bool,
-    /// Tokens counted towards the limit: the provider's figures, or our estimate of a turn it gave none for.
-    spent: u64,
+    /// How much of it is an estimate, because the provider gave no figures.
+    estimated: Estimated,
+    /// Replies by the model that gave them, where the provider says.
+    replied_models: BTreeMap<String, u64>,
+    /// What the provider gave figures for, which is what caps are held against.
+    reported: Usage,
     throttled: Duration,
     commands: usize,
     /// Where in the conversation results of calls stand that read a skill; they stay in the window.
@@ -184,8 +207,9 @@ impl<'a> Talk<'a> {
             request,
             trajectory,
             usage: Usage::default(),
-            uncounted: false,
-            spent: 0,
+            estimated: Estimated::default(),
+            replied_models: BTreeMap::new(),
+            reported: Usage::default(),
             throttled: Duration::ZERO,
             commands: 0,
             skill_results: BTreeSet::new(),
@@ -236,15 +260,20 @@ impl<'a> Talk<'a> {
 
     /// Whether a limit has been reached between two turns.
     fn over(&self) -> Option<Ended> {
+        let LoopOptions { max_tokens, cost_cap, .. } = self.agent.options;
         if self.job.cancel.load(Ordering::Relaxed) {
-            Some(Ended::Cancelled)
-        } else if Instant::now() >= self.job.deadline {
-            Some(Ended::Deadline)
-        } else if self.spent >= self.agent.options.max_tokens {
-            Some(Ended::TokenLimit)
-        } else {
-            None
+            return Some(Ended::Cancelled);
         }
+        if Instant::now() >= self.job.deadline {
+            return Some(Ended::Deadline);
+        }
+        if let Some(message) = self.job.budget.and_then(|budget| budget.exhausted()) {
+            return Some(Ended::Broken { part: Part::Budget, message });
+        }
+        if prompt(self.reported).saturating_add(self.reported.output) >= max_tokens {
+            return Some(Ended::TokenLimit);
+        }
+        cost_cap.filter(|cap| cap.price.cost(&self.reported) >= cap.usd).map(|_| Ended::CostLimit)
     }
 
     /// Puts down why there was no reply; what that makes of the trial is [`ending::judge`]'s to say.
@@ -261,18 +290,26 @@ impl<'a> Talk<'a> {
     fn take(&mut self, reply: ChatReply) -> Vec<assay_model::ToolCall> {
         let retried: Duration = reply.retries.iter().map(|retry| retry.waited).sum();
         self.throttled += retried;
-        if let Some(usage) = reply.usage {
-            self.usage += usage;
-            self.spent = self.spent.saturating_add(prompt(usage)).saturating_add(usage.output);
+        let usage = reply.usage.unwrap_or_else(|| guess(&self.request, &reply));
+        self.usage += usage;
+        if reply.usage.is_some() {
+            self.reported += usage;
         } else {
-            self.uncounted = true;
-            self.spent += estimate(&reply.text) + estimate(&self.request.system);
+            self.estimated.requests += 1;
+            self.estimated.usage += usage;
+        }
+        if let Some(budget) = self.job.budget {
+            let nothing = Usage::default();
+            budget.charge(&usage, if reply.usage.is_some() { &nothing } else { &usage });
+        }
+        if let Some(model) = &reply.model {
+            count_model(&mut self.replied_models, model);
         }
         let step = self.trajectory.say(Source::Agent, &reply.text);
         step.timestamp = Some(now());
         step.reasoning_content = reply.reasoning;
         step.tool_calls = reply.tool_calls.iter().map(recorded).collect();
-        step.metrics = reply.usage.map(|usage| metrics(usage, &reply.raw_usage));
+        step.metrics = Some(metrics(usage, reply.usage.is_none(), &reply.raw_usage));
         note_turn(step, &reply.retries, &reply.stop, reply.model.as_deref());
         self.request.messages.push(Message::Assistant {
             text: reply.text,
@@ -365,7 +402,7 @@ impl<'a> Talk<'a> {
     }
 
     fn finish(mut self, ended: Ended) -> AgentRun {
-        let total = (!self.uncounted && self.trajectory.turns() > 0).then_some(self.usage);
+        let total = (self.trajectory.turns() > 0).then_some(self.usage);
         self.trajectory.final_metrics = Some(FinalMetrics {
             total_prompt_tokens: total.map(prompt),
             total_completion_tokens: total.map(|usage| usage.output),
@@ -374,7 +411,8 @@ impl<'a> Talk<'a> {
             total_steps: self.trajectory.steps.len(),
             ..FinalMetrics::default()
         });
-        AgentRun { trajectory: self.trajectory, usage: total, ended, throttled: self.throttled }
+        let Self { trajectory, estimated, throttled, replied_models, .. } = self;
+        AgentRun { usage: total, estimated, throttled, replied_models, ..AgentRun::new(trajectory, ended) }
     }
 }
 
@@ -442,8 +480,31 @@ fn prompt(usage: Usage) -> u64 {
     usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }
 
-fn metrics(usage: Usage, raw: &Value) -> Metrics {
+/// What a reply without usage may have cost, by the characters that were sent and received.
+fn guess(request: &ChatRequest, reply: &ChatReply) -> Usage {
+    let text = |text: &str| text.chars().count() as u64;
+    let called = |calls: &[assay_model::ToolCall]| -> u64 {
+        calls.iter().map(|call| text(&call.name) + chars(&call.arguments)).sum()
+    };
+    let message = |message: &Message| match message {
+        Message::User { text: said } | Message::Tool { text: said, .. } => text(said),
+        Message::Assistant { text: said, tool_calls, .. } => text(said) + called(tool_calls),
+    };
+    let tools: u64 = request
+        .tools
+        .iter()
+        .map(|tool| text(&tool.name) + text(&tool.description) + chars(&tool.parameters))
+        .sum();
+    let sent = text(&request.system) + request.messages.iter().map(message).sum::<u64>() + tools;
+    let received = text(&reply.text) + reply.reasoning.as_deref().map_or(0, text) + called(&reply.tool_calls);
+    Usage { input: estimate(sent), output: estimate(received), ..Usage::default() }
+}
+
+fn metrics(usage: Usage, is_estimate: bool, raw: &Value) -> Metrics {
     let mut extra = Map::new();
+    if is_estimate {
+        extra.insert("estimated".to_owned(), json!(true));
+    }
     if !raw.is_null() {
         extra.insert("usage".to_owned(), raw.clone());
     }

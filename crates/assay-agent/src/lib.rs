@@ -12,6 +12,7 @@ mod oracle;
 pub mod shipped;
 mod window;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use catalogue::{CatalogueEntry, Disclosure, Placement};
-pub use conversation::{Loop, LoopOptions};
+pub use conversation::{CostCap, Loop, LoopOptions};
 pub use nop::Nop;
 pub use oracle::Oracle;
 pub use shipped::Shipped;
@@ -110,6 +111,18 @@ pub struct Job<'a> {
     pub env: &'a [(String, String)],
     /// The way to its model, for one that needs the gateway.
     pub door: Option<InnerDoor>,
+    /// What the whole run may spend, for one that asks its model itself.
+    pub budget: Option<&'a dyn RunBudget>,
+}
+
+/// What all trials of a run may spend together. Agents behind the gateway are held to it there; one that asks its model itself
+/// asks before each request, and counts each reply.
+pub trait RunBudget: std::fmt::Debug + Sync {
+    /// Why no other request may be made, in words.
+    fn exhausted(&self) -> Option<String>;
+
+    /// Counts a reply, and how many of its tokens are an estimate.
+    fn charge(&self, usage: &Usage, estimated: &Usage);
 }
 
 /// The inside of the gateway's door.
@@ -130,10 +143,47 @@ pub struct AgentRun {
     pub trajectory: Trajectory,
     /// Tokens; `None` where nobody counted them.
     pub usage: Option<Usage>,
+    /// How many of them are an estimate.
+    pub estimated: Estimated,
+    /// The models that the provider says it used, and how many replies each gave.
+    pub replied_models: BTreeMap<String, u64>,
     /// Why it stopped.
     pub ended: Ended,
     /// Time spent waiting for a provider between tries.
     pub throttled: Duration,
+}
+
+impl AgentRun {
+    /// A run of which nobody counted tokens or waits.
+    pub fn new(trajectory: Trajectory, ended: Ended) -> Self {
+        Self {
+            trajectory,
+            usage: None,
+            estimated: Estimated::default(),
+            replied_models: BTreeMap::new(),
+            ended,
+            throttled: Duration::ZERO,
+        }
+    }
+}
+
+/// Most models that are told of in one run: their names come from outside.
+const MODELS: usize = 20;
+
+/// Counts a reply of a model that a provider names.
+pub fn count_model(models: &mut BTreeMap<String, u64>, name: &str) {
+    if models.len() < MODELS || models.contains_key(name) {
+        *models.entry(name.to_owned()).or_default() += 1;
+    }
+}
+
+/// Tokens that were estimated by characters, because a provider's usage never came or cannot be true.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Estimated {
+    /// In how many requests.
+    pub requests: u64,
+    /// How many.
+    pub usage: Usage,
 }
 
 /// Why an agent stopped.

@@ -1,5 +1,3 @@
-use std::time::Duration;
-
 use assay_sandbox::Session;
 use assay_trace::{AgentInfo, Source, Trajectory};
 use serde_json::{Value, json};
@@ -31,6 +29,6 @@ impl Agent for Nop {
         let info = AgentInfo { name: "nop".to_owned(), version: self.version(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(info);
         trajectory.say(Source::User, job.instruction);
-        AgentRun { trajectory, usage: None, ended: Ended::Finished, throttled: Duration::ZERO }
+        AgentRun::new(trajectory, Ended::Finished)
     }
 }

@@ -1,5 +1,4 @@
 use std::path::Path;
-use std::time::Duration;
 
 use assay_sandbox::{Exec, Exit, LimitKind, SandboxError, Session, Sink};
 use assay_trace::{AgentInfo, Observation, ObservationResult, Source, ToolCall, Trajectory};
@@ -74,7 +73,7 @@ impl Agent for Oracle {
             ..ObservationResult::default()
         };
         step.observation = Some(Observation { results: vec![result] });
-        AgentRun { trajectory, usage: None, ended, throttled: Duration::ZERO }
+        AgentRun::new(trajectory, ended)
     }
 }
 

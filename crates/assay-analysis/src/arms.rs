@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_trial::{Outcome, RunFolder};
 
 use crate::gather::{Slot, Table};
-use crate::report::{Arm, ExposureShares, TokenCounts};
+use crate::report::{Arm, EstimatedShare, ExposureShares, TokenCounts, total};
 use crate::result::TrialResult;
 
 pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
@@ -66,6 +66,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         tokens: token_counts.map(|mean| mean.input + mean.output + mean.cache_read + mean.cache_write),
         token_counts,
         cost_usd: mean_if_all(&valid, |record| record.cost_usd),
+        estimated: estimated(&valid),
         seconds: mean_if_all(&valid, |record| Some(record.seconds)),
         turns: mean_if_all(&valid, |record| Some(record.turns as f64)),
         exposure: exposure(&valid),
@@ -101,6 +102,16 @@ fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
         cache_read: mean(|usage| usage.cache_read),
         cache_write: mean(|usage| usage.cache_write),
     })
+}
+
+fn estimated(records: &[&TrialResult]) -> Option<EstimatedShare> {
+    let trials = records.iter().filter(|record| record.estimated.is_some()).count();
+    let sum = |usages: &mut dyn Iterator<Item = assay_model::Usage>| {
+        usages.map(|usage| total(&usage) as f64).sum::<f64>()
+    };
+    let all = sum(&mut records.iter().filter_map(|record| record.usage));
+    let guessed = sum(&mut records.iter().filter_map(|record| Some(record.estimated?.usage)));
+    (trials > 0).then(|| EstimatedShare { trials, share: if all > 0.0 { guessed / all } else { 0.0 } })
 }
 
 fn exposure(records: &[&TrialResult]) -> ExposureShares {

@@ -10,6 +10,7 @@ mod controls;
 mod explore;
 mod forecast;
 mod gather;
+mod models;
 mod overlap;
 mod report;
 mod result;
@@ -26,8 +27,9 @@ pub use explore::{
 };
 pub use forecast::{ArmForecast, DesignForecast, PlanForecast, VerdictChances, Wish, WishForecast, forecast};
 pub use gather::Gathered;
+pub use models::RepliedModel;
 pub use report::{
-    Arm, Comparison, ExposureShares, FamilyInterval, Report, SCHEMA, TaskArm, TaskRow, TokenCounts, find,
-    report,
+    Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, Report, SCHEMA, TaskArm, TaskRow,
+    TokenCounts, find, report,
 };
 pub use tests_breakdown::{TestArm, TestRow};

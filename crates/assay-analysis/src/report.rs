@@ -8,8 +8,9 @@ use serde::Serialize;
 use crate::controls::NegativeControls;
 use crate::explore::{Frontier, HeatMap, Pooled, Repetitions, Stratum, TopTasks, Variance};
 use crate::gather::{Gathered, Slot};
+use crate::models::RepliedModel;
 use crate::tests_breakdown::TestRow;
-use crate::{arms, comparisons, controls, explore, overlap, tasks, tests_breakdown};
+use crate::{arms, comparisons, controls, explore, models, overlap, tasks, tests_breakdown};
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
 const UNREAD: f64 = 0.05;
@@ -58,6 +59,10 @@ pub struct Report {
     pub losses: Vec<TopTasks>,
     /// Which of the verifiers' tests fail in each arm, and which ones a condition turns. Exploratory.
     pub tests: Vec<TestRow>,
+    /// The models that replied, by the providers' own word.
+    pub replied_models: Vec<RepliedModel>,
+    /// Whether one of them is not the model that was asked for: a gate must not pass such a run.
+    pub model_mismatch: bool,
     /// What was left out, and why.
     pub excluded: Vec<Exclusion>,
     /// What a reader has to know, in sentences.
@@ -102,6 +107,8 @@ pub struct Arm {
     pub token_counts: Option<TokenCounts>,
     /// Mean cost of a trial in USD; `null` where any trial's cost is unknown.
     pub cost_usd: Option<f64>,
+    /// How much of `tokens` and `cost_usd` is an estimate; `null` where the provider counted everything.
+    pub estimated: Option<EstimatedShare>,
     /// Mean seconds of a trial's agent.
     pub seconds: Option<f64>,
     /// Mean turns of a trial's agent.
@@ -120,6 +127,15 @@ pub struct Arm {
     pub tampered: usize,
     /// Valid trials whose agent ran out of time. They count as not passed.
     pub timed_out: usize,
+}
+
+/// How much of an arm's tokens was estimated by characters, because the provider's usage never came or cannot be true.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct EstimatedShare {
+    /// Trials that hold an estimate.
+    pub trials: usize,
+    /// The share of the arm's tokens that is an estimate.
+    pub share: f64,
 }
 
 /// Mean tokens of a trial.
@@ -281,6 +297,7 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
     let clusters = comparisons::clusters(run);
     let pairs = explore::pairs(run, tables);
     let (gains, losses) = explore::extremes(run, &pairs);
+    let replied_models = models::replied(run, gathered);
     let mut report = Report {
         schema: SCHEMA,
         run: run.run.clone(),
@@ -301,6 +318,8 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
         losses,
         tests: tests_breakdown::rows(run, tables),
         arms,
+        model_mismatch: replied_models.iter().any(|model| !model.matches),
+        replied_models,
         excluded: gathered.excluded.clone(),
         notes: Vec::new(),
     };
@@ -313,7 +332,7 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
 }
 
 fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
-    let mut notes = Vec::new();
+    let mut notes: Vec<String> = models::notes(&report.replied_models).collect();
     let mut scripted: Vec<&str> = Vec::new();
     for agent in run.agents.iter().filter(|agent| !agent.measures_a_model) {
         let name = agent.label.model.as_deref().unwrap_or(agent.name());
@@ -335,6 +354,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     notes.extend(overlap::notes(run, report.comparisons.iter().chain(controls)));
     notes.extend(placed(run));
     notes.extend(metered(run, gathered));
+    notes.extend(estimated(run, gathered));
     for (one, other, tasks) in &run.equal_conditions {
         notes.push(format!(
             "`{one}` and `{other}` provide the same on {}: there they share their trials.",
@@ -410,6 +430,45 @@ fn placed(run: &RunFolder) -> Vec<String> {
     notes
 }
 
+/// Where tokens are an estimate, agent by agent.
+fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
+    let mut found: BTreeMap<String, (usize, usize, u64, u64)> = BTreeMap::new();
+    for table in gathered.tables.iter().chain(&gathered.controls) {
+        let agent = &run.agents[table.agent];
+        let name = agent
+            .label
+            .model
+            .as_deref()
+            .map_or_else(|| agent.name().to_owned(), |model| format!("{} with {model}", agent.name()));
+        let (trials, estimates, tokens, guessed) = found.entry(name).or_default();
+        let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
+        for result in results {
+            *trials += 1;
+            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, total));
+            if let Some(estimated) = &result.estimated {
+                *estimates += 1;
+                *guessed = guessed.saturating_add(total(&estimated.usage));
+            }
+        }
+    }
+    found.retain(|_, (_, estimates, ..)| *estimates > 0);
+    let note = |(who, (trials, estimates, tokens, guessed)): (String, (usize, usize, u64, u64))| {
+        let share = if tokens > 0 { 100.0 * guessed as f64 / tokens as f64 } else { 0.0 };
+        format!(
+            "{who}: in {estimates} of {} the provider's usage is missing or impossible for some replies. Their tokens and cost \
+             are estimated from characters ({share:.0}% of all tokens; marked ≈), and no cap counts them.",
+            counted(trials, "trial", "trials")
+        )
+    };
+    found.into_iter().map(note).collect()
+}
+
+/// All four fields together.
+pub(crate) fn total(usage: &assay_model::Usage) -> u64 {
+    let assay_model::Usage { input, output, cache_read, cache_write } = *usage;
+    [output, cache_read, cache_write].into_iter().fold(input, u64::saturating_add)
+}
+
 /// Whether agents count the tokens that the gateway counted, for those that it stood in between.
 fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     #[derive(Default)]
@@ -424,8 +483,12 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     for table in &gathered.tables {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for metered in results.filter_map(|result| result.metered) {
-            let count = counts.entry(run.agents[table.agent].name()).or_default();
             replayed += usize::from(metered.replayed);
+            // An estimate is no count to hold a transcript against.
+            if metered.estimated_tokens > 0 {
+                continue;
+            }
+            let count = counts.entry(run.agents[table.agent].name()).or_default();
             count.trials += 1;
             count.equal += usize::from(metered.agrees());
             count.less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));

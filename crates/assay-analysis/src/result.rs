@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::Usage;
-use assay_trial::{Cause, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
+use assay_trial::{Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -28,6 +28,10 @@ pub(crate) struct TrialResult {
     pub(crate) usage: Option<Usage>,
     /// In USD, where a price is known.
     pub(crate) cost_usd: Option<f64>,
+    /// How much of both is an estimate.
+    pub(crate) estimated: Option<Estimated>,
+    /// The models that the provider says it used, and how many replies each gave.
+    pub(crate) replied_models: BTreeMap<String, u64>,
     /// The agent's own time, in seconds.
     pub(crate) seconds: f64,
     /// Which stages any skill reached: offered, advertised, touched, opened, executed.
@@ -78,6 +82,8 @@ impl From<&Record> for TrialResult {
             turns: record.turns,
             usage: record.usage,
             cost_usd: record.cost_usd,
+            estimated: record.estimated,
+            replied_models: record.replied_models.clone(),
             seconds: record.seconds.agent,
             exposure: [
                 any(|skill| skill.offered),
@@ -117,6 +123,10 @@ struct File {
     turns: usize,
     usage: Option<Usage>,
     cost_usd: Option<f64>,
+    #[serde(default)]
+    estimated: Option<Estimated>,
+    #[serde(default)]
+    replied_models: BTreeMap<String, u64>,
     seconds: Seconds,
     exposure: Vec<Skill>,
     #[serde(default)]
@@ -157,6 +167,8 @@ impl From<File> for TrialResult {
             turns: file.turns,
             usage: file.usage,
             cost_usd: file.cost_usd,
+            estimated: file.estimated,
+            replied_models: file.replied_models,
             seconds: file.seconds.agent,
             contaminated: !file.contaminated.is_empty(),
             late: is_late(file.reason.as_deref()),

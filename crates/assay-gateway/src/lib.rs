@@ -219,10 +219,14 @@ impl Gateway {
         Door::open(Arc::clone(&self.run), pass)
     }
 
-    /// Counts what was spent past its doors, by agents that ask their models themselves.
-    pub fn charge(&self, tokens: &Usage, usd: Option<f64>) {
+    /// Counts a request that was made past its doors, by an agent that asks its model itself: its tokens, how many of them are an
+    /// estimate, and what the others cost.
+    pub fn charge(&self, tokens: &Usage, estimated: &Usage, usd: Option<f64>) {
         let mut spent = lock(&self.run.spent);
+        spent.totals.requests += 1;
         spent.totals.tokens.add(tokens);
+        spent.totals.estimated += u64::from(estimated.total() > 0);
+        spent.totals.estimated_tokens.add(estimated);
         spent.usd += usd.unwrap_or_default();
     }
 

@@ -31,6 +31,7 @@ mod embeddings;
 mod endpoint;
 mod gate;
 mod gemini;
+mod names;
 mod openai;
 mod options;
 mod overflow;
@@ -47,6 +48,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 pub use embeddings::Embeddings;
+pub use names::is_same_model;
 pub use options::{ModelOptions, open};
 pub use overflow::exceeds_context;
 pub use price::Price;

@@ -62,14 +62,19 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
             arm.tasks.into(),
             arm.trials.into(),
             arm.infrastructure.into(),
-            arm.tokens.map_or_else(|| "?".to_owned(), count).into(),
-            arm.cost_usd.map_or_else(|| "?".to_owned(), usd).into(),
+            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(arm, count(tokens))).into(),
+            arm.cost_usd.map_or_else(|| "?".to_owned(), |cost| about(arm, usd(cost))).into(),
             or_none(arm.seconds, seconds),
             or_none(arm.turns, |turns| format!("{turns:.1}")),
         ]);
         grid.rows.push(row);
     }
     grid
+}
+
+/// A figure of an arm, marked where some of it is an estimate.
+pub(crate) fn about(arm: &Arm, figure: String) -> String {
+    if arm.estimated.is_some() { format!("≈{figure}") } else { figure }
 }
 
 /// What became of the skills, in arms that offer any.

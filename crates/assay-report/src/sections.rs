@@ -4,7 +4,7 @@ use assay_analysis::{Comparison, Report};
 
 use crate::doc::{Block, Document, Section, Verdict};
 use crate::labels::Labels;
-use crate::sentences::{groups, lost, sentence, who};
+use crate::sentences::{groups, lost, replied, sentence, who};
 use crate::text::{clean, counted};
 use crate::{grids, plot};
 
@@ -110,7 +110,9 @@ fn arms(report: &Report, labels: &Labels) -> Section {
     if !report.arms.is_empty() {
         blocks.push(Block::Grid(grids::arms(&report.arms, labels)));
         for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
-            let lines = lost(&arms, labels.fractional());
+            let first = arms.first();
+            let models = first.and_then(|arm| replied(report, &arm.agent, arm.model.as_deref()));
+            let lines: Vec<String> = models.into_iter().chain(lost(&arms, labels.fractional())).collect();
             if !lines.is_empty() {
                 blocks.extend(labels.several().then_some(Block::Who(who)));
                 blocks.push(Block::List(lines));

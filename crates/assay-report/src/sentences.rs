@@ -1,8 +1,8 @@
 //! What figures mean, in sentences that every renderer shares. Names in them are cleaned and not escaped.
 
-use assay_analysis::{Arm, Comparison};
+use assay_analysis::{Arm, Comparison, RepliedModel, Report};
 
-use crate::text::{clean, grouped, percent, points};
+use crate::text::{clean, counted, grouped, percent, points};
 
 const LOST: &str = "Too many trials were lost, or too unevenly: run it again, the lost ones are tried anew.";
 
@@ -110,6 +110,22 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
         ));
     }
     lines
+}
+
+/// Which models replied to an agent, where its provider says.
+pub(crate) fn replied(report: &Report, agent: &str, model: Option<&str>) -> Option<String> {
+    let own = |found: &&RepliedModel| found.agent == agent && Some(found.asked.as_str()) == model;
+    let names: Vec<String> = report
+        .replied_models
+        .iter()
+        .filter(own)
+        .map(|found| {
+            let trials = counted(found.trials, "trial", "trials");
+            let mark = if found.matches { "" } else { ", not the model that was asked for" };
+            format!("{} ({trials}{mark})", clean(&found.replied))
+        })
+        .collect();
+    (!names.is_empty()).then(|| format!("model that replied: {}", names.join(", ")))
 }
 
 /// Whose results these are.

@@ -3,8 +3,9 @@ use std::collections::BTreeSet;
 use assay_analysis::{Arm, Comparison, Report, TaskRow};
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::grids::about;
 use crate::labels::Labels;
-use crate::sentences::{groups, sentence, who};
+use crate::sentences::{groups, replied, sentence, who};
 use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds};
 use crate::{Renderer, Style, sentences};
 
@@ -42,6 +43,11 @@ impl Renderer for Terminal {
                 .collect();
             page.line("");
             page.title(&who);
+            if let Some(arm) = arms.first()
+                && let Some(line) = replied(report, &arm.agent, arm.model.as_deref())
+            {
+                page.sentences(" ", 1, &line);
+            }
             page.verdicts(&own, report);
             page.line("");
             page.table(&arm_table(&arms, fractional));
@@ -229,8 +235,8 @@ fn arm_table(arms: &[&Arm], fractional: bool) -> Table {
             arm.tasks.to_string(),
             arm.trials.to_string(),
             arm.infrastructure.to_string(),
-            arm.tokens.map_or_else(|| "?".to_owned(), count),
-            arm.cost_usd.map_or_else(|| "?".to_owned(), |usd| format!("${usd:.4}")),
+            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(arm, count(tokens))),
+            arm.cost_usd.map_or_else(|| "?".to_owned(), |usd| about(arm, format!("${usd:.4}"))),
             arm.seconds.map_or_else(|| "–".to_owned(), seconds),
             share(exposure.offered),
             share(exposure.advertised),

@@ -31,8 +31,7 @@ pub struct RunOptions {
     pub max_trials: Option<usize>,
     /// Most USD spent; no trial is begun that would be likely to pass it. Trials of unknown cost count as nothing.
     pub max_usd: Option<f64>,
-    /// Most tokens, read and written. Agents behind the gateway are stopped in the middle of a trial, by this and by the most USD;
-    /// of others, no trial is begun any more.
+    /// Most tokens, read and written. A trial is stopped before its next request, by this and by the most USD.
     pub max_tokens: Option<u64>,
     /// Which cells.
     pub only: Selection,
@@ -467,18 +466,12 @@ impl Pool<'_> {
             match runner.execute(trial, &lease)? {
                 Executed::Interrupted => return Ok(true),
                 Executed::Recorded { record, .. } => {
-                    // What went through the gateway was counted there.
-                    if let (None, Some(usage)) = (&record.metered, record.usage) {
-                        let assay_model::Usage { input, output, cache_read, cache_write } = usage;
-                        let tokens = assay_trace::Usage { input, output, cache_read, cache_write };
-                        self.workshop.gateway.charge(&tokens, record.cost_usd);
-                    }
                     let again = record.outcome == Outcome::Infrastructure
                         && !matches!(record.cause, Some(Cause::AgentSetup | Cause::Budget))
                         && round < policy.retries
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
-                        *cost = record.cost_usd;
+                        *cost = record.reported_usd();
                         let stopped = self.breaker.note(&record);
                         tell(Message::End(record, false));
                         if let Some(reason) = stopped {
@@ -490,7 +483,7 @@ impl Pool<'_> {
                     if record.cause == Some(Cause::Harness) {
                         tell(Message::Note(record.reason.clone().unwrap_or_default()));
                     }
-                    shared.purse().pay(record.cost_usd);
+                    shared.purse().pay(record.reported_usd());
                     tell(Message::Retry(record));
                     self.pause(round);
                 }

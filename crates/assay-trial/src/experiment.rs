@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_agent::{Disclosure, LoopOptions, Placement};
+use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
 use assay_model::Price;
 use serde::Deserialize;
 
@@ -131,7 +131,7 @@ pub struct AgentSpec {
     pub max_turns: Option<usize>,
     /// Most tokens in all.
     pub max_tokens: Option<u64>,
-    /// Most USD in all, for agents behind the gateway.
+    /// Most USD in all; needs a price.
     pub max_usd: Option<f64>,
     /// Most seconds of the agent's own time; a task's shorter limit wins.
     #[serde(default = "default_timeout")]
@@ -241,6 +241,7 @@ impl AgentSpec {
         LoopOptions {
             max_turns: self.max_turns.unwrap_or(default.max_turns),
             max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
+            cost_cap: self.max_usd.zip(self.price).map(|(usd, price)| CostCap { usd, price: price.price() }),
             command_timeout: self.command_timeout.unwrap_or(default.command_timeout),
             context_tokens: self.context_tokens.unwrap_or(default.context_tokens),
             max_output_tokens: self.max_output_tokens,
@@ -497,12 +498,9 @@ impl Experiment {
                 &format!("the agent {:?} needs a `max_usd` that is a sum of money", agent.name),
             )?;
             check(
-                agent.max_usd.is_none() || assay_agent::shipped::find(&agent.name).is_some(),
+                agent.max_usd.is_none() || !matches!(agent.name.as_str(), "oracle" | "nop"),
                 agents_at,
-                &format!(
-                    "the agent {:?} is not behind the gateway, which is what holds `max_usd`",
-                    agent.name
-                ),
+                &format!("the agent {:?} asks no model, and `max_usd` caps what a model costs", agent.name),
             )?;
             check(
                 assay_agent::names().any(|name| name == agent.name),

@@ -3,6 +3,7 @@
 //! [`Plan`] is the product of suite, conditions, roster and repetitions; each of its cells is a [`Trial`], pure data until it
 //! is executed. Executing one gives a [`Record`] in the [`Store`]. Reports are made elsewhere, from records alone.
 
+mod budget;
 pub mod condition;
 mod desk;
 mod executor;
@@ -35,7 +36,7 @@ pub use life::{Executed, Runner};
 pub use outlet::Reach;
 pub use place::{Place, Sandboxes};
 pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, Trial};
-pub use record::{AgentLabel, Cause, LATE, Metered, Outcome, Record, Seconds, score};
+pub use record::{AgentLabel, Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, score};
 pub use roster::RosterEntry;
 pub use shipping::{Shipping, Way};
 pub use store::{

@@ -6,17 +6,18 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use assay_agent::{AgentRun, Ended, Job, Part};
+use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
+use crate::budget::GatewayBudget;
 use crate::desk::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::plan::Trial;
 use crate::shipping::{self, OpenDoor};
 use crate::store::{Lease, write_atomically};
 use crate::verifier::{self, Reward};
 use crate::workshop::{Workshop, chain};
-use crate::{Cause, Metered, Outcome, Record, Seconds, Store, StoreError};
+use crate::{Cause, Estimated, Metered, Outcome, Record, Seconds, Store, StoreError};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -160,6 +161,7 @@ impl Attempt<'_> {
             .iter()
             .map(|skill| session.path(&trial.mount_of(skill)).display().to_string())
             .collect();
+        let budget = GatewayBudget { gateway: &self.workshop.gateway, price: trial.price };
         let mut run = trial.agent.run(
             &Job {
                 instruction: &trial.task.instruction,
@@ -173,6 +175,7 @@ impl Attempt<'_> {
                 logs: self.folder.join("agent"),
                 env: &env,
                 door: door.as_ref().map(|(door, _)| door.inner()),
+                budget: door.is_none().then_some(&budget as &dyn RunBudget),
             },
             session,
         );
@@ -330,6 +333,8 @@ fn record(
         Ok(()) => outcome(&findings, ended.as_ref()),
     };
     let usage = findings.run.as_ref().and_then(|run| run.usage);
+    let replied_models = findings.run.as_ref().map(|run| run.replied_models.clone()).unwrap_or_default();
+    let estimated = findings.run.as_ref().map(|run| run.estimated).filter(|guess| guess.requests > 0);
     Record {
         schema: Record::SCHEMA.to_owned(),
         trial: trial.id.clone(),
@@ -348,6 +353,12 @@ fn record(
         turns: findings.run.as_ref().map_or(0, |run| run.trajectory.turns()),
         usage,
         cost_usd: usage.zip(trial.price).map(|(usage, price)| price.cost(&usage)),
+        estimated: estimated.map(|assay_agent::Estimated { requests, usage }| Estimated {
+            requests,
+            usage,
+            cost_usd: trial.price.map(|price| price.cost(&usage)),
+        }),
+        replied_models,
         seconds: findings.seconds,
         exposure: findings.exposure,
         contaminated: findings.contaminated,

@@ -1,4 +1,4 @@
-//! A cap on what a run may spend.
+//! A cap on what a run may spend, as providers report it: estimates are kept out by whoever settles.
 
 /// Keeps count of what was spent, and of what the trials under way are likely to spend.
 #[derive(Debug)]

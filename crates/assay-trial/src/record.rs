@@ -53,6 +53,12 @@ pub struct Record {
     pub usage: Option<Usage>,
     /// In USD; `null` where no price is known.
     pub cost_usd: Option<f64>,
+    /// How much of `usage` and `cost_usd` is an estimate; absent where the provider counted everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Estimated>,
+    /// The models that the provider says it used, and how many replies each gave; absent where it does not say.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replied_models: BTreeMap<String, u64>,
     /// Where the time went.
     pub seconds: Seconds,
     /// What became of each skill that was offered.
@@ -91,15 +97,29 @@ pub struct Record {
     pub finished_at: String,
 }
 
+/// What was estimated by characters, because the provider's usage never came or cannot be true. No cap counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Estimated {
+    /// Requests that were counted so, in whole or in part.
+    pub requests: u64,
+    /// Tokens.
+    pub usage: Usage,
+    /// In USD; `null` where no price is known.
+    pub cost_usd: Option<f64>,
+}
+
 /// What went through the gateway in one trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Metered {
     /// Requests that were let through.
     pub requests: u64,
-    /// Tokens, read and written, as the provider counted them.
+    /// Tokens, read and written, as the provider counted them, and as they were estimated where it did not.
     pub tokens: u64,
     /// The same by the agent's own transcript, where it says.
     pub transcript_tokens: Option<u64>,
+    /// Of `tokens`, those that are an estimate.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub estimated_tokens: u64,
     /// Of `tokens`, those of requests beside the work: without tools, where others have some. A title, a summary.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub beside_tokens: u64,
@@ -127,6 +147,12 @@ pub const LATE: &str = "graded after its deadline";
 impl Record {
     /// The format written here.
     pub const SCHEMA: &str = "assay.record/1";
+
+    /// The cost in USD by what the provider counted, which is what caps are held against; `None` where no price is known.
+    pub fn reported_usd(&self) -> Option<f64> {
+        let estimated = self.estimated.and_then(|estimated| estimated.cost_usd).unwrap_or(0.0);
+        Some((self.cost_usd? - estimated).max(0.0))
+    }
 
     /// The trial's score, in [0, 1]; `None` where the trial is no result. See [`score`].
     pub fn score(&self) -> Option<f64> {

@@ -63,6 +63,9 @@ pub(crate) fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<V
             roster.push(RosterEntry { placement, way, ..RosterEntry::new(spec, Arc::new(agent)) });
             continue;
         }
+        if spec.max_usd.is_some() && spec.price.is_none() {
+            return Err(wrong(spec, "`max_usd` needs a `price`".to_owned()));
+        }
         let options = ModelOptions {
             base_url: spec.base_url.clone(),
             api_key_env: spec.api_key_env.clone(),

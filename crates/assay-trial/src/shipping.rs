@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use assay_agent::ending::{self, LastAnswer, ProviderSide};
 use assay_agent::shipped::{Installation, Make, Script};
-use assay_agent::{AgentRun, Disclosure, Ended, InnerDoor, Part, Placement, Shipped};
+use assay_agent::{AgentRun, Disclosure, Ended, Estimated, InnerDoor, Part, Placement, Shipped, count_model};
 use assay_gateway::{
     CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
     ProviderOptions, TrialPass, Varying, WatchedSkill,
@@ -252,13 +252,18 @@ pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
 
 /// What the door saw counts for more than what the agent says of itself: tokens, waits, and why it ended. `time` is what the agent had.
 pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
-    let tokens = ledger.totals.tokens;
-    run.usage = Some(assay_model::Usage {
+    let four = |tokens: &assay_trace::Usage| assay_model::Usage {
         input: tokens.input,
         output: tokens.output,
         cache_read: tokens.cache_read,
         cache_write: tokens.cache_write,
-    });
+    };
+    let totals = &ledger.totals;
+    run.usage = Some(four(&totals.tokens));
+    run.estimated = Estimated { requests: totals.estimated, usage: four(&totals.estimated_tokens) };
+    for model in ledger.exchanges.iter().filter_map(|exchange| exchange.replied_model.as_deref()) {
+        count_model(&mut run.replied_models, model);
+    }
     run.throttled = Duration::from_secs_f64(ledger.held_seconds.max(0.0));
     match &ledger.capped {
         Some(Capped { scope: CapScope::Run, reason, .. }) => {
@@ -345,6 +350,7 @@ pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &Way) -> Me
             .sum(),
         requests: ledger.totals.requests,
         tokens: ledger.totals.tokens.total(),
+        estimated_tokens: ledger.totals.estimated_tokens.total(),
         transcript_tokens: own,
         replayed: way.shipping.replay.is_some(),
     }
@@ -406,14 +412,26 @@ mod tests {
     }
 
     fn settled(ended: &Ended, ledger: &Ledger) -> Value {
-        let mut run = AgentRun {
-            trajectory: Trajectory::new(assay_trace::AgentInfo::default()),
-            usage: None,
-            ended: ended.clone(),
-            throttled: Duration::ZERO,
-        };
+        let mut run = AgentRun::new(Trajectory::new(assay_trace::AgentInfo::default()), ended.clone());
         settle(&mut run, ledger, Duration::from_mins(1));
         serde_json::to_value(&run.ended).unwrap()
+    }
+
+    /// What the door counted is the run's, and what it estimated is marked as such.
+    #[test]
+    fn estimates_and_the_models_that_replied_are_taken_over() {
+        let named = || Exchange { replied_model: Some("m-1".to_owned()), ..answer() };
+        let mut ledger = ledger(&[answer(), named(), named()], 0.0);
+        ledger.totals.tokens = assay_trace::Usage { input: 1_100, output: 50, ..Default::default() };
+        ledger.totals.estimated = 1;
+        ledger.totals.estimated_tokens = assay_trace::Usage { input: 100, output: 8, ..Default::default() };
+        let mut run = AgentRun::new(Trajectory::new(assay_trace::AgentInfo::default()), Ended::Finished);
+        settle(&mut run, &ledger, Duration::from_mins(1));
+        assert_eq!(run.ended, Ended::Finished);
+        assert_eq!(run.usage.map(|usage| (usage.input, usage.output)), Some((1_100, 50)));
+        let Estimated { requests, usage } = run.estimated;
+        assert_eq!((requests, usage.input, usage.output), (1, 100, 8));
+        assert_eq!(run.replied_models.into_iter().collect::<Vec<_>>(), [("m-1".to_owned(), 2)]);
     }
 
     #[test]

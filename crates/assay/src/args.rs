@@ -206,11 +206,12 @@ pub(crate) struct RunArgs {
     /// Execute at most so many trials; the next run goes on
     #[arg(long, value_name = "N")]
     pub(crate) max_trials: Option<usize>,
-    /// Spend at most so much; no trial is begun that would be likely to pass it, and agents behind the gateway are stopped where it is
-    /// reached
+    /// Spend at most so much: begin no trial that would be likely to pass it, and stop agents before the next request where it is
+    /// reached. Estimates of missing usage do not count
     #[arg(long, value_name = "USD")]
     pub(crate) max_usd: Option<f64>,
-    /// Stop at so many tokens, read and written; agents behind the gateway are stopped where it is reached
+    /// Stop at so many tokens, read and written: agents are stopped before their next request. Estimates of missing usage do not
+    /// count
     #[arg(long, value_name = "N")]
     pub(crate) max_tokens: Option<u64>,
     /// Run a paid model without a cap

@@ -407,7 +407,7 @@ impl Agent for Shipped {
         };
         let ended = self.work(&seat, job, session);
         // Whoever keeps the door counts tokens and waits.
-        AgentRun { trajectory: self.trajectory(job, &prompt), usage: None, ended, throttled: Duration::ZERO }
+        AgentRun::new(self.trajectory(job, &prompt), ended)
     }
 }
 

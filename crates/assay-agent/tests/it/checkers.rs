@@ -46,6 +46,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
         logs: logs.path().to_owned(),
         env: &[],
         door: None,
+        budget: None,
     };
     agent.run(&job, session)
 }

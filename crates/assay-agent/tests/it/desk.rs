@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use assay_agent::{Agent, AgentRun, CatalogueEntry, Disclosure, Job, Loop, LoopOptions};
+use assay_agent::{Agent, AgentRun, CatalogueEntry, Disclosure, Job, Loop, LoopOptions, RunBudget};
 use assay_model::{
     Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage,
 };
@@ -118,6 +118,28 @@ pub(crate) struct Desk {
     pub(crate) cancelled: bool,
     /// Cancels once so many commands have run.
     pub(crate) cancel_after: Option<usize>,
+    /// What the whole run may spend.
+    pub(crate) budget: Option<Arc<Budget>>,
+}
+
+/// A budget of a run: so many tokens, and what was counted.
+#[derive(Debug, Default)]
+pub(crate) struct Budget {
+    pub(crate) most: u64,
+    /// Each reply's tokens, and how many of them are an estimate.
+    pub(crate) charged: Mutex<Vec<(u64, u64)>>,
+}
+
+impl RunBudget for Budget {
+    fn exhausted(&self) -> Option<String> {
+        let reported: u64 = self.charged.lock().unwrap().iter().map(|(all, guess)| all - guess).sum();
+        (reported >= self.most).then(|| format!("{reported} of {}", self.most))
+    }
+
+    fn charge(&self, usage: &Usage, estimated: &Usage) {
+        let total = |usage: &Usage| usage.input + usage.output + usage.cache_read + usage.cache_write;
+        self.charged.lock().unwrap().push((total(usage), total(estimated)));
+    }
 }
 
 /// What came of it.
@@ -141,6 +163,7 @@ impl Desk {
             seconds: 600.0,
             cancelled: false,
             cancel_after: None,
+            budget: None,
         }
     }
 
@@ -165,6 +188,7 @@ impl Desk {
             logs: logs.path().to_owned(),
             env: &[("TOKEN".to_owned(), "value".to_owned())],
             door: None,
+            budget: self.budget.as_deref().map(|budget| budget as &dyn RunBudget),
         };
         let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);
         let talk = Talk { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };

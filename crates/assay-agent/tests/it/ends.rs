@@ -1,10 +1,12 @@
 //! Why a conversation ends.
 
-use assay_agent::{Ended, LoopOptions, Part};
-use assay_model::{ChatReply, ModelError, Stop};
+use std::sync::Arc;
+
+use assay_agent::{CostCap, Ended, LoopOptions, Part};
+use assay_model::{ChatReply, ModelError, Price, Stop};
 use assay_sandbox::{Exit, LimitKind, SandboxError};
 
-use crate::desk::{Desk, Talk, run, say};
+use crate::desk::{Budget, Desk, Talk, run, say};
 
 fn forever() -> Vec<ChatReply> {
     (0..100).map(|_| run(&["ls"])).collect()
@@ -41,11 +43,48 @@ fn tokens_are_limited() {
         let talk = with(forever(), |desk| desk.options = LoopOptions { max_tokens, ..desk.options });
         assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TokenLimit, turns), "{max_tokens}");
     }
-    // Also where nobody counts them, by an estimate: the system message alone is a hundred.
+    // Where nobody counts them they are estimated, and an estimate reaches no cap: other limits hold.
     let uncounted = (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
-    let talk =
-        with(uncounted, |desk| desk.options = LoopOptions { max_tokens: 300, max_turns: 90, ..desk.options });
-    assert_eq!(talk.run.ended, Ended::TokenLimit);
+    let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
+    let cost_cap = Some(CostCap { usd: 300.0, price });
+    let talk = with(uncounted, |desk| {
+        desk.options = LoopOptions { max_tokens: 300, cost_cap, max_turns: 9, ..desk.options };
+    });
+    assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TurnLimit, 9));
+    assert_eq!(talk.run.estimated.requests, 9);
+    assert_eq!(Some(talk.run.estimated.usage), talk.run.usage);
+    assert!(talk.run.estimated.usage.input > 300, "{:?}", talk.run.estimated);
+}
+
+#[test]
+fn costs_are_limited() {
+    // A turn costs 116 USD.
+    let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
+    for (usd, turns) in [(0.0, 0), (0.5, 1), (116.0, 1), (116.5, 2), (1000.0, 9)] {
+        let cost_cap = Some(CostCap { usd, price });
+        let talk = with(forever(), |desk| desk.options = LoopOptions { cost_cap, ..desk.options });
+        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::CostLimit, turns), "{usd}");
+    }
+}
+
+/// What the whole run may spend ends the loop in the middle of its trial, and it counts each reply there.
+#[test]
+fn the_runs_budget_is_asked_before_each_request() {
+    for (most, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (400, 4)] {
+        let budget = Arc::new(Budget { most, ..Budget::default() });
+        let own = Arc::clone(&budget);
+        let talk = with(forever(), |desk| desk.budget = Some(own));
+        let expected = format!("{} of {most}", 116 * turns);
+        assert_eq!(talk.run.ended, Ended::Broken { part: Part::Budget, message: expected }, "{most}");
+        assert_eq!((talk.asked.len() as u64, budget.charged.lock().unwrap().len() as u64), (turns, turns));
+    }
+    // A reply without usage is counted as an estimate.
+    let budget = Arc::new(Budget { most: 1, ..Budget::default() });
+    let own = Arc::clone(&budget);
+    let talk = with(vec![ChatReply { usage: None, ..run(&["ls"]) }], |desk| desk.budget = Some(own));
+    let charged = budget.charged.lock().unwrap().clone();
+    assert_eq!((talk.run.ended, charged.len()), (Ended::Finished, 2));
+    assert!(charged[0].0 == charged[0].1 && charged[0].0 > 100 && charged[1].1 == 0, "{charged:?}");
 }
 
 #[test]

@@ -101,13 +101,48 @@ fn tokens_add_up() {
 }
 
 #[test]
-fn a_sum_with_an_unknown_part_is_unknown() {
-    let uncounted = ChatReply { usage: None, ..run(&["ls"]) };
-    let run = Desk::new(vec![run(&["ls"]), uncounted, say("done")]).talk().run;
-    assert_eq!(run.usage, None);
-    assert_eq!(run.trajectory.final_metrics.unwrap().total_prompt_tokens, None);
-    // What is known of each turn is kept.
-    assert!(run.trajectory.steps[2].metrics.is_some() && run.trajectory.steps[3].metrics.is_none());
+fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
+    let uncounted = |text: &str| ChatReply {
+        usage: None,
+        text: text.to_owned(),
+        reasoning: Some("思考".into()),
+        ..run(&["ls"])
+    };
+    let estimated = |text: &str| {
+        let talk = Desk::new(vec![run(&["ls"]), uncounted(text), say("done")]).talk();
+        let run = talk.run;
+        assert_eq!(run.estimated.requests, 1);
+        let [counted, guessed] = [2, 3].map(|step| run.trajectory.steps[step].metrics.clone().unwrap());
+        assert_eq!((counted.prompt_tokens, counted.extra.get("estimated")), (Some(106), None));
+        assert_eq!(guessed.extra["estimated"], json!(true));
+        // Two turns with a usage, and the estimate.
+        let guess = run.estimated.usage;
+        let usage = run.usage.unwrap();
+        assert_eq!((usage.input, usage.output), (200 + guess.input, 20 + guess.output));
+        assert_eq!(run.trajectory.final_metrics.unwrap().total_completion_tokens, Some(usage.output));
+        // The whole conversation so far is read: more than the system message and the task alone.
+        let system = talk.asked[1].system.chars().count() as u64;
+        assert!(guess.input > system.div_ceil(4) && guess.input < 2 * system, "{guess:?} {system}");
+        guess.output
+    };
+    // The call is `bash`, `command`, `ls`: 13 characters; the thought has 2. Not bytes: 40 of these are 40 characters.
+    assert_eq!(estimated(""), 15_u64.div_ceil(4));
+    assert_eq!(estimated(&"語".repeat(40)), 55_u64.div_ceil(4));
+}
+
+#[test]
+fn the_models_that_replied_are_counted() {
+    let by = |name: &str| ChatReply { model: Some(name.to_owned()), ..run(&["ls"]) };
+    let run = Desk::new(vec![by("m-1"), by("m-1"), by("m-2")]).talk().run;
+    assert_eq!(
+        run.replied_models.into_iter().collect::<Vec<_>>(),
+        [("m-1".to_owned(), 2), ("m-2".to_owned(), 1)]
+    );
+    // Names come from outside: of many, some are told.
+    let many = (0..100).map(|n| by(&format!("m-{n}"))).collect();
+    let mut desk = Desk::new(many);
+    desk.options.max_turns = 100;
+    assert_eq!(desk.talk().run.replied_models.len(), 20);
 }
 
 #[test]

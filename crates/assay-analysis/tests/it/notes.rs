@@ -1,6 +1,8 @@
+use assay_model::Usage;
 use assay_trace::Exposure;
+use assay_trial::{Estimated, Metered};
 
-use crate::suite::Suite;
+use crate::suite::{Suite, close};
 
 fn check(suite: &Suite, expected: &[&str]) {
     let notes = suite.report().notes;
@@ -82,4 +84,68 @@ fn contamination_and_second_looks_are_said() {
     let extended = suite().plan(|run| run.extends = Some("test-1".into()));
     check(&extended, &["holds all trials of `test-1`"]);
     assert!(extended.report().extended_after_look);
+}
+
+/// What is estimated is marked in figures and in words, and no transcript is held against it.
+#[test]
+fn estimated_tokens_are_marked() {
+    let usage = |input, output| Usage { input, output, cache_read: 0, cache_write: 0 };
+    let estimated = suite().each(move |record| {
+        record.usage = Some(usage(900, 100));
+        record.cost_usd = Some(0.5);
+        let mut metered = Metered {
+            requests: 1,
+            tokens: 1000,
+            estimated_tokens: 0,
+            transcript_tokens: Some(1000),
+            beside_tokens: 0,
+            replayed: false,
+        };
+        if record.condition == "curated" && record.repetition == 1 {
+            record.estimated = Some(Estimated { requests: 1, usage: usage(400, 100), cost_usd: Some(0.2) });
+            metered.estimated_tokens = 500;
+            metered.transcript_tokens = Some(500);
+        }
+        record.metered = Some(metered);
+    });
+    check(
+        &estimated,
+        &[
+            "The gateway and the transcripts count the same tokens in every trial of loop",
+            "loop with openai:one: in 1 of 4 trials the provider's usage is missing or impossible for some replies. Their tokens \
+             and cost are estimated from characters (12% of all tokens; marked ≈), and no cap counts them.",
+        ],
+    );
+    let arms = estimated.report().arms;
+    assert_eq!(arms[0].estimated, None);
+    let share = arms[1].estimated.unwrap();
+    assert_eq!(share.trials, 1);
+    close(share.share, 0.25);
+    let json = serde_json::to_value(&arms[1]).unwrap();
+    assert_eq!(json["estimated"], serde_json::json!({ "trials": 1, "share": 0.25 }));
+}
+
+/// The model that replied is told, and one that was not asked for is warned of first.
+#[test]
+fn another_model_than_the_one_asked_for_is_warned_of() {
+    let replied = |names: &'static [&'static str]| {
+        suite().each(move |record| {
+            record.replied_models = names.iter().map(|name| ((*name).to_owned(), 3)).collect();
+        })
+    };
+    let well = replied(&["models/one", "one-2026-01-01"]);
+    check(&well, &[]);
+    let report = well.report();
+    assert!(!report.model_mismatch);
+    let found: Vec<_> =
+        report.replied_models.iter().map(|row| (row.replied.as_str(), row.trials, row.replies)).collect();
+    assert_eq!(found, [("models/one", 4, 12), ("one-2026-01-01", 4, 12)]);
+    let other = replied(&["one", "one-mini"]);
+    check(&other, &["Warning: loop asked for openai:one, and one-mini replied in 4 trials."]);
+    let report = other.report();
+    assert!(report.model_mismatch);
+    assert_eq!(report.replied_models.iter().map(|row| row.matches).collect::<Vec<_>>(), [true, false]);
+    // A script has no model, whatever it is called.
+    let scripted = replied(&["m"]).plan(|run| run.agents[0].measures_a_model = false);
+    assert!(!scripted.report().model_mismatch && scripted.report().replied_models.is_empty());
 }

@@ -186,6 +186,8 @@ fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
         turns: 2,
         usage: None,
         cost_usd: None,
+        estimated: None,
+        replied_models: BTreeMap::new(),
         seconds: Seconds { agent: 3.0, total: 4.0, ..Seconds::default() },
         exposure: Vec::new(),
         contaminated: Vec::new(),

@@ -1,4 +1,6 @@
-use assay_analysis::{ExposureShares, FamilyInterval, Gathered, TaskArm, TaskRow};
+use assay_analysis::{
+    EstimatedShare, ExposureShares, FamilyInterval, Gathered, RepliedModel, TaskArm, TaskRow,
+};
 use assay_trial::{Exclusion, RunFolder};
 use serde_json::json;
 
@@ -197,6 +199,48 @@ fn a_whole_report() {
      odd, curated: no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or
        name it in the task
     "#);
+}
+
+/// Estimates and the model that replied are told in every format.
+#[test]
+fn estimates_and_the_model_that_replied_are_told() {
+    let estimated = Some(EstimatedShare { trials: 3, share: 0.25 });
+    let model = |replied: &str, matches| RepliedModel {
+        agent: "loop".into(),
+        asked: "openai:one".into(),
+        replied: replied.into(),
+        matches,
+        trials: 60,
+        replies: 300,
+    };
+    let report = Report {
+        arms: vec![arm("none", 0.4), Arm { estimated, ..arm("curated", 0.6) }],
+        replied_models: vec![model("one-2026-01-01", true), model("<other>", false)],
+        model_mismatch: true,
+        ..nothing()
+    };
+    for format in ["terminal", "markdown", "html"] {
+        let text = crate::find(format).unwrap().render(&report, Style { color: false });
+        for expected in [
+            "≈12 346",
+            "≈$0.0123",
+            "model that replied: one-2026-01-01 (60 trials)",
+            "other",
+            "not the model that was asked for",
+        ] {
+            // Lines are broken, and spaces in figures may be such as do not break.
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(text.contains(expected), "{format} lacks {expected}: {text}");
+        }
+        assert_eq!(text.matches('≈').count(), 2, "{format}: {text}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&crate::find("json").unwrap().render(&report, Style { color: false })).unwrap();
+    assert_eq!(
+        (&json["model_mismatch"], &json["replied_models"][1]["matches"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(json["arms"][1]["estimated"], json!({ "trials": 3, "share": 0.25 }));
 }
 
 #[test]

@@ -484,6 +484,8 @@ fn record(placed: &Placed, turns: usize) -> Option<Record> {
         turns,
         usage: trial.usage,
         cost_usd: trial.cost_usd,
+        estimated: None,
+        replied_models: BTreeMap::new(),
         seconds: trial.seconds,
         exposure: Vec::new(),
         contaminated: Vec::new(),

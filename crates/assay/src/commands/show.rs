@@ -138,6 +138,19 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
         let kind = ended.get("kind").and_then(Value::as_str).unwrap_or_default().replace('_', " ");
         text.push_str(&format!("  the agent ended: {kind}\n"));
     }
+    if let Some(usage) = &record.usage {
+        let assay_model::Usage { input, output, cache_read, cache_write } = usage;
+        let read = [cache_read, cache_write].into_iter().fold(*input, |sum, more| sum.saturating_add(*more));
+        text.push_str(&format!("  {read} tokens read, {output} written"));
+        if let Some(estimated) = &record.estimated {
+            let assay_model::Usage { input, output, .. } = &estimated.usage;
+            text.push_str(&format!("; estimated: {input} and {output} of them"));
+        }
+        text.push('\n');
+    }
+    for (model, replies) in &record.replied_models {
+        text.push_str(&format!("  {} replied {replies} times\n", clean(model)));
+    }
     for skill in &record.exposure {
         let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("step {step}"));
         let executed = skill

@@ -61,6 +61,34 @@ fn a_wait_is_nobodys_time_and_everything_stands_still() {
     assert!((held - waited).abs() < 0.01, "{held} {waited}");
 }
 
+/// A reply that breaks off costs what came of it, and the trial goes on: with the default cap on tokens, and one on the run's cost.
+#[test]
+fn a_dropped_connection_is_no_result_of_the_agent() {
+    needs_bubblewrap!();
+    let Some(lab) = codex("timeout = 240\nprice = { input = 1.0, output = 10.0 }\n") else { return };
+    let lab = lab.script(&[
+        json!({ "tools": false, "say": "A report" }),
+        json!({ "turn": 0, "fault": "break", "times": 1 }),
+        json!({ "turn": 0, "run": "echo right > answer.txt" }),
+        json!({ "say": "done" }),
+    ]);
+    let record = curated(&lab, &["--max-usd", "1"]);
+    assert_eq!(
+        (&record["outcome"], &record["ended"]["kind"]),
+        (&json!("passed"), &json!("finished")),
+        "{record:#}"
+    );
+    let ledger = read_json(&attempt(&record, "gateway.json")).unwrap();
+    let broken = &ledger["exchanges"][0];
+    assert_eq!((&broken["complete"], &broken["estimated"]), (&json!(false), &json!(true)), "{broken:#}");
+    let sent = broken["request_bytes"].as_u64().unwrap();
+    let guess = record["metered"]["estimated_tokens"].as_u64().unwrap();
+    assert!(guess > 0 && guess < sent / 4 + 100, "{guess} of {sent} bytes: {broken:#}");
+    assert_eq!(record["estimated"]["requests"], 1, "{record:#}");
+    let told = lab.run(&["--no-checks", "--only", "condition=curated"]).0;
+    assert_eq!(told["report"]["arms"][1]["estimated"]["trials"], 1, "{told:#}");
+}
+
 /// Each cap has a word of its own.
 #[test]
 fn what_stopped_an_agent_is_told() {

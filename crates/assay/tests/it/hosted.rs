@@ -93,6 +93,73 @@ fn a_limited_rate_is_waited_out() {
     assert!(trajectory.contains("slow down"), "{trajectory}");
 }
 
+/// The loop is metered like the agents behind the gateway: a cap of the run stops it between two requests, and the trial is no result.
+#[test]
+fn a_cap_of_the_run_stops_the_loop_within_a_trial() {
+    needs_bubblewrap!();
+    for cap in [["--max-tokens", "1500"], ["--max-usd", "0.003"]] {
+        let server = Server::start(solve);
+        let lab = lab(&server, "timeout = 60\nprice = { input = 2.0, output = 50.0 }");
+        let (document, code) = lab.run(&["--no-checks", cap[0], cap[1]]);
+        assert_eq!((code, &document["unfinished"]), (0, &json!(1)), "{document:#}");
+        assert!(document["capped"].as_str().unwrap().contains("the run's cap is reached"), "{document:#}");
+        let record = lab.record("t1");
+        assert_eq!((&record["cause"], &record["turns"]), (&json!("budget"), &json!(2)), "{record:#}");
+        assert_eq!(server.asked().len(), 2);
+        // Without a cap the next run makes it anew.
+        assert_eq!(lab.run(&["--no-checks"]).1, 0);
+        assert_eq!(lab.record("t1")["outcome"], "passed");
+    }
+    // A trial's own cap is its agent's limit, and what it did until then is graded.
+    let server = Server::start(solve);
+    let lab = lab(&server, "timeout = 60\nmax_usd = 0.003\nprice = { input = 2.0, output = 50.0 }");
+    assert_eq!(lab.run(&["--no-checks"]).1, 0);
+    let record = lab.record("t1");
+    assert_eq!((&record["ended"]["kind"], &record["turns"]), (&json!("cost_limit"), &json!(2)), "{record:#}");
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+}
+
+/// A server that counts nothing: tokens are estimated, say so, and reach no cap.
+#[test]
+fn tokens_that_nobody_counted_are_estimated_and_marked() {
+    needs_bubblewrap!();
+    let server = Server::start(|number, asked| solve(number, asked).without_usage());
+    let lab = lab(&server, "timeout = 60\nmax_tokens = 100\nprice = { input = 2.0, output = 50.0 }");
+    let (document, code) = lab.run(&["--no-checks", "--max-tokens", "100", "--max-usd", "0.0001"]);
+    assert_eq!((code, &document["executed"]), (0, &json!(1)), "{document:#}");
+    let record = lab.record("t1");
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    assert_eq!(record["estimated"]["requests"], 3, "{record:#}");
+    assert_eq!(record["estimated"]["usage"], record["usage"], "{record:#}");
+    assert_eq!(record["estimated"]["cost_usd"], record["cost_usd"], "{record:#}");
+    assert!(record["usage"]["input"].as_u64().unwrap() > 300, "{record:#}");
+    let arm = &document["report"]["arms"][0];
+    assert_eq!(arm["estimated"], json!({ "trials": 1, "share": 1.0 }), "{arm:#}");
+    let told = lab.assay(&["report", "lab", "--format", "markdown"]).ended(0).stdout;
+    assert!(told.contains('≈') && told.contains("no cap counts them"), "{told}");
+}
+
+/// Another model than the one that was asked for is told in the record and in the report, and a dated name is none.
+#[test]
+fn the_model_that_replied_is_told() {
+    needs_bubblewrap!();
+    let ran = |name: &'static str| {
+        let server = Server::start(move |number, asked| solve(number, asked).by(name));
+        let lab = lab(&server, "timeout = 60");
+        let (document, code) = lab.run(&["--no-checks"]);
+        assert_eq!(code, 0, "{document:#}");
+        assert_eq!(lab.record("t1")["replied_models"], json!({ name: 3 }));
+        let told = lab.assay(&["report", "lab"]).ended(0).stdout;
+        assert!(told.contains(&format!("model that replied: {name}")), "{told}");
+        (
+            document["report"]["model_mismatch"].clone(),
+            told.contains("! Warning: loop asked for openai:test-1"),
+        )
+    };
+    assert_eq!(ran("test-1-2026-01-01"), (json!(false), false));
+    assert_eq!(ran("test-1-mini"), (json!(true), true));
+}
+
 /// What the one record says of a run that ended with status 3.
 #[track_caller]
 fn lost(lab: &Lab) -> Value {

@@ -37,6 +37,18 @@ impl Answer {
         Self::message(&json!({ "role": "assistant", "content": text }), "stop")
     }
 
+    /// The same by a model of this name.
+    pub(crate) fn by(mut self, model: &str) -> Self {
+        self.body["model"] = json!(model);
+        self
+    }
+
+    /// The same from a server that counts no tokens.
+    pub(crate) fn without_usage(mut self) -> Self {
+        self.body.as_object_mut().unwrap().remove("usage");
+        self
+    }
+
     /// 1,000 tokens read and 10 written.
     fn message(message: &Value, finish: &str) -> Self {
         let usage = json!({ "prompt_tokens": 1_000, "completion_tokens": 10, "total_tokens": 1_010 });

@@ -1,0 +1,65 @@
+//! Which models really replied, beside those that were asked for.
+
+use std::collections::BTreeMap;
+
+use assay_model::is_same_model;
+use assay_trial::RunFolder;
+use serde::Serialize;
+
+use crate::gather::Gathered;
+
+/// A model that replied to an agent, by the provider's own word.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RepliedModel {
+    /// The harness.
+    pub agent: String,
+    /// The model that was asked for, as `provider:model`.
+    pub asked: String,
+    /// The model that replied.
+    pub replied: String,
+    /// Whether the one can be the other, by [`is_same_model`].
+    pub matches: bool,
+    /// Trials in which it did.
+    pub trials: usize,
+    /// Replies.
+    pub replies: u64,
+}
+
+/// All models that replied, agent by agent. What plays a script has no model.
+pub(crate) fn replied(run: &RunFolder, gathered: &Gathered) -> Vec<RepliedModel> {
+    let mut found: BTreeMap<(usize, &str), (usize, u64)> = BTreeMap::new();
+    for table in gathered.tables.iter().chain(&gathered.controls) {
+        let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
+        for (model, replies) in results.flat_map(|result| &result.replied_models) {
+            let (trials, all) = found.entry((table.agent, model)).or_default();
+            *trials += 1;
+            *all = all.saturating_add(*replies);
+        }
+    }
+    let row = |((agent, replied), (trials, replies)): ((usize, &str), (usize, u64))| {
+        let agent = run.agents.get(agent).filter(|agent| agent.measures_a_model)?;
+        let asked = agent.label.model.as_deref()?;
+        let name = asked.split_once(':').map_or(asked, |(_, name)| name);
+        Some(RepliedModel {
+            agent: agent.name().to_owned(),
+            asked: asked.to_owned(),
+            replied: replied.to_owned(),
+            matches: is_same_model(name, replied),
+            trials,
+            replies,
+        })
+    };
+    found.into_iter().filter_map(row).collect()
+}
+
+/// A warning for each model that is not the one that was asked for.
+pub(crate) fn notes(replied: &[RepliedModel]) -> impl Iterator<Item = String> {
+    replied.iter().filter(|model| !model.matches).map(|model| {
+        let RepliedModel { agent, asked, replied, trials, .. } = model;
+        let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
+        format!(
+            "Warning: {agent} asked for {asked}, and {replied} replied in {trials}. The results say nothing of {asked}, unless the \
+             one is another name for the other."
+        )
+    })
+}
