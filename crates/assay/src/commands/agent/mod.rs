@@ -24,20 +24,13 @@ enum AgentWhat {
     List,
     /// Tell whether agents see skills here, by one scripted trial each
     Doctor(DoctorArgs),
-    /// Install agents into assay's cache
-    ///
-    /// Without a version, the one that this release of assay is tested with. An experiment names another one the same way:
-    /// `name = "codex@0.168.0"`.
-    ///
-    ///     assay agent install codex
-    ///     assay agent install codex@0.168.0
-    #[command(verbatim_doc_comment)]
+    /// Install agents, in the version that assay is tested with or in another
     Install(InstallArgs),
 }
 
 #[derive(Debug, clap::Args)]
 struct InstallArgs {
-    /// Agents to install, each as NAME or NAME@VERSION
+    /// NAME or NAME@VERSION
     #[arg(required_unless_present = "all", value_name = "AGENT")]
     agents: Vec<String>,
     /// Install all of them
@@ -47,7 +40,7 @@ struct InstallArgs {
 
 #[derive(Debug, clap::Args)]
 struct DoctorArgs {
-    /// Agents to look at, each as NAME or NAME@VERSION [default: all that are installed]
+    /// NAME or NAME@VERSION [default: all that are installed]
     #[arg(value_name = "AGENT")]
     agents: Vec<String>,
     /// Where
