@@ -156,9 +156,9 @@ pub struct TokenCounts {
 pub struct ExposureShares {
     /// A skill's files were in the sandbox.
     pub offered: f64,
-    /// The model was told a skill's name or description.
+    /// The model was told of a skill: an entry in a listing, its description, or a path in it.
     pub advertised: f64,
-    /// A tool call named a skill.
+    /// A tool call had a path in a skill, or called it.
     pub touched: f64,
     /// Enough of a skill's body reached the model.
     pub opened: f64,

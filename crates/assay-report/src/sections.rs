@@ -233,7 +233,8 @@ fn reading(report: &Report, labels: &Labels) -> Section {
             .to_owned(),
         "Trials lost to infrastructure are no results. Where they could have changed the verdict, there is none.".to_owned(),
         "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
-         tool call named it (touched), at least half of its body reached the model (opened), a file of it was run (executed)."
+         tool call used its path or the client’s skill tool (touched), at least half of its body reached the model (opened), a \
+         file of it was run (executed)."
             .to_owned(),
         "p-values (sign-flip, Wilcoxon), the noise floor (the same comparison between two halves of the baseline) and the \
          normalised gain are context and decide nothing."

@@ -29,10 +29,13 @@ fn put(store: &Store, trial: &TrialId, text: &str) {
 fn what_is_read_from_disk_is_what_the_records_say() {
     let suite = Suite::new(
         &["none", "curated"],
-        &[("a", &["PFT", "PPX"]), ("b", &["Pi.", "PP?"]), ("c", &["FFF", "iii"])],
+        &[("a", &["PFT", "PPX"]), ("b", &["Pi.", "P5?"]), ("c", &["F3F", "iii"])],
     )
     .each(|record| {
         record.cost_usd = Some(0.5);
+        if record.outcome == assay_trial::Outcome::Failed && record.reward.is_none() {
+            record.rewards = [("a".to_owned(), -1.0), ("b".to_owned(), 0.5)].into();
+        }
         record.ctrf = Some(json!({ "results": { "tests": [{ "name": "one" }] } }));
         record.contaminated = vec!["one".into()];
         record.exposure = vec![assay_trace::Exposure {

@@ -28,6 +28,7 @@ mod processes;
 mod reach;
 mod route;
 mod runs;
+mod scores;
 mod search;
 mod search_models;
 mod search_serve;
