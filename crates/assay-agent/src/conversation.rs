@@ -18,7 +18,7 @@ use crate::window::slide;
 use crate::{Agent, AgentRun, Ended, Estimated, Job, Part, count_model, now};
 
 /// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
-const VERSION: &str = "1";
+const VERSION: &str = "2";
 
 /// Most bytes of one command's output that go to the model: half from the beginning, half from the end.
 const SHOWN: usize = 10_000;
@@ -186,7 +186,7 @@ impl<'a> Talk<'a> {
         session: &'a mut dyn Session,
         mut trajectory: Trajectory,
     ) -> Self {
-        let system = system_prompt(job);
+        let system = system_prompt(job, &agent.options);
         let user = match job.preface {
             "" => job.instruction.to_owned(),
             preface => format!("{preface}\n\n{}", job.instruction),
@@ -416,18 +416,41 @@ impl<'a> Talk<'a> {
     }
 }
 
-fn system_prompt(job: &Job<'_>) -> String {
+/// The limits stand before anything that depends on the condition, so that every arm reads the same words.
+fn system_prompt(job: &Job<'_>, options: &LoopOptions) -> String {
     let mut prompt = format!(
         "You solve a task in a Linux sandbox. Your one tool is `bash`; each call runs in a fresh shell that starts in {}, and \
          files and background processes stay. Look before you change anything, do the whole task, and check your work. When \
-         it is done, answer with a short summary and call no tool.",
-        job.workdir.display()
+         it is done, answer with a short summary and call no tool.\n\n\
+         Limits: {} turns (each of your replies is one), {} seconds and {} tokens (read and written) for the whole task; the \
+         work ends when one of them is reached. Output of a command beyond {} bytes is truncated: you see the first {} and \
+         the last {}.",
+        job.workdir.display(),
+        grouped(options.max_turns as u64),
+        job.time.as_secs_f64(),
+        grouped(options.max_tokens),
+        grouped(SHOWN as u64),
+        grouped(SHOWN as u64 / 2),
+        grouped(SHOWN as u64 / 2),
     );
     if !job.skills.is_empty() {
         prompt.push_str("\n\n");
         prompt.push_str(&catalogue(job.skills, job.disclosure));
     }
     prompt
+}
+
+/// A number with a comma before each three digits.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        if at > 0 && (digits.len() - at) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 fn bash_tool(timeout: f64) -> Tool {

@@ -101,6 +101,8 @@ pub struct Job<'a> {
     pub workdir: PathBuf,
     /// When its time is over.
     pub deadline: Instant,
+    /// How much time it has altogether, for telling it.
+    pub time: Duration,
     /// Set from outside to give up.
     pub cancel: &'a AtomicBool,
     /// Where in the experiment it stands, for scripted models.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_stats::plan::{Chances, Impossible, Plan as Design, Wanted};
 use assay_stats::simulate::Baseline;
-use assay_trial::{Exclusion, Placement, Plan, Record, Store, StoreError};
+use assay_trial::{Exclusion, Placement, Plan, Record, Store, StoreError, TaskLimits};
 use serde::Serialize;
 
 /// Standard deviation over tasks of what an arm does, where nothing is known of it (VALIDITY rule 8).
@@ -37,6 +37,8 @@ pub struct PlanForecast {
     pub in_store: usize,
     /// Arm by arm.
     pub arms: Vec<ArmForecast>,
+    /// The limits that hold, agent by agent and task by task.
+    pub limits: Vec<LimitForecast>,
     /// What the missing trials will cost, in USD; `null` where the cost of one is unknown.
     pub cost_usd: Option<f64>,
     /// What they will take, in seconds, at the experiment's concurrency; `null` where nothing like them was recorded.
@@ -72,6 +74,18 @@ pub struct ArmForecast {
     pub cost_usd_each: Option<f64>,
     /// The same, of the seconds they took.
     pub seconds_each: Option<f64>,
+}
+
+/// The limits of one agent on one task.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LimitForecast {
+    /// The agent's name in reports.
+    pub agent: String,
+    /// `provider:model`.
+    pub model: Option<String>,
+    /// The limits.
+    #[serde(flatten)]
+    pub limits: TaskLimits,
 }
 
 /// What a design can and cannot find, by simulating the verdict.
@@ -164,6 +178,7 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         trials: plan.trials.len(),
         in_store: records.len(),
         arms,
+        limits: limits(plan),
         cost_usd,
         seconds,
         design: found,
@@ -172,6 +187,14 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         excluded: plan.excluded.clone(),
         warnings: plan.warnings().map(str::to_owned).collect(),
     })
+}
+
+fn limits(plan: &Plan) -> Vec<LimitForecast> {
+    let named = |limits: TaskLimits| {
+        let entry = &plan.roster[limits.agent];
+        LimitForecast { agent: entry.arm.clone(), model: entry.label.model.clone(), limits }
+    };
+    plan.limits().into_iter().map(named).collect()
 }
 
 fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<ArmForecast> {

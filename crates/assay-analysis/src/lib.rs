@@ -25,7 +25,9 @@ pub use explore::{
     Frontier, FrontierPoint, HeatMap, HeatRow, Pooled, Repetitions, Stratum, TopTask, TopTasks, UnknownCost,
     Variance,
 };
-pub use forecast::{ArmForecast, DesignForecast, PlanForecast, VerdictChances, Wish, WishForecast, forecast};
+pub use forecast::{
+    ArmForecast, DesignForecast, LimitForecast, PlanForecast, VerdictChances, Wish, WishForecast, forecast,
+};
 pub use gather::Gathered;
 pub use models::RepliedModel;
 pub use report::{

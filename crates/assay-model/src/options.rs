@@ -117,7 +117,11 @@ fn is_plain(name: &str) -> bool {
 }
 
 /// Requests that show the key, where there is one, as OpenAI's do.
-fn bearing(endpoint: Endpoint, path: &str, options: &ModelOptions) -> Result<Transport, ModelError> {
+pub(crate) fn bearing(
+    endpoint: Endpoint,
+    path: &str,
+    options: &ModelOptions,
+) -> Result<Transport, ModelError> {
     let authorization = |key: &Secret| ("authorization", Secret::new(format!("Bearer {}", key.expose())));
     let headers = endpoint.key.as_ref().map(authorization).into_iter().collect();
     Transport::new(endpoint, path, headers, options)

@@ -189,28 +189,29 @@ impl Library {
         Err(LookupError::Ambiguous { name: name.to_owned(), paths })
     }
 
-    /// Up to three names that resemble one, nearest first.
     fn near(&self, name: &str) -> Vec<String> {
-        let wanted = name.to_lowercase();
-        let limit = (wanted.chars().count() / 3).max(2);
-        let names: BTreeSet<&str> = self
-            .packages
-            .iter()
-            .flat_map(|package| [package.name.as_str(), package.directory.as_str()])
-            .collect();
-        let mut near: Vec<(usize, &str)> = names
-            .into_iter()
-            .filter_map(|candidate| {
-                let lower = candidate.to_lowercase();
-                let part = wanted.len() >= 3
-                    && (lower.contains(&wanted) || (lower.len() >= 3 && wanted.contains(&lower)));
-                let distance = edits(&wanted, &lower);
-                (distance <= limit || part).then_some((distance, candidate))
-            })
-            .collect();
-        near.sort_unstable();
-        near.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
+        let packages = self.packages.iter();
+        nearest(name, packages.flat_map(|package| [package.name.as_str(), package.directory.as_str()]))
     }
+}
+
+/// Up to three of some names that resemble one, nearest first: what a typing mistake may have meant.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let wanted = name.to_lowercase();
+    let limit = (wanted.chars().count() / 3).max(2);
+    let names: BTreeSet<&str> = names.into_iter().collect();
+    let mut near: Vec<(usize, &str)> = names
+        .into_iter()
+        .filter_map(|candidate| {
+            let lower = candidate.to_lowercase();
+            let part = wanted.len() >= 3
+                && (lower.contains(&wanted) || (lower.len() >= 3 && wanted.contains(&lower)));
+            let distance = edits(&wanted, &lower);
+            (distance <= limit || part).then_some((distance, candidate))
+        })
+        .collect();
+    near.sort_unstable();
+    near.into_iter().take(3).map(|(_, candidate)| candidate.to_owned()).collect()
 }
 
 /// Levenshtein's distance of the first 100 characters of two texts.

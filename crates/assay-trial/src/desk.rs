@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use assay_sandbox::{Caps, Change, SandboxError, Session, Usage};
 
 mod container;
-mod folders;
+pub(crate) mod folders;
 
 use container::Container;
 use folders::Folders;

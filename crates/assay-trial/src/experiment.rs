@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
 use assay_model::Price;
@@ -133,9 +132,8 @@ pub struct AgentSpec {
     pub max_tokens: Option<u64>,
     /// Most USD in all; needs a price.
     pub max_usd: Option<f64>,
-    /// Most seconds of the agent's own time; a task's shorter limit wins.
-    #[serde(default = "default_timeout")]
-    pub timeout: f64,
+    /// Most seconds of the agent's own time, whatever the tasks say; unset, each task's own limit holds.
+    pub timeout: Option<f64>,
     /// Most seconds of one command.
     pub command_timeout: Option<f64>,
     /// Most tokens of conversation sent at once.
@@ -191,7 +189,7 @@ impl AgentSpec {
             max_turns: None,
             max_tokens: None,
             max_usd: None,
-            timeout: default_timeout(),
+            timeout: None,
             command_timeout: None,
             context_tokens: None,
             max_output_tokens: None,
@@ -248,15 +246,6 @@ impl AgentSpec {
             temperature: self.temperature,
         }
     }
-
-    /// The agent's own time.
-    pub fn timeout(&self) -> Duration {
-        Duration::from_secs_f64(self.timeout)
-    }
-}
-
-fn default_timeout() -> f64 {
-    600.0
 }
 
 /// An entry of `[tasks."NAME"]`.
@@ -478,7 +467,9 @@ impl Experiment {
         check(!agents.is_empty(), agents_at, "there is no agent: add an `[[agents]]` table")?;
         for (number, agent) in agents.iter().enumerate() {
             check(
-                agent.timeout.is_finite() && agent.timeout > 0.0 && agent.timeout <= 7.0 * 86_400.0,
+                agent
+                    .timeout
+                    .is_none_or(|seconds| seconds.is_finite() && seconds > 0.0 && seconds <= 7.0 * 86_400.0),
                 agents_at,
                 &format!(
                     "the agent {:?} needs a `timeout` above 0 and of at most a week, in seconds",

@@ -5,15 +5,18 @@
 
 mod budget;
 pub mod condition;
+mod dependencies;
 mod desk;
 mod executor;
 mod experiment;
 mod identity;
 pub mod import;
 mod life;
+mod limits;
 mod outlet;
 mod place;
 mod plan;
+mod preflight;
 mod purse;
 mod record;
 mod roster;
@@ -27,15 +30,18 @@ mod verifier;
 mod workshop;
 
 pub use assay_agent::{Disclosure, Placement};
-pub use executor::{Event, RunOptions, RunOutcome, Selection, run};
+pub use dependencies::{Dependencies, SkillPlace};
+pub use executor::{Event, RunOptions, RunOutcome, Selection, pattern_means, run};
 pub use experiment::{
     AgentSpec, Experiment, ExperimentError, NetworkGrant, Pairing, PriceSpec, SandboxChoice, SandboxKind,
 };
 pub use identity::{TrialId, canonical};
 pub use life::{Executed, Runner};
+pub use limits::{Limit, LimitSource, TaskLimits};
 pub use outlet::Reach;
 pub use place::{Place, Sandboxes};
 pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, PlanError, Trial};
+pub use preflight::{PreflightError, PreflightEvent, preflight};
 pub use record::{AgentLabel, Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, score};
 pub use roster::RosterEntry;
 pub use shipping::{Shipping, Way};

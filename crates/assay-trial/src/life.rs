@@ -162,6 +162,7 @@ impl Attempt<'_> {
             .map(|skill| session.path(&trial.mount_of(skill)).display().to_string())
             .collect();
         let budget = GatewayBudget { gateway: &self.workshop.gateway, price: trial.price };
+        let time = Duration::from_secs_f64(trial.agent_timeout);
         let mut run = trial.agent.run(
             &Job {
                 instruction: &trial.task.instruction,
@@ -169,7 +170,8 @@ impl Attempt<'_> {
                 disclosure: trial.disclosure,
                 preface: &trial.provision.preface.replace("{skills}", &skills_dir),
                 workdir,
-                deadline: Instant::now() + Duration::from_secs_f64(trial.agent_timeout),
+                deadline: Instant::now() + time,
+                time,
                 cancel: self.cancel,
                 scene: &scene,
                 logs: self.folder.join("agent"),

@@ -10,11 +10,12 @@ use assay_gateway::Hosts;
 use assay_model::{Price, Scene};
 use assay_sandbox::Limits;
 use assay_skill::{Diagnostic, Library, Severity};
-use assay_task::{NetworkWish, Suite, Task, TaskConfig, TaskError};
+use assay_task::{NetworkWish, Suite, Task, TaskError};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::condition::{self, Provision, Setting};
+use crate::limits;
 use crate::outlet::Reach;
 use crate::place::{self, Place};
 use crate::roster::{RosterEntry, roster};
@@ -27,8 +28,7 @@ pub const PROTOCOL: &str = "assay.trial/2";
 /// The code of what is said where tasks ask for more processors than there are.
 const CAPPED: &str = "cpus-capped";
 
-/// Limits where the task names none: room for a compiler or a data frame, and an end to a runaway.
-const DEFAULT_MEMORY: u64 = 4 << 30;
+/// Limits where the task names none: room for a build, and an end to a runaway.
 const DEFAULT_STORAGE: u64 = 4 << 30;
 const DEFAULT_PIDS: u32 = 1024;
 
@@ -472,10 +472,7 @@ impl Setup {
         let (cpus, warnings) = capped_cpus(asked, place.processors());
         let limits = Limits {
             cpus,
-            memory_bytes: experiment
-                .memory_bytes
-                .or(config.environment.memory_bytes)
-                .or(Some(DEFAULT_MEMORY)),
+            memory_bytes: Some(limits::memory_bytes(experiment, config).value),
             pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
@@ -509,7 +506,7 @@ impl Setup {
         (condition, provision, absent): &(String, Arc<Provision>, Arc<Vec<AbsentSkill>>),
         repetition: u32,
     ) -> Trial {
-        let agent_timeout = agent_timeout(&self.task.config, &entry.spec);
+        let agent_timeout = limits::agent_seconds(&entry.spec, &self.task.config).value;
         let mut trial = Trial {
             id: TrialId::of(&Value::Null),
             specification: Value::Null,
@@ -578,11 +575,6 @@ fn specification(trial: &Trial, seed: u64) -> Value {
         specification["task_skills"] = json!(digest);
     }
     specification
-}
-
-/// The agent's own time, in seconds: the shorter of the task's and the experiment's.
-fn agent_timeout(config: &TaskConfig, spec: &AgentSpec) -> f64 {
-    config.agent_timeout.map_or(spec.timeout, |seconds| seconds.min(spec.timeout))
 }
 
 /// What both the task wishes and the experiment grants.

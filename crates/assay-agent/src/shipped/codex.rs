@@ -27,6 +27,10 @@ impl Make for Codex {
         &["openai"]
     }
 
+    fn asks_responses(&self) -> bool {
+        true
+    }
+
     fn skills_dir(&self) -> Option<&'static str> {
         Some("/root/.agents/skills")
     }

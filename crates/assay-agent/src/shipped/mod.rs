@@ -79,6 +79,11 @@ pub trait Make: Send + Sync {
     /// The providers whose protocol it speaks, as they begin a model's name.
     fn providers(&self) -> &'static [&'static str];
 
+    /// Whether it asks its model over OpenAI's Responses, and not over chat completions.
+    fn asks_responses(&self) -> bool {
+        false
+    }
+
     /// Where inside the sandbox it looks for skills that are a user's own; `None` for one that knows no skills.
     fn skills_dir(&self) -> Option<&'static str>;
 

@@ -41,6 +41,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
         preface: "",
         workdir: "/app".into(),
         deadline: Instant::now() + Duration::from_mins(1),
+        time: Duration::from_mins(1),
         cancel: &AtomicBool::new(false),
         scene: &Scene::default(),
         logs: logs.path().to_owned(),

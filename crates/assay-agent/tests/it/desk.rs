@@ -183,6 +183,7 @@ impl Desk {
             preface: self.preface,
             workdir: "/app".into(),
             deadline,
+            time: Duration::from_secs_f64(self.seconds.max(0.0)),
             cancel: &AtomicBool::new(self.cancelled),
             scene: &Scene::default(),
             logs: logs.path().to_owned(),

@@ -78,3 +78,33 @@ fn one_tool_is_offered() {
     assert_eq!((tool.name.as_str(), &tool.parameters["required"]), ("bash", &serde_json::json!(["command"])));
     assert!(tool.description.contains("120 seconds"), "{}", tool.description);
 }
+
+/// What a model does not know of, it cannot plan with; and what one condition is told, all are.
+#[test]
+fn the_limits_are_told_in_the_same_words_whatever_the_condition() {
+    let limits = |change: fn(&mut Desk)| {
+        let system = system(change);
+        let line = system.lines().find(|line| line.starts_with("Limits: "));
+        line.expect("a line with limits").to_owned()
+    };
+    let plain = limits(|_| {});
+    assert_eq!(
+        plain,
+        "Limits: 30 turns (each of your replies is one), 600 seconds and 1,000,000 tokens (read and written) for the whole \
+         task; the work ends when one of them is reached. Output of a command beyond 10,000 bytes is truncated: you see the \
+         first 5,000 and the last 5,000."
+    );
+    for disclosure in [Disclosure::Offered, Disclosure::Told, Disclosure::Eager] {
+        let with = system(|desk| {
+            desk.disclosure = disclosure;
+            desk.skills = vec![skill("ledger", "Writes ledgers.")];
+        });
+        assert!(with.contains(&plain), "{with}");
+    }
+    let own = limits(|desk| {
+        desk.options.max_turns = 7;
+        desk.options.max_tokens = 20_000;
+        desk.seconds = 90.5;
+    });
+    assert!(own.contains("7 turns") && own.contains("90.5 seconds and 20,000 tokens"), "{own}");
+}

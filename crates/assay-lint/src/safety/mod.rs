@@ -16,7 +16,7 @@ mod mapped;
 mod markdown;
 mod needles;
 mod package;
-mod parse;
+pub(crate) mod parse;
 mod paths;
 mod prose;
 mod rules;

@@ -13,7 +13,7 @@ use crate::tamper::{Folder, read_small, tampering};
 use crate::workshop::{Base, chain, inside};
 
 /// Where programs are looked for, in every phase.
-const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// The agent's home, where no writable folder of the task is one.
 const HOME: &str = "/root";

@@ -206,11 +206,20 @@ fn what_cannot_change_an_outcome_changes_no_trial() {
 }
 
 #[test]
-fn the_shorter_limit_is_the_one_that_counts() {
+fn an_explicit_limit_of_the_experiment_wins_over_the_tasks() {
     let house = House::new();
     house.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
-    compare(&house, |house| house.experiment("timeout = 300", "timeout = 299"), &[]);
-    assert!((house.plan().trials.values().next().unwrap().agent_timeout - 10.0).abs() < 1e-12);
+    let seconds = |house: &House| house.plan().trials.values().next().unwrap().agent_timeout;
+    assert!((seconds(&house) - 300.0).abs() < 1e-12, "{}", seconds(&house));
+    let limits = house.plan().limits();
+    assert_eq!((limits[0].agent_seconds.value, limits[0].agent_seconds.overrides), (300.0, Some(10.0)));
+    // It is the agent's alone: solution and doing nothing have the task's time.
+    let plan = house.plan();
+    let checked: Vec<f64> =
+        plan.checks[0].oracle.iter().chain([&plan.checks[0].nop]).map(|t| t.agent_timeout).collect();
+    assert_eq!(checked, [10.0, 10.0]);
+    house.experiment("timeout = 300", "");
+    assert!((seconds(&house) - 10.0).abs() < 1e-12, "{}", seconds(&house));
 }
 
 #[test]

@@ -1,8 +1,10 @@
 //! `assay plan`: what an experiment will cost, and what it can and cannot find.
 
-use assay_analysis::{PlanForecast, VerdictChances, Wish};
+use std::collections::BTreeSet;
+
+use assay_analysis::{LimitForecast, PlanForecast, VerdictChances, Wish};
 use assay_report::{clean, seconds};
-use assay_trial::{Experiment, Machine, Placement, Plan, Store};
+use assay_trial::{Experiment, Limit, LimitSource, Machine, Placement, Plan, Store, TaskLimits};
 
 use crate::args::PlanArgs;
 use crate::config::Settings;
@@ -66,6 +68,7 @@ fn lay_out(forecast: &PlanForecast) -> String {
             arm.in_store
         ));
     }
+    text.push_str(&limits(&forecast.limits));
     let cost = forecast.cost_usd.map_or_else(
         || "unknown: no trial of each agent with a price has been recorded".to_owned(),
         |usd| format!("about ${usd:.2}"),
@@ -120,6 +123,74 @@ fn lay_out(forecast: &PlanForecast) -> String {
             clean(&excluded.task),
             clean(&excluded.reason)
         ));
+    }
+    text
+}
+
+/// The limits that hold: one line each where all tasks have the same, else a line for each group of tasks.
+fn limits(limits: &[LimitForecast]) -> String {
+    let time = grouped(limits, |limits| limits.agent_seconds, |value| format!("{value} s"));
+    let memory = grouped(limits, |limits| limits.memory_bytes, |value| format!("{} MB", value >> 20));
+    [("agent time", time), ("memory", memory)]
+        .into_iter()
+        .filter(|(_, groups)| !groups.is_empty())
+        .map(|(what, groups)| format!("{what} limit: {}\n", groups.join("; ")))
+        .collect()
+}
+
+/// Each distinct limit, with the tasks and the agents it holds for where they are not all.
+fn grouped<T: Copy + PartialEq>(
+    limits: &[LimitForecast],
+    limit: impl Fn(&TaskLimits) -> Limit<T>,
+    show: impl Fn(T) -> String,
+) -> Vec<String> {
+    // An agent's name alone tells no two of its models apart.
+    let who = |of: &LimitForecast| {
+        let model = of.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
+        format!("{}{model}", of.agent)
+    };
+    let mut groups: Vec<(Limit<T>, BTreeSet<&str>, BTreeSet<String>)> = Vec::new();
+    for of in limits {
+        let found = limit(&of.limits);
+        let at = groups.iter().position(|(known, ..)| *known == found).unwrap_or_else(|| {
+            groups.push((found, BTreeSet::new(), BTreeSet::new()));
+            groups.len() - 1
+        });
+        groups[at].1.insert(&of.limits.task);
+        groups[at].2.insert(who(of));
+    }
+    let tasks: BTreeSet<&str> = limits.iter().map(|of| of.limits.task.as_str()).collect();
+    let agents: BTreeSet<String> = limits.iter().map(who).collect();
+    groups
+        .iter()
+        .map(|(limit, of, by)| {
+            let mut text = show(limit.value);
+            let source = match (limit.source, limit.overrides) {
+                (LimitSource::Experiment, Some(task)) => {
+                    format!("set by the experiment, overrides the tasks' {}", show(task))
+                }
+                (LimitSource::Experiment, None) => "set by the experiment".to_owned(),
+                (LimitSource::Task, _) => "set by the tasks".to_owned(),
+                (LimitSource::Default, _) => "default".to_owned(),
+            };
+            text.push_str(&format!(" ({source})"));
+            if *by != agents {
+                text.push_str(&format!(" for {}", list(&by.iter().map(String::as_str).collect())));
+            }
+            if *of != tasks {
+                text.push_str(&format!(" on {}", list(of)));
+            }
+            text
+        })
+        .collect()
+}
+
+/// Names in a line; of many, the first few and how many more there are.
+fn list(names: &BTreeSet<&str>) -> String {
+    const SHOWN: usize = 8;
+    let mut text = names.iter().take(SHOWN).map(|name| clean(name)).collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
     }
     text
 }

@@ -244,8 +244,9 @@ impl<'a> Executor<'a> {
         experiment.repetitions = 2;
         experiment.pairings.retain(|name, _| *name == task.name);
         let mut oracle = AgentSpec::named("oracle");
-        // The solution gets the time that the task gives an agent.
-        oracle.timeout = experiment.agents.iter().map(|agent| agent.timeout).fold(oracle.timeout, f64::max);
+        // The solution gets the time that the task gives an agent, and more where the experiment gives more.
+        let stated = experiment.agents.iter().filter_map(|agent| agent.timeout).fold(0.0, f64::max);
+        oracle.timeout = (stated > task.config.agent_timeout.unwrap_or(600.0)).then_some(stated);
         experiment.agents = vec![AgentSpec::named("nop")];
         if task.solution_digest.is_some() {
             experiment.agents.push(oracle);

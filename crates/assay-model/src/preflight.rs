@@ -1,0 +1,66 @@
+//! One small request before anything is spent: whether a model can be reached, with the key, under its name.
+
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::endpoint::{Endpoint, Service};
+use crate::options::bearing;
+use crate::{
+    Call, ChatModel, ChatRequest, Message, ModelError, ModelOptions, anthropic, gemini, open, openai,
+};
+
+/// What a model is asked: as little as every provider takes, with no limit that the experiment does not set.
+pub const PREFLIGHT_PROMPT: &str = "This checks the connection before a run. Reply with the word OK.";
+
+/// In which protocol the model will be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Api {
+    /// The provider's own: chat completions, Messages, generateContent.
+    Chat,
+    /// OpenAI's Responses, which some of its models speak and nothing else.
+    Responses,
+}
+
+/// Asks a model for a word. Gives the name of the model that replied, where the provider tells it.
+///
+/// # Errors
+/// What a first turn of an agent would meet.
+pub fn preflight(
+    spec: &str,
+    api: Api,
+    options: &ModelOptions,
+    env: &dyn Fn(&str) -> Option<String>,
+    call: &Call<'_>,
+) -> Result<Option<String>, ModelError> {
+    // Opened in either case: it checks the name.
+    let model: Arc<dyn ChatModel> = open(spec, options, env)?;
+    match (api, spec.split_once(':')) {
+        (Api::Responses, Some(("openai", name))) => {
+            let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
+            let transport = bearing(endpoint, "/responses", options)?;
+            let mut body = json!({ "model": name, "input": PREFLIGHT_PROMPT, "store": false });
+            if let (Some(most), Some(body)) = (options.max_output_tokens, body.as_object_mut()) {
+                body.insert("max_output_tokens".to_owned(), json!(most));
+            }
+            let answer = transport.post(&body, call)?;
+            Ok(answer.body.get("model").and_then(serde_json::Value::as_str).map(str::to_owned))
+        }
+        _ => {
+            let message = Message::User { text: PREFLIGHT_PROMPT.to_owned() };
+            let request = ChatRequest { messages: vec![message], ..ChatRequest::default() };
+            Ok(model.chat(&request, call)?.model)
+        }
+    }
+}
+
+/// The address at which a model is reached; `None` for scripts and for what cannot be resolved.
+pub fn address(spec: &str, options: &ModelOptions, env: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let service: &Service = match spec.split_once(':')?.0 {
+        "openai" => &openai::SERVICE,
+        "anthropic" => &anthropic::SERVICE,
+        "gemini" => &gemini::SERVICE,
+        _ => return None,
+    };
+    Endpoint::resolve(service, options, env).ok().map(|endpoint| endpoint.base)
+}

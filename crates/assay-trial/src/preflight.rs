@@ -1,0 +1,197 @@
+//! Asks every model of a plan for a word before its first trial, so that a wrong address, key or name costs seconds, and not a
+//! row of trials that are tried again.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use assay_model::{Api, Call, ModelError, ModelOptions, Scene, address};
+
+use crate::{Cause, Plan, RunOptions, Store};
+
+/// How long a model may take before it is said that it is waited for.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Tries where a provider answers that it failed; it may pass.
+const TRIES: u32 = 3;
+
+/// Between two of them.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What happens on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PreflightEvent {
+    /// A model takes its time.
+    Waiting {
+        /// `provider:model`.
+        model: String,
+        /// Where it is reached.
+        address: String,
+        /// The longest that it is waited for.
+        most: Duration,
+    },
+    /// One that had to be waited for replied.
+    Replied {
+        /// `provider:model`.
+        model: String,
+        /// How long it took.
+        after: Duration,
+    },
+    /// One limits the rate, and so is there.
+    RateLimited {
+        /// `provider:model`.
+        model: String,
+        /// What it said.
+        message: String,
+    },
+}
+
+/// A model that no trial can be run with.
+#[derive(Debug, thiserror::Error)]
+#[error("{model}{} does not answer: {source}", address.as_ref().map_or(String::new(), |address| format!(" at {address}")))]
+pub struct PreflightError {
+    /// `provider:model`.
+    pub model: String,
+    /// Where it is reached.
+    pub address: Option<String>,
+    /// The variable that the experiment names for its key.
+    pub api_key_env: Option<String>,
+    /// Why.
+    pub source: ModelError,
+}
+
+/// A model as it is asked: agents that ask it alike are one.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Asked {
+    model: String,
+    base_url: Option<String>,
+    api_key_env: Option<String>,
+    max_output_tokens: Option<u32>,
+    api: Api,
+}
+
+/// Asks the models of those trials that a run would execute. Scripts are not asked.
+///
+/// # Errors
+/// The first model that cannot be used. A reply is waited for as long as the longest of its trials may take: a model that does not
+/// say a word in that time cannot do a task in it.
+pub fn preflight(
+    plan: &Plan,
+    store: &Store,
+    options: &RunOptions,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
+    cancel: &AtomicBool,
+    listen: &mut dyn FnMut(&PreflightEvent),
+) -> Result<(), PreflightError> {
+    for (asked, most) in models(plan, store, options) {
+        ask(&asked, most, plan, env, cancel, listen)?;
+    }
+    Ok(())
+}
+
+/// The distinct models that are still needed, and how long each may take.
+fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, Duration> {
+    let mut models = BTreeMap::new();
+    if options.max_trials == Some(0) {
+        return models;
+    }
+    for cell in &plan.cells {
+        let entry = &plan.roster[cell.agent];
+        let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
+            continue;
+        };
+        if !options.only.holds(cell, &entry.label.name) {
+            continue;
+        }
+        // As the pool decides which trials are executed.
+        let is_done = store.record(&cell.trial).is_ok_and(|record| {
+            record.is_some_and(|record| {
+                record.outcome.counts() || !options.retry_broken && record.cause != Some(Cause::Budget)
+            })
+        });
+        let Some(trial) = plan.trials.get(&cell.trial).filter(|_| !is_done) else { continue };
+        let asked = Asked {
+            model,
+            base_url: entry.spec.base_url.clone(),
+            api_key_env: entry.spec.api_key_env.clone(),
+            max_output_tokens: entry.spec.max_output_tokens,
+            api: if assay_agent::shipped::find(&entry.label.name).is_some_and(|make| make.asks_responses()) {
+                Api::Responses
+            } else {
+                Api::Chat
+            },
+        };
+        let most = models.entry(asked).or_insert(Duration::ZERO);
+        *most = (*most).max(Duration::from_secs_f64(trial.agent_timeout));
+    }
+    models
+}
+
+fn ask(
+    asked: &Asked,
+    most: Duration,
+    plan: &Plan,
+    env: &(dyn Fn(&str) -> Option<String> + Sync),
+    cancel: &AtomicBool,
+    listen: &mut dyn FnMut(&PreflightEvent),
+) -> Result<(), PreflightError> {
+    let options = ModelOptions {
+        base_url: asked.base_url.clone(),
+        api_key_env: asked.api_key_env.clone(),
+        max_output_tokens: asked.max_output_tokens,
+        request_timeout: most,
+        // A connection that is refused now is not worth a minute of retries.
+        max_retries: 0,
+        directory: plan.experiment.directory.clone(),
+        ..ModelOptions::default()
+    };
+    let began = Instant::now();
+    let deadline = Some(began + most);
+    let address = address(&asked.model, &options, env);
+    let fail = |source: ModelError| PreflightError {
+        model: asked.model.clone(),
+        address: address.clone(),
+        api_key_env: asked.api_key_env.clone(),
+        source,
+    };
+    let request = || {
+        let scene = Scene::default();
+        let call = Call { deadline, cancel, scene: &scene };
+        for tried in 1.. {
+            match assay_model::preflight(&asked.model, asked.api, &options, env, &call) {
+                Err(ModelError::Server { .. }) if tried < TRIES && !cancel.load(Ordering::Relaxed) => {
+                    std::thread::sleep(PAUSE);
+                }
+                result => return result,
+            }
+        }
+        Err(ModelError::Cancelled)
+    };
+    let (sender, receiver) = channel();
+    let result = std::thread::scope(|scope| {
+        let request = &request;
+        // The sender goes with the thread: if that ends without a word, so does the wait.
+        scope.spawn(move || drop(sender.send(request())));
+        let first = receiver.recv_timeout(PATIENCE);
+        if matches!(first, Err(RecvTimeoutError::Timeout)) {
+            let address = address.clone().unwrap_or_default();
+            listen(&PreflightEvent::Waiting { model: asked.model.clone(), address, most });
+            let result = receiver.recv().unwrap_or(Err(ModelError::Cancelled));
+            if result.is_ok() {
+                let model = asked.model.clone();
+                listen(&PreflightEvent::Replied { model, after: began.elapsed() });
+            }
+            return result;
+        }
+        first.unwrap_or(Err(ModelError::Cancelled))
+    });
+    match result {
+        Ok(_) => Ok(()),
+        Err(ModelError::RateLimited { message, .. }) => {
+            listen(&PreflightEvent::RateLimited { model: asked.model.clone(), message });
+            Ok(())
+        }
+        Err(error) => Err(fail(error)),
+    }
+}
