@@ -22,8 +22,12 @@ pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
 
 fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String, Slot>) -> Arm {
     let shared = table.shared_tasks();
-    let counted: Vec<&Slot> =
-        tasks.iter().filter(|(task, _)| shared.contains(task.as_str())).map(|(_, slot)| slot).collect();
+    let usable = table.is_usable(condition);
+    let counted: Vec<&Slot> = tasks
+        .iter()
+        .filter(|(task, _)| usable && shared.contains(task.as_str()))
+        .map(|(_, slot)| slot)
+        .collect();
     let valid: Vec<&TrialResult> = counted.iter().flat_map(|slot| slot.valid()).collect();
     let all: Vec<&TrialResult> = tasks.values().flat_map(|slot| &slot.results).collect();
     let rate = |values: fn(&Slot) -> Vec<f64>| {
@@ -62,7 +66,7 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
         ci95: ends(passes),
         score: scores.map(|estimate| estimate.mean),
         score_ci95: ends(scores),
-        bounds: bound(0.0).zip(bound(1.0)).map(|(low, high)| [low, high]),
+        bounds: bound(0.0).zip(bound(1.0)).map(|(low, high)| [low, high]).filter(|_| usable),
         tokens: token_counts.map(|mean| mean.input + mean.output + mean.cache_read + mean.cache_write),
         token_counts,
         cost_usd: mean_if_all(&valid, |record| record.cost_usd),

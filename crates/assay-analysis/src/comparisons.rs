@@ -14,22 +14,16 @@ pub(crate) const EQUAL: f64 = 1e-9;
 
 pub(crate) fn comparisons(run: &RunFolder, tables: &[Table]) -> Vec<Comparison> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
-    let pairs: Vec<(&Table, &String)> = tables
-        .iter()
-        .filter(|table| table.cells.contains_key(baseline))
-        .flat_map(|table| {
-            others
-                .iter()
-                .filter(|condition| table.cells.contains_key(*condition))
-                .map(move |other| (table, other))
-        })
-        .collect();
-    let family = pairs.len();
+    let planned = |table: &&Table, other: &&String| {
+        table.planned_conditions.contains(baseline) && table.planned_conditions.contains(*other)
+    };
+    let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
+    // The family is what the run plans: looking at a part of it, or before it is done, makes no verdict easier.
+    let family = all().filter(|(table, other)| planned(table, other)).count();
+    let pairs = all().filter(|(table, other)| table.is_usable(baseline) && table.is_usable(other));
     let clusters = clusters(run);
-    let mut comparisons: Vec<Comparison> = pairs
-        .into_iter()
-        .map(|(table, condition)| compare(run, table, baseline, condition, family, &clusters))
-        .collect();
+    let mut comparisons: Vec<Comparison> =
+        pairs.map(|(table, condition)| compare(run, table, baseline, condition, family, &clusters)).collect();
     adjust(&mut comparisons);
     comparisons
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, io, thread};
 
-use assay_trial::{Exclusion, Outcome, Record, RunFolder, Store, StoreError, TrialId};
+use assay_trial::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
 use crate::result::TrialResult;
 
@@ -30,6 +30,11 @@ pub(crate) struct Table {
     pub(crate) agent: usize,
     /// The sandbox.
     pub(crate) sandbox: String,
+    /// Whether a trial in which no model replied says nothing: not so of agents without a model, and of imported trials, whose
+    /// transcripts may be missing.
+    pub(crate) needs_replies: bool,
+    /// Conditions that the run plans for this table, selected or not.
+    pub(crate) planned_conditions: BTreeSet<String>,
     /// By condition, then by task.
     pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
 }
@@ -41,6 +46,8 @@ pub(crate) struct Slot {
     pub(crate) planned: usize,
     /// With a record, in order of repetition.
     pub(crate) results: Vec<TrialResult>,
+    /// Whether they say nothing, for no trial of their whole arm does.
+    pub(crate) void: bool,
 }
 
 /// What became of one trial, as far as the disk says.
@@ -65,9 +72,22 @@ impl Gathered {
     pub fn lay(
         run: &RunFolder,
         failed: &[Exclusion],
+        record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
+    ) -> Result<Self, StoreError> {
+        Self::lay_selected(run, failed, &Selection::default(), record)
+    }
+
+    /// Lays the records of the selected cells onto a plan; the others are left out as if they were not planned.
+    ///
+    /// # Errors
+    /// As [`Gathered::lay`].
+    pub fn lay_selected(
+        run: &RunFolder,
+        failed: &[Exclusion],
+        only: &Selection,
         mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
-        Self::lay_found(run, failed, |trial| match record(trial) {
+        Self::lay_found(run, failed, only, |trial| match record(trial) {
             Ok(None) => Ok(Found::Nothing),
             Ok(Some(record)) if record.schema != Record::SCHEMA => {
                 Err(TrialResult::of_another_version(trial.as_str().into(), &record.schema))
@@ -85,7 +105,7 @@ impl Gathered {
     }
 
     /// Reads a run's records from a store, with several threads.
-    pub(crate) fn read(store: &Store, run: &RunFolder) -> Result<Self, StoreError> {
+    pub(crate) fn read(store: &Store, run: &RunFolder, only: &Selection) -> Result<Self, StoreError> {
         let failed = store.failed_checks(&run.run)?;
         let trials: Vec<&TrialId> = run.trials().into_iter().collect();
         let threads = thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
@@ -101,7 +121,7 @@ impl Gathered {
                 .collect()
         });
         let found: Vec<Found> = found.into_iter().collect::<Result<_, _>>()?;
-        Self::lay_found(run, &failed, |trial| {
+        Self::lay_found(run, &failed, only, |trial| {
             let at = trials.binary_search(&trial).ok();
             Ok(at.and_then(|at| found.get(at)).cloned().unwrap_or(Found::Nothing))
         })
@@ -110,15 +130,31 @@ impl Gathered {
     fn lay_found(
         run: &RunFolder,
         failed: &[Exclusion],
+        only: &Selection,
         mut find: impl FnMut(&TrialId) -> Result<Found, StoreError>,
     ) -> Result<Self, StoreError> {
         let mut gathered = Self::default();
-        gathered.excluded.extend(run.excluded.iter().chain(failed).cloned());
+        let excluded = run.excluded.iter().chain(failed).filter(|excluded| only.covers(excluded));
+        gathered.excluded.extend(excluded.cloned());
         let left_out: BTreeSet<&str> = failed.iter().map(|excluded| excluded.task.as_str()).collect();
         let controls: BTreeSet<&str> =
             run.tasks.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
         let mut tables: [BTreeMap<(usize, &str), Table>; 2] = [BTreeMap::new(), BTreeMap::new()];
         for cell in run.cells.iter().filter(|cell| !left_out.contains(cell.task.as_str())) {
+            let tables = &mut tables[usize::from(controls.contains(cell.task.as_str()))];
+            let table = tables.entry((cell.agent, &cell.sandbox)).or_insert_with(|| Table {
+                agent: cell.agent,
+                sandbox: cell.sandbox.clone(),
+                needs_replies: run.imported.is_none() && run.agents[cell.agent].label.model.is_some(),
+                planned_conditions: BTreeSet::new(),
+                cells: BTreeMap::new(),
+            });
+            if !table.planned_conditions.contains(&cell.condition) {
+                table.planned_conditions.insert(cell.condition.clone());
+            }
+            if !only.holds(cell, &run.agents[cell.agent].label.name) {
+                continue;
+            }
             let result = match find(&cell.trial)? {
                 Found::Nothing => None,
                 Found::Unreadable => {
@@ -127,19 +163,19 @@ impl Gathered {
                 }
                 Found::Result(result) => Some(result),
             };
-            let tables = &mut tables[usize::from(controls.contains(cell.task.as_str()))];
-            let table = tables.entry((cell.agent, &cell.sandbox)).or_insert_with(|| Table {
-                agent: cell.agent,
-                sandbox: cell.sandbox.clone(),
-                cells: BTreeMap::new(),
-            });
             let slot = table.slot(&cell.condition, &cell.task);
             slot.planned += 1;
             slot.results.extend(result);
         }
         let [measured, controls] = tables;
-        gathered.tables = measured.into_values().collect();
-        gathered.controls = controls.into_values().collect();
+        let selected = |tables: BTreeMap<(usize, &str), Table>| {
+            let mut tables: Vec<Table> =
+                tables.into_values().filter(|table| !table.cells.is_empty()).collect();
+            tables.iter_mut().for_each(Table::void_unusable);
+            tables
+        };
+        gathered.tables = selected(measured);
+        gathered.controls = selected(controls);
         Ok(gathered)
     }
 }
@@ -161,7 +197,7 @@ fn read(store: &Store, trial: &TrialId) -> Result<Found, StoreError> {
 impl Slot {
     /// Records that are results.
     pub(crate) fn valid(&self) -> impl Iterator<Item = &TrialResult> {
-        self.results.iter().filter(|result| result.outcome.counts())
+        self.results.iter().filter(|result| !self.void && result.outcome.counts())
     }
 
     /// The score of each valid trial, in [0, 1].
@@ -221,19 +257,40 @@ impl Table {
         arm.get_mut(task).expect("it has just been put there")
     }
 
-    /// Tasks with a valid trial in every arm: the denominator.
+    /// Whether an arm has a trial that says anything: a valid one in which the agent's model replied at least once.
+    pub(crate) fn is_usable(&self, condition: &str) -> bool {
+        let arm = self.cells.get(condition);
+        arm.is_some_and(|tasks| {
+            let mut valid = tasks.values().flat_map(Slot::valid);
+            valid.any(|result| result.replied || !self.needs_replies)
+        })
+    }
+
+    /// Takes the results of arms that are not usable out of every figure.
+    fn void_unusable(&mut self) {
+        let unusable: Vec<String> =
+            self.cells.keys().filter(|condition| !self.is_usable(condition)).cloned().collect();
+        for condition in unusable {
+            let slots = self.cells.get_mut(&condition).into_iter().flat_map(BTreeMap::values_mut);
+            slots.for_each(|slot| slot.void = true);
+        }
+    }
+
+    /// Tasks with a valid trial in every usable arm: the denominator. An arm without one has no rate, and takes none from others.
     pub(crate) fn shared_tasks(&self) -> BTreeSet<&str> {
-        self.tasks_where(|slot| slot.valid().next().is_some())
+        let usable = |condition: &str| self.is_usable(condition);
+        self.tasks_where(usable, |slot| slot.valid().next().is_some())
     }
 
     /// Tasks planned in every arm: what the denominator would be if no trial were lost.
     pub(crate) fn planned_tasks(&self) -> BTreeSet<&str> {
-        self.tasks_where(|slot| slot.planned > 0)
+        self.tasks_where(|_| true, |slot| slot.planned > 0)
     }
 
-    /// Tasks that something holds for in every arm.
-    fn tasks_where(&self, holds: impl Fn(&Slot) -> bool) -> BTreeSet<&str> {
-        let mut arms = self.cells.values().map(|tasks| {
+    /// Tasks that something holds for in every arm that counts.
+    fn tasks_where(&self, counts: impl Fn(&str) -> bool, holds: impl Fn(&Slot) -> bool) -> BTreeSet<&str> {
+        let counting = self.cells.iter().filter(|(condition, _)| counts(condition));
+        let mut arms = counting.map(|(_, tasks)| {
             let holding = tasks.iter().filter(|(_, slot)| holds(slot));
             holding.map(|(task, _)| task.as_str()).collect::<BTreeSet<_>>()
         });

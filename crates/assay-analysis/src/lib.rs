@@ -32,6 +32,6 @@ pub use gather::Gathered;
 pub use models::RepliedModel;
 pub use report::{
     Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, Report, SCHEMA, TaskArm, TaskRow,
-    TokenCounts, find, report,
+    TokenCounts, find, report, report_selected,
 };
 pub use tests_breakdown::{TestArm, TestRow};

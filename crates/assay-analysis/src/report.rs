@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trial::{Exclusion, Placement, PlannedAgent, RunFolder, Store, StoreError};
+use assay_trial::{Exclusion, Outcome, Placement, PlannedAgent, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::controls::NegativeControls;
@@ -282,12 +282,18 @@ pub struct TaskArm {
 
 /// Finds everything about a run.
 pub fn report(store: &Store, run: &RunFolder) -> Result<Report, StoreError> {
-    Ok(find(run, &gather(store, run)?))
+    report_selected(store, run, &Selection::default())
+}
+
+/// Finds everything about the selected cells of a run, as if the others were not planned. Only the family of comparisons stays
+/// that of the whole run.
+pub fn report_selected(store: &Store, run: &RunFolder, only: &Selection) -> Result<Report, StoreError> {
+    Ok(find(run, &Gathered::read(store, run, only)?))
 }
 
 /// A run's records, laid onto its plan.
 pub(crate) fn gather(store: &Store, run: &RunFolder) -> Result<Gathered, StoreError> {
-    Gathered::read(store, run)
+    Gathered::read(store, run, &Selection::default())
 }
 
 /// The findings, from records alone.
@@ -332,7 +338,8 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
 }
 
 fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
-    let mut notes: Vec<String> = models::notes(&report.replied_models).collect();
+    let mut notes = unusable(run, gathered);
+    notes.extend(models::notes(&report.replied_models));
     let mut scripted: Vec<&str> = Vec::new();
     for agent in run.agents.iter().filter(|agent| !agent.measures_a_model) {
         let name = agent.label.model.as_deref().unwrap_or(agent.name());
@@ -399,6 +406,47 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     if gathered.unreadable > 0 {
         let records = counted(gathered.unreadable, "record is", "records are");
         notes.push(format!("{records} not readable, and the trial counts as unfinished."));
+    }
+    notes
+}
+
+/// Conditions that ran and have nothing to show for it, and what became of their trials.
+fn unusable(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
+    let mut notes = Vec::new();
+    let tables = gathered.tables.iter().map(|table| (table, ""));
+    let controls = gathered.controls.iter().map(|table| (table, " on the negative controls"));
+    for (table, place) in tables.chain(controls) {
+        for condition in run.conditions.iter().filter(|condition| !table.is_usable(condition)) {
+            let Some(tasks) = table.cells.get(condition) else { continue };
+            let results: Vec<_> = tasks.values().flat_map(|slot| &slot.results).collect();
+            if results.is_empty() {
+                continue;
+            }
+            let broken = results.iter().filter(|result| result.outcome == Outcome::Infrastructure).count();
+            let late = results.iter().filter(|result| result.outcome == Outcome::TimedOut).count();
+            let silent = results.len() - broken - late;
+            let parts = [
+                (late, "timed out before the model replied"),
+                (silent, "ended without a reply from the model"),
+                (broken, "ended with an infrastructure error"),
+            ];
+            let parts: Vec<String> = parts
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, what)| format!("{count} {what}"))
+                .collect();
+            let who = &run.agents[table.agent];
+            let by = match &who.label.model {
+                _ if run.agents.len() < 2 => String::new(),
+                Some(model) => format!(" by {model}"),
+                None => format!(" by {}", who.name()),
+            };
+            notes.push(format!(
+                "`{condition}`{by} has no usable trial{place}: of {}, {}. It gets no pass rate and no comparison.",
+                counted(results.len(), "trial", "trials"),
+                parts.join(" and ")
+            ));
+        }
     }
     notes
 }

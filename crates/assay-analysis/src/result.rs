@@ -24,6 +24,8 @@ pub(crate) struct TrialResult {
     pub(crate) period: Option<[f64; 2]>,
     /// Replies of the model.
     pub(crate) turns: usize,
+    /// Whether there was at least one, by the transcript or by the gateway.
+    pub(crate) replied: bool,
     /// Tokens, where somebody counted them.
     pub(crate) usage: Option<Usage>,
     /// In USD, where a price is known.
@@ -80,6 +82,7 @@ impl From<&Record> for TrialResult {
             outside: outside(record.outcome, record.reward, &record.rewards),
             period: period(&record.started_at, &record.finished_at),
             turns: record.turns,
+            replied: has_reply(record.turns, record.metered.as_ref()),
             usage: record.usage,
             cost_usd: record.cost_usd,
             estimated: record.estimated,
@@ -165,6 +168,7 @@ impl From<File> for TrialResult {
             outside: outside(file.outcome, file.reward, &file.rewards),
             period: period(&file.started_at, &file.finished_at),
             turns: file.turns,
+            replied: has_reply(file.turns, file.metered.as_ref()),
             usage: file.usage,
             cost_usd: file.cost_usd,
             estimated: file.estimated,
@@ -195,6 +199,13 @@ fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
     };
     let from = seconds(started)?;
     Some([from, seconds(finished).unwrap_or(from).max(from)])
+}
+
+/// The gateway knows best whether anything was asked; a transcript that could not be read has no turns.
+fn has_reply(turns: usize, metered: Option<&Metered>) -> bool {
+    metered.map_or(turns > 0, |metered| {
+        metered.requests > 0 && (turns > 0 || metered.tokens > metered.estimated_tokens)
+    })
 }
 
 fn is_late(reason: Option<&str>) -> bool {

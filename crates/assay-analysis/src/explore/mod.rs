@@ -49,6 +49,9 @@ pub(crate) fn pairs<'a>(run: &'a RunFolder, tables: &'a [Table]) -> Vec<Pair<'a>
         let shared = table.shared_tasks();
         for condition in others {
             let Some(arms) = table.cells.get(condition) else { continue };
+            if !table.is_usable(baseline) || !table.is_usable(condition) {
+                continue;
+            }
             let tasks =
                 shared.iter().filter_map(|task| Some((*task, arms.get(*task)?, bases.get(*task)?))).collect();
             let (agent, sandbox) = (table.agent, table.sandbox.as_str());

@@ -78,7 +78,8 @@ pub(crate) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
         let shared = table.shared_tasks();
         for condition in &run.conditions {
             let Some(tasks) = table.cells.get(condition) else { continue };
-            let slots: Vec<&Slot> = shared.iter().filter_map(|task| tasks.get(*task)).collect();
+            let counted = shared.iter().filter_map(|task| tasks.get(*task));
+            let slots: Vec<&Slot> = counted.filter(|slot| slot.valid().next().is_some()).collect();
             let spread = Spread::of(&slots);
             let who = &run.agents[table.agent];
             arms.push(Variance {

@@ -166,3 +166,55 @@ fn task_rows_keep_every_task_and_say_where_it_was_better() {
     close(lifts("a")[1], 1.0 / 3.0);
     assert_eq!(lifts("c"), [None, None]);
 }
+
+/// A run that has only begun is shown as far as it goes.
+#[test]
+fn an_arm_is_shown_while_its_baseline_has_nothing() {
+    let begun = Suite::new(&["none", "curated"], &[("a", &["..", "PF"]), ("b", &["..", "PP"])]);
+    let curated = arm(&begun, "curated");
+    close(curated.pass_rate, 0.75);
+    assert_eq!((curated.tasks, curated.trials), (2, 4));
+    assert_eq!(arm(&begun, "none").pass_rate, None);
+    assert!(begun.report().comparisons.is_empty());
+}
+
+#[test]
+fn a_report_on_a_part_holds_nothing_else() {
+    use assay_trial::Selection;
+    let suite = Suite::new(
+        &["none", "curated", "placebo"],
+        &[("a", &["FF", "PP", ".."]), ("b", &["..", "..", ".."]), ("c", &["..", "..", ".."])],
+    )
+    .plan(|run| {
+        run.excluded = ["a", "b"]
+            .map(|task| assay_trial::Exclusion { task: task.into(), condition: None, reason: "x".into() })
+            .to_vec();
+    });
+    let only = |tasks: &[&str], conditions: &[&str]| Selection {
+        tasks: tasks.iter().map(|&task| task.to_owned()).collect(),
+        conditions: conditions.iter().map(|&condition| condition.to_owned()).collect(),
+        ..Selection::default()
+    };
+    let part = suite.selected(&only(&["a"], &["none", "curated"]));
+    let arms: Vec<_> = part
+        .arms
+        .iter()
+        .map(|arm| (arm.condition.as_str(), arm.planned, arm.trials, arm.unfinished))
+        .collect();
+    assert_eq!(arms, [("none", 2, 2, 0), ("curated", 2, 2, 0)]);
+    assert_eq!(part.tasks.iter().map(|row| row.task.as_str()).collect::<Vec<_>>(), ["a"]);
+    assert_eq!(part.excluded.len(), 1);
+    assert!(part.notes.is_empty(), "{:?}", part.notes);
+    let [compared] = &part.comparisons[..] else { panic!("{:?}", part.comparisons) };
+    assert_eq!((compared.tasks, compared.reason), (1, Some("design")));
+    // Without its baseline an arm is shown and not compared.
+    let alone = suite.selected(&only(&[], &["cur*"]));
+    assert_eq!((alone.arms.len(), alone.comparisons.len()), (1, 0));
+    close(alone.arms[0].pass_rate, 1.0);
+    // A part is judged as strictly as the whole.
+    let rows = &["a", "b", "c", "d", "e", "f"].map(|task| (task, &["FF", "PP", "FF"][..]));
+    let whole = Suite::new(&["none", "curated", "placebo"], rows);
+    let (all, part) = (whole.report(), whole.selected(&only(&[], &["none", "curated"])));
+    assert_eq!((all.comparisons.len(), part.comparisons.len()), (2, 1));
+    assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
+}

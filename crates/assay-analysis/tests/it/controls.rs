@@ -50,7 +50,8 @@ fn they_are_judged_by_equivalence() {
         "`curated` helps on the 20 negative controls, by +100 points, where no skill should",
     );
     check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 20 negative controls, by −100 points");
-    check(&of(["PPPPP", "iiiii"]), "Too many trials were lost on the");
+    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trial on the negative controls: of 100 trials");
+    check(&of(["PPPPP", "Piiii"]), "Too many trials were lost on the");
     let two: Vec<(&str, &[&str])> = vec![("a", &["P", "P", "P"]), ("b", &["P", "P", "F"])];
     let two = Suite::new(&["none", "curated", "full"], &two)
         .plan(|run| run.tasks.iter_mut().for_each(|task| task.negative_control = true));

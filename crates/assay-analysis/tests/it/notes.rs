@@ -70,7 +70,10 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
     let two = placebo(0).agent("openai:two", &[]);
     check(&two, &["`placebo` by openai:one was opened"]);
     // A placebo of which nothing is known yet is not blamed.
-    check(&Suite::new(&["none", "placebo"], &[("a", &["P", "i"])]), &[]);
+    check(
+        &Suite::new(&["none", "placebo"], &[("a", &["P", "i"])]),
+        &["`placebo` has no usable trial: of 1 trial, 1 ended with an infrastructure error"],
+    );
 }
 
 #[test]
@@ -148,4 +151,40 @@ fn another_model_than_the_one_asked_for_is_warned_of() {
     // A script has no model, whatever it is called.
     let scripted = replied(&["m"]).plan(|run| run.agents[0].measures_a_model = false);
     assert!(!scripted.report().model_mismatch && scripted.report().replied_models.is_empty());
+}
+
+#[test]
+fn a_condition_without_a_usable_trial_comes_first() {
+    let silent = |row: &'static [&'static str]| {
+        Suite::new(&["none", "curated"], &[("a", row)]).each(|record| {
+            if record.outcome == assay_trial::Outcome::TimedOut {
+                record.turns = 0;
+            }
+        })
+    };
+    let dead = silent(&["PFP", "TTT"]).plan(|run| run.extends = Some("test-1".into()));
+    check(
+        &dead,
+        &[
+            "`curated` has no usable trial: of 3 trials, 3 timed out before the model replied. It gets no pass rate",
+            "holds all trials of `test-1`",
+        ],
+    );
+    let report = dead.report();
+    assert!(report.comparisons.is_empty(), "{:?}", report.comparisons);
+    let rates: Vec<_> = report.arms.iter().map(|arm| (arm.pass_rate, arm.trials, arm.timed_out)).collect();
+    assert_eq!(rates, [(Some(2.0 / 3.0), 3, 0), (None, 0, 3)]);
+    assert_eq!((report.arms[1].ci95, report.arms[1].bounds), (None, None));
+    // What broke counts the same way, and one trial that says something is enough.
+    check(
+        &silent(&["iTi", "PPP"]),
+        &["`none` has no usable trial: of 3 trials, 1 timed out before the model replied and 2 ended with"],
+    );
+    check(&silent(&["TFT", "PPP"]), &[]);
+    assert_eq!(silent(&["TFT", "PPP"]).report().comparisons.len(), 1);
+    // Of imported trials no reply is known, and an agent without a model gets none.
+    let imported = dead.plan(|run| (run.extends, run.imported) = (None, Some("harbor".into())));
+    assert_eq!(imported.report().comparisons.len(), 1);
+    let without = silent(&["PFP", "TTT"]).plan(|run| run.agents[0].label.model = None);
+    assert_eq!(without.report().comparisons.len(), 1);
 }

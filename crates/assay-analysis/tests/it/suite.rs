@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use assay_analysis::{Comparison, Gathered, Report, find};
 use assay_trial::{
     AgentLabel, Cause, Cell, Exclusion, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds,
-    StoreError, TrialId,
+    Selection, StoreError, TrialId,
 };
 
 /// A run with its records.
@@ -111,6 +111,15 @@ impl Suite {
 
     /// The same, where it may be refused.
     pub(crate) fn laid(&self) -> Result<Gathered, StoreError> {
+        self.laid_selected(&Selection::default())
+    }
+
+    /// The report on some cells.
+    pub(crate) fn selected(&self, only: &Selection) -> Report {
+        find(&self.run, &self.laid_selected(only).unwrap())
+    }
+
+    fn laid_selected(&self, only: &Selection) -> Result<Gathered, StoreError> {
         let read = |trial: &TrialId| match self.records.get(trial) {
             None => Ok(None),
             Some(Some(record)) => Ok(Some(record.clone())),
@@ -118,7 +127,7 @@ impl Suite {
                 Err(StoreError::Format { path: "record.json".into(), message: "not JSON".to_owned() })
             }
         };
-        Gathered::lay(&self.run, &self.failed, read)
+        Gathered::lay_selected(&self.run, &self.failed, only, read)
     }
 
     /// Every record, `None` where it cannot be read.

@@ -8,6 +8,23 @@ use super::*;
 
 /// The findings of a run that has not begun, with one cell an arm: a base to build others on.
 fn nothing() -> Report {
+    found(None)
+}
+
+/// The same where both arms passed: what a comparison is built on.
+fn begun() -> Report {
+    found(Some(json!({
+        "schema": "assay.record/1", "trial": "0".repeat(64), "task": "t",
+        "agent": { "name": "loop", "version": "1", "model": "openai:one" }, "sandbox": "bubblewrap", "condition": "none",
+        "repetition": 1, "outcome": "passed", "reward": 1.0, "turns": 2, "usage": null, "cost_usd": null,
+        "seconds": { "prepare": 0.0, "agent": 1.0, "throttled": 0.0, "verify": 1.0, "total": 2.0 },
+        "exposure": [], "measures_a_model": true, "attempt": 1,
+        "started_at": "2026-01-01T00:00:00Z", "finished_at": "2026-01-01T00:00:02Z",
+    })))
+}
+
+fn found(record: Option<serde_json::Value>) -> Report {
+    let record: Option<assay_trial::Record> = record.map(|record| serde_json::from_value(record).unwrap());
     let cell = |condition: &str| json!({ "task": "t", "agent": 0, "sandbox": "bubblewrap", "condition": condition, "repetition": 1, "trial": "0".repeat(64) });
     let run: RunFolder = serde_json::from_value(json!({
         "schema": "assay.plan/1", "run": "quickstart", "plan": "", "margin": 0.1, "seed": 1, "repetitions": 5,
@@ -17,7 +34,7 @@ fn nothing() -> Report {
         "excluded": [], "equal_conditions": [],
     }))
     .unwrap();
-    let found = assay_analysis::find(&run, &Gathered::lay(&run, &[], |_| Ok(None)).unwrap());
+    let found = assay_analysis::find(&run, &Gathered::lay(&run, &[], |_| Ok(record.clone())).unwrap());
     Report { notes: Vec::new(), ..found }
 }
 
@@ -65,7 +82,7 @@ fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static st
         direction: None,
         tasks_needed: None,
         better_equal_worse: [10, 1, 1],
-        ..nothing().comparisons.remove(0)
+        ..begun().comparisons.remove(0)
     }
 }
 
@@ -140,6 +157,7 @@ pub(crate) fn whole() -> Report {
         notes: vec![
             "This run holds all trials of `quickstart` and more. If its report was looked at before, the verdict is too sure of itself.".into(),
         ],
+        repetitions: vec![assay_analysis::Repetitions { tasks: 0, ..begun().repetitions.remove(0) }],
         ..nothing()
     }
 }
@@ -255,15 +273,10 @@ fn a_run_without_results() {
     run quickstart
 
     loop with openai:one in bubblewrap
-     underpowered  curated against none: 0 tasks with results in both arms are too few for an interval;
-                   5 are the least.
 
      condition  passed  95 % interval  tasks  trials  lost  tokens  cost  time  offered  advert.  touched  opened  executed
      none            –              –      0       0     0       ?     ?     –        –        –        –       –         –
      curated         –              –      0       0     0       ?     ?     –        –        –        –       –         –
-
-     against none  lift  95 % interval  these tasks 95 %  norm. gain  p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated          –              –                 –           –  –         –         –            –           –               0/0/0
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task  none  curated
