@@ -220,6 +220,9 @@ pub(crate) struct RunArgs {
     /// Leave trials that broke in an earlier run as they are
     #[arg(long)]
     pub(crate) no_retry: bool,
+    /// Skip the preflight request to each model before the first trial
+    #[arg(long)]
+    pub(crate) no_preflight: bool,
     /// Do not play solution and nothing first; tasks that cannot be graded here then go unnoticed
     #[arg(long)]
     pub(crate) no_checks: bool,

@@ -5,6 +5,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod compare;
 pub(crate) mod corpus;
+pub(crate) mod dependencies;
 pub(crate) mod doctor;
 pub(crate) mod gateway;
 pub(crate) mod gc;

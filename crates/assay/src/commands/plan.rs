@@ -28,6 +28,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         &store,
         &Machine { env: &machine::env, sandboxes: &sandboxes, dry: true, shipping: machine::shipping(None) },
     )?;
+    super::dependencies::warn(&plan, ui);
     let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
     let forecast = assay_analysis::forecast(&plan, &store, wish)?;
     if ui.json() {

@@ -3,10 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
 
 use assay_analysis::Report;
+use assay_model::ModelError;
 use assay_skill::Severity;
-use assay_trial::{Experiment, Machine, Plan, RunOptions, RunOutcome, Selection, Store};
+use assay_trial::{
+    Experiment, Machine, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome, Selection, Store,
+    pattern_means,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -54,6 +59,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
             shipping: machine::shipping(args.replay.as_deref()),
         },
     )?;
+    check_selection(&plan, &only)?;
     tell(&plan, ui);
     if args.dry_run {
         return dry_run(&plan, &only, &store, ui);
@@ -68,29 +74,90 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     if args.replay.is_none() {
         check_caps(&plan, args, &only)?;
     }
-    if !args.no_checks && args.replay.is_none() {
-        super::agent::doctor::before(&plan, &only, &store, ui)?;
-    }
-    let folder = store.begin_run(&plan)?;
     let options = RunOptions {
         concurrency: args.jobs.map_or(plan.experiment.concurrency, usize::from),
         max_trials: args.max_trials,
         max_usd: args.max_usd,
         max_tokens: args.max_tokens,
-        only,
+        only: only.clone(),
         retry_broken: !args.no_retry,
         checks: !args.no_checks,
     };
+    super::dependencies::warn(&plan, ui);
+    // Models first: it is quick, and without them the rest is in vain.
+    if args.replay.is_none() && !args.no_preflight && !ask_models(&plan, &store, &options, &cancel, ui)? {
+        return Ok(Status::Interrupted);
+    }
+    if !args.no_checks && args.replay.is_none() {
+        super::agent::doctor::before(&plan, &only, &store, ui)?;
+    }
+    let folder = store.begin_run(&plan)?;
     let mut progress = Progress::new(ui);
     let result =
         assay_trial::run(&plan, &folder.run, &store, &options, &cancel, &mut |event| progress.tell(&event));
     progress.end();
     store.clear_scratch();
     let outcome = result?;
-    let report = assay_analysis::report(&store, &folder)?;
-    store.remember(&history(&plan, &folder.run, &outcome, &report))?;
+    let report = assay_analysis::report_selected(&store, &folder, &only)?;
+    store.remember(&history(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, ui)?;
     Ok(status(&outcome))
+}
+
+/// Asks each model for a word; false where that was interrupted.
+fn ask_models(
+    plan: &Plan,
+    store: &Store,
+    options: &RunOptions,
+    cancel: &AtomicBool,
+    ui: &Ui,
+) -> Result<bool, Failure> {
+    let mut tell = |event: &PreflightEvent| {
+        match event {
+        PreflightEvent::Waiting { model, address, most } => ui.note(&format!(
+            "preflight: waiting for the first reply of {model} at {address}, for at most {} (a local model may be loading)",
+            assay_report::seconds(most.as_secs_f64())
+        )),
+        PreflightEvent::Replied { model, after } => ui.note(&format!(
+            "preflight: {model} replied after {}",
+            assay_report::seconds(after.as_secs_f64())
+        )),
+        PreflightEvent::RateLimited { model, message } => {
+            ui.note(&format!("preflight: {model} limits the rate, and the run will wait for it: {message}"));
+        }
+    }
+    };
+    match assay_trial::preflight(plan, store, options, &machine::env, cancel, &mut tell) {
+        Ok(()) => Ok(true),
+        Err(PreflightError { source: ModelError::Cancelled, .. }) => Ok(false),
+        Err(error) => Err(unusable(&error)),
+    }
+}
+
+/// What is wrong with a model, and what to do about it.
+fn unusable(error: &PreflightError) -> Failure {
+    let (failure, hint): (fn(String) -> Failure, String) = match &error.source {
+        ModelError::Refused { status: 401 | 403, .. } => {
+            let key = error.api_key_env.as_ref().map_or(String::new(), |name| format!(" in {name}"));
+            (Failure::bad_input, format!("check the key{key}, and whether it may use this model"))
+        }
+        ModelError::Refused { status: 404, .. } => (
+            Failure::bad_input,
+            "check the model's name, and `base_url` where the experiment has one".to_owned(),
+        ),
+        ModelError::Refused { .. } => (
+            Failure::bad_input,
+            "check the key, the model's name and its options in the experiment".to_owned(),
+        ),
+        ModelError::Spec(_) => {
+            (Failure::bad_input, "check the [[agents]] table of the experiment".to_owned())
+        }
+        ModelError::Network { .. } => {
+            (Failure::infrastructure, "start the server, or check its address and the network".to_owned())
+        }
+        _ => (Failure::infrastructure, "try again later, or check the server".to_owned()),
+    };
+    failure(error.to_string()).hint(format!("{hint}; nothing was run (--no-preflight skips this request)"))
 }
 
 fn status(outcome: &RunOutcome) -> Status {
@@ -226,6 +293,52 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
     Ok(selection)
 }
 
+/// A selection that means nothing is a typing mistake, and a run of no trial would look like a success.
+fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
+    let label = |agent: usize| plan.roster[agent].label.name.as_str();
+    let tasks: Vec<&str> = plan.tasks.iter().map(|task| task.name.as_str()).collect();
+    let conditions: Vec<&str> = plan.experiment.conditions.iter().map(String::as_str).collect();
+    let agents: Vec<&str> = (0..plan.roster.len()).map(label).collect();
+    for (key, patterns, names) in [
+        ("task", &only.tasks, &tasks),
+        ("condition", &only.conditions, &conditions),
+        ("agent", &only.agents, &agents),
+    ] {
+        if let Some(pattern) =
+            patterns.iter().find(|pattern| !names.iter().any(|name| pattern_means(pattern, name)))
+        {
+            let near = assay_skill::nearest(pattern, names.iter().copied());
+            let hint = if near.is_empty() {
+                format!("the experiment has {}", names.join(", "))
+            } else {
+                format!("did you mean `{}`?", near.join("` or `"))
+            };
+            return Err(Failure::bad_input(format!(
+                "`--only {key}={pattern}` matches no {key} of the experiment"
+            ))
+            .hint(hint));
+        }
+    }
+    let most = plan.experiment.repetitions;
+    if let Some(number) = only.repetitions.iter().find(|number| !(1..=most).contains(number)) {
+        let message = format!("`--only repetition={number}` matches no repetition of the experiment");
+        return Err(Failure::bad_input(message).hint(format!("repetitions are 1 to {most}")));
+    }
+    let meant = plan.cells.iter().any(|cell| only.holds(cell, label(cell.agent)));
+    // Where nothing at all can be run, that is what there is to say.
+    if meant || plan.cells.is_empty() {
+        return Ok(());
+    }
+    let reasons: Vec<&str> = plan
+        .excluded
+        .iter()
+        .filter(|excluded| only.covers(excluded))
+        .map(|excluded| excluded.reason.as_str())
+        .collect();
+    let why = if reasons.is_empty() { String::new() } else { format!(": left out, {}", reasons.join("; ")) };
+    Err(Failure::bad_input(format!("`--only` matches no cell that can be run{why}")))
+}
+
 fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Status, Failure> {
     let mut arms: BTreeMap<(usize, &str), [usize; 2]> = BTreeMap::new();
     let mut trials = BTreeMap::new();
@@ -275,7 +388,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
 }
 
 /// A line for the store's history.
-fn history(plan: &Plan, run: &str, outcome: &RunOutcome, report: &Report) -> Value {
+fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report: &Report) -> Value {
     let verdicts: Vec<Value> = report
         .comparisons
         .iter()
@@ -287,7 +400,7 @@ fn history(plan: &Plan, run: &str, outcome: &RunOutcome, report: &Report) -> Val
             })
         })
         .collect();
-    json!({
+    let mut line = json!({
         "schema": "assay.history/1",
         "at": jiff::Timestamp::now().to_string(),
         "run": run,
@@ -297,7 +410,11 @@ fn history(plan: &Plan, run: &str, outcome: &RunOutcome, report: &Report) -> Val
         "infrastructure": outcome.infrastructure,
         "skills": plan.library.packages.iter().map(|skill| json!([skill.name, skill.digest])).collect::<Vec<_>>(),
         "verdicts": verdicts,
-    })
+    });
+    if let (false, Some(line)) = (only.is_empty(), line.as_object_mut()) {
+        line.insert("only".to_owned(), json!(only));
+    }
+    line
 }
 
 /// The git revision of a folder, where it has one.

@@ -347,6 +347,11 @@ impl Running {
         Ran { code, stdout: self.stream("out"), stderr: self.stream("err") }
     }
 
+    /// What it has said on standard error so far.
+    pub(crate) fn said(&self) -> String {
+        self.stream("err")
+    }
+
     fn stream(&self, name: &str) -> String {
         String::from_utf8(fs::read(self.streams.path().join(name)).unwrap()).unwrap()
     }

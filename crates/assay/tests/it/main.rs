@@ -17,6 +17,7 @@ mod door;
 mod egress;
 mod errors;
 mod exposure;
+mod first_run;
 mod fixture;
 mod gateway;
 mod help;

@@ -67,6 +67,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Whether it is the one request before a run.
+    pub(crate) fn is_preflight(&self) -> bool {
+        self.body.to_string().contains("This checks the connection before a run.")
+    }
+
     /// How many turns the model has had in this conversation.
     pub(crate) fn turn(&self) -> usize {
         let messages = self.body["messages"].as_array().unwrap();
@@ -82,8 +87,20 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `answer` is given the request's number, from 0, and the request.
+    /// `answer` is given the request's number, from 0, and the request. The request before a run is answered well, and not counted.
     pub(crate) fn start(answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start_as(true, answer)
+    }
+
+    /// One whose `answer` is asked before a run, too.
+    pub(crate) fn start_bare(answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start_as(false, answer)
+    }
+
+    fn start_as(
+        answers_preflights: bool,
+        answer: impl Fn(usize, &Asked) -> Answer + Send + Sync + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let (asked, connections) = (Arc::<Mutex<Vec<Asked>>>::default(), Arc::new(AtomicUsize::new(0)));
@@ -93,7 +110,7 @@ impl Server {
             for stream in listener.incoming() {
                 connections.fetch_add(1, Ordering::SeqCst);
                 let (answer, asked) = (answer.clone(), asked.clone());
-                thread::spawn(move || serve(stream.unwrap(), &*answer, &asked));
+                thread::spawn(move || serve(stream.unwrap(), answers_preflights, &*answer, &asked));
             }
         });
         server
@@ -113,7 +130,12 @@ impl Server {
 }
 
 /// Requests on one connection, until the other side closes it.
-fn serve(stream: TcpStream, answer: &dyn Fn(usize, &Asked) -> Answer, log: &Mutex<Vec<Asked>>) -> Option<()> {
+fn serve(
+    stream: TcpStream,
+    answers_preflights: bool,
+    answer: &dyn Fn(usize, &Asked) -> Answer,
+    log: &Mutex<Vec<Asked>>,
+) -> Option<()> {
     let mut out = stream.try_clone().ok()?;
     let mut reader = BufReader::new(stream);
     loop {
@@ -141,12 +163,17 @@ fn serve(stream: TcpStream, answer: &dyn Fn(usize, &Asked) -> Answer, log: &Mute
             authorization: header("authorization"),
             body: serde_json::from_slice(&body).ok()?,
         };
-        let number = {
-            let mut log = log.lock().unwrap();
-            log.push(request.clone());
-            log.len() - 1
+        let answered = if answers_preflights && request.is_preflight() {
+            Answer::done("OK")
+        } else {
+            let number = {
+                let mut log = log.lock().unwrap();
+                log.push(request.clone());
+                log.len() - 1
+            };
+            answer(number, &request)
         };
-        let Answer { status, headers, body } = answer(number, &request);
+        let Answer { status, headers, body } = answered;
         let body = body.to_string();
         let length = body.len();
         let head = format!("HTTP/1.1 {status} x\r\n{headers}content-type: application/json\r\n");
