@@ -415,7 +415,10 @@ impl<'a> Container<'a> {
                     || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
             })
             || self.survey.baked.iter().any(|baked| path == baked && change.kind == ChangeKind::Removed)
-            || self.survey.verifiers.iter().any(|(own, _)| path == own && change.kind == ChangeKind::Removed)
+            || self.survey.verifiers.iter().any(|(own, _)| {
+                path == own && change.kind == ChangeKind::Removed
+                    || own.starts_with(path) && change.kind == ChangeKind::Modified
+            })
             || self.planted.iter().any(|planted| {
                 path.starts_with(planted) || (planted.starts_with(path) && change.kind != ChangeKind::Removed)
             })

@@ -471,6 +471,8 @@ fn the_oracle_has_the_tasks_own_skills_in_docker() {
     assert!(!seen.contains("mail") || seen.contains("No such file"), "{seen}");
     assert!(!seen.contains("SKILL.md") && !seen.contains("assay"), "{seen}");
     assert!(record["contaminated"].is_null() && record["task_skills"].is_null(), "{record:#}");
+    // That the verifier's copy was taken away for the time is no change of the agent's.
+    assert!(record["outside"].is_null(), "{record:#}");
     assert_eq!(record["warnings"].as_array().unwrap().len(), 1, "{record:#}");
     let played = lab.assay(&[
         "trial",
