@@ -48,7 +48,9 @@ pub(crate) struct House {
 impl House {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
+        // What is at work lies with all else that goes with the test.
         let store = Store::open(&folder.path().join("store")).unwrap();
+        let store = store.work_in(Some(folder.path().join("work")));
         let house = Self { folder, store };
         house.write("experiment.toml", EXPERIMENT);
         house.write("skills/one/SKILL.md", SKILL);
