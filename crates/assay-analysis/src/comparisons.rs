@@ -132,6 +132,10 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         baseline: pairing.baseline.to_owned(),
         condition: pairing.condition.to_owned(),
         tasks: counted.len(),
+        clusters: estimate.and_then(|estimate| estimate.clusters),
+        effective_clusters: estimate
+            .filter(|estimate| estimate.clusters.is_some())
+            .map(|estimate| estimate.effective),
         lift: estimate.map(|estimate| estimate.mean),
         pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(estimate.and_then(|estimate| estimate.interval)),

@@ -1,10 +1,12 @@
 //! What a plan will cost, and what it can and cannot find, before anything runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::plan::{Chances, Impossible, Plan as Design, Wanted};
 use assay_stats::simulate::Baseline;
-use assay_trial::{Exclusion, Placement, Plan, Record, Store, StoreError, TaskLimits};
+use assay_trial::{
+    Exclusion, Placement, Plan, PlannedTask, Record, SharedSkills, Store, StoreError, TaskLimits,
+};
 use serde::Serialize;
 
 /// Standard deviation over tasks of what an arm does, where nothing is known of it (VALIDITY rule 8).
@@ -51,7 +53,7 @@ pub struct PlanForecast {
     pub impossible: Vec<String>,
     /// Tasks and cells that cannot be run.
     pub excluded: Vec<Exclusion>,
-    /// What this machine cannot give of what the tasks ask for.
+    /// What this machine cannot give of what the tasks ask for, and tasks that share skills and declare no cluster.
     pub warnings: Vec<String>,
 }
 
@@ -93,6 +95,10 @@ pub struct LimitForecast {
 pub struct DesignForecast {
     /// Tasks that can be run.
     pub tasks: usize,
+    /// Clusters that they come in; `null` where no task names any.
+    pub clusters: Option<usize>,
+    /// What was simulated as independent tasks: the tasks, or the effective clusters, N²/Σn², rounded down.
+    pub units: usize,
     /// Trials of each cell.
     pub repetitions: u32,
     /// Comparisons that share the error rate.
@@ -160,10 +166,13 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
     let arms = arms(plan, &records);
     let (cost_usd, seconds) = bill(plan, &arms);
     let conditions = plan.experiment.conditions.len().saturating_sub(1);
-    let tasks = plan.cells.iter().map(|cell| &cell.task).collect::<std::collections::BTreeSet<_>>().len();
+    let names: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.task.as_str()).collect();
+    let planned: Vec<PlannedTask> =
+        PlannedTask::of(plan).into_iter().filter(|task| names.contains(task.name.as_str())).collect();
+    let size = Size::of(&planned);
     let pilot = pilot(plan, &records);
     let design = Design {
-        tasks,
+        tasks: size.units,
         repetitions: plan.experiment.repetitions as usize,
         base_repetitions: plan.experiment.repetitions as usize,
         family: (conditions * plan.roster.len()).max(1),
@@ -171,7 +180,7 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         baseline: pilot.unwrap_or_default(),
         spread: SPREAD,
     };
-    let (found, wanted, impossible) = judge(plan, &design, pilot.is_some(), wish);
+    let (found, wanted, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
     Ok(PlanForecast {
         schema: "assay.plan-forecast/1",
         run: plan.experiment.name.clone(),
@@ -185,7 +194,11 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         wanted,
         impossible,
         excluded: plan.excluded.clone(),
-        warnings: plan.warnings().map(str::to_owned).collect(),
+        warnings: plan
+            .warnings()
+            .map(str::to_owned)
+            .chain(SharedSkills::among(&planned).map(|shared| shared.to_string()))
+            .collect(),
     })
 }
 
@@ -195,6 +208,32 @@ fn limits(plan: &Plan) -> Vec<LimitForecast> {
         LimitForecast { agent: entry.arm.clone(), model: entry.label.model.clone(), limits }
     };
     plan.limits().into_iter().map(named).collect()
+}
+
+/// How many tasks, and what they count as.
+#[derive(Debug, Clone, Copy)]
+struct Size {
+    tasks: usize,
+    clusters: Option<usize>,
+    units: usize,
+}
+
+impl Size {
+    fn of(tasks: &[PlannedTask]) -> Self {
+        let tasks: Vec<&PlannedTask> = tasks.iter().filter(|task| !task.negative_control).collect();
+        let mut sizes: BTreeMap<(bool, &str), usize> = BTreeMap::new();
+        for task in &tasks {
+            let key = task.cluster.as_deref().map_or((false, task.name.as_str()), |cluster| (true, cluster));
+            *sizes.entry(key).or_default() += 1;
+        }
+        let squares: usize = sizes.values().map(|size| size * size).sum();
+        let clustered = sizes.keys().any(|(clustered, _)| *clustered);
+        Self {
+            tasks: tasks.len(),
+            clusters: clustered.then_some(sizes.len()),
+            units: (tasks.len() * tasks.len()).checked_div(squares).unwrap_or(0),
+        }
+    }
 }
 
 fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<ArmForecast> {
@@ -268,6 +307,7 @@ fn pilot(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Opti
 fn judge(
     plan: &Plan,
     design: &Design,
+    size: Size,
     piloted: bool,
     wish: Wish,
 ) -> (DesignForecast, WishForecast, Vec<String>) {
@@ -288,7 +328,9 @@ fn judge(
         .and_then(|margin| design.tasks_for_margin(margin, seed).map_err(&mut note).ok())
         .flatten();
     let found = DesignForecast {
-        tasks: design.tasks,
+        tasks: size.tasks,
+        clusters: size.clusters,
+        units: size.units,
         repetitions: plan.experiment.repetitions,
         family: design.family,
         margin: design.margin,

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trial::{Exclusion, Outcome, Placement, PlannedAgent, RunFolder, Selection, Store, StoreError};
+use assay_trial::{
+    Exclusion, Outcome, Placement, PlannedAgent, RunFolder, Selection, SharedSkills, Store, StoreError,
+};
 use serde::Serialize;
 
 use crate::controls::NegativeControls;
@@ -181,11 +183,17 @@ pub struct Comparison {
     pub condition: String,
     /// Tasks with a valid trial in both.
     pub tasks: usize,
+    /// Clusters that these tasks come in, tasks without one counted as clusters of one; `null` where no task names any
+    /// and tasks are the units.
+    pub clusters: Option<usize>,
+    /// The number of clusters of one size that weigh as these do, N²/Σn²; `null` where tasks are the units. Under 5 there
+    /// is no interval.
+    pub effective_clusters: Option<f64>,
     /// Mean over tasks of the difference of mean scores.
     pub lift: Option<f64>,
     /// The same of the shares of trials passed. Where all scores are 0 or 1, it is the lift.
     pub pass_rate_lift: Option<f64>,
-    /// Its 95 % interval, unadjusted; `null` below 5 tasks or clusters.
+    /// Its 95 % interval, unadjusted; `null` below 5 tasks or effective clusters.
     pub ci95: Option<[f64; 2]>,
     /// The 95 % interval of the lift on these very tasks, which are taken as fixed: what would vary if they were run again.
     /// Printed by name; never decides.
@@ -367,6 +375,11 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
             "`{one}` and `{other}` provide the same on {}: there they share their trials.",
             counted(*tasks, "task", "tasks")
         ));
+    }
+    if run.imported.is_none() {
+        let planned: BTreeSet<&str> = run.cells.iter().map(|cell| cell.task.as_str()).collect();
+        let tasks = run.tasks.iter().filter(|task| planned.contains(task.name.as_str()));
+        notes.extend(SharedSkills::among(tasks).map(|shared| shared.to_string()));
     }
     let control_arms = report.negative_controls.iter().flat_map(|controls| &controls.arms);
     let all_arms: Vec<&Arm> = report.arms.iter().chain(control_arms).collect();

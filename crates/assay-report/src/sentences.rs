@@ -19,23 +19,26 @@ fn after_losses(comparison: &Comparison) -> &'static str {
 pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     let tasks = comparison.tasks;
     let Some((lift, family)) = comparison.lift.zip(comparison.family) else {
-        let few = match tasks {
-            1 => "1 task with results in both arms is".to_owned(),
-            _ => format!("{tasks} tasks with results in both arms are"),
+        let few = match (tasks, comparison.clusters) {
+            (1, _) => "1 task with results in both arms is".to_owned(),
+            (_, None) => format!("{tasks} tasks with results in both arms are"),
+            (_, Some(_)) => format!("{} with results in both arms are", units(comparison)),
         };
         let lost = if comparison.reason == Some("losses") {
             format!(" {}", after_losses(comparison))
         } else {
             String::new()
         };
-        return format!("{few} too few for an interval; 5 are the least.{lost}");
+        let least = if comparison.clusters.is_some() { "5 effective clusters are" } else { "5 are" };
+        return format!("{few} too few for an interval; {least} the least.{lost}");
     };
     let between = format!(
-        "{} points ({} to {} at {:.1} % confidence), {tasks} tasks.",
+        "{} points ({} to {} at {:.1} % confidence), {}.",
         points(lift),
         points(family.low),
         points(family.high),
-        100.0 * family.level
+        100.0 * family.level,
+        units(comparison)
     );
     let margin = 100.0 * margin;
     match (comparison.verdict, comparison.reason) {
@@ -60,6 +63,19 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         ),
         _ => between,
     }
+}
+
+/// How many tasks, and in how many clusters they come: the number that the interval rests on.
+pub(crate) fn units(comparison: &Comparison) -> String {
+    let tasks = format!("{} tasks", comparison.tasks);
+    let Some(clusters) = comparison.clusters else { return tasks };
+    let effective = comparison.effective_clusters.unwrap_or(clusters as f64);
+    let weight = if (effective - clusters as f64).abs() < 0.05 {
+        String::new()
+    } else {
+        format!(" ({effective:.1} effective)")
+    };
+    format!("{tasks} in {clusters} clusters{weight}")
 }
 
 /// How many tasks of this kind would tell; `margin` is in points.

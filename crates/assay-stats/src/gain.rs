@@ -43,8 +43,8 @@ pub fn normalized_gain(tasks: &[PairedTask], level: f64) -> Option<Gain> {
     // A loss needs a baseline above 0.
     let value = if lift >= 0.0 { lift / (1.0 - base) } else { lift / base }.clamp(-1.0, 1.0);
     let interval = tail_of(level)
-        .filter(|_| sample.units.len() >= FEWEST_UNITS)
-        .and_then(|tail| Quantiles::of(n, tail))
+        .filter(|_| sample.has(FEWEST_UNITS))
+        .and_then(|tail| Quantiles::of(sample.n, tail))
         .map(|quantiles| fieller(&sample, quantiles, value));
     Some(Gain { value, interval })
 }
@@ -90,7 +90,7 @@ fn edge(mut inside: f64, mut outside: f64, accepts: impl Fn(f64) -> bool) -> f64
 
 /// u(g) = arm − base − g·below over the units, as polynomials in g.
 struct Contrast {
-    units: usize,
+    n: f64,
     mean: [f64; 2],
     squares: [f64; 3],
     cubes: [f64; 4],
@@ -107,14 +107,16 @@ impl Contrast {
         let under = sum(&|u| u.weight * below(u)) / n;
         let rise = |u: &Unit| u.weight * (u.arm - u.base - lift);
         let part = |u: &Unit| u.weight * (below(u) - under);
-        let moment = |i: i32, j: i32| sum(&|u| rise(u).powi(i) * part(u).powi(j));
-        let arm = sum(&|u| u.weight.powi(2) * u.arm_noise) / n;
-        let base = sum(&|u| u.weight.powi(2) * u.base_noise) / n;
+        let scale = sample.scale();
+        let square = |i: i32, j: i32| sum(&|u| rise(u).powi(i) * part(u).powi(j) * u.leverage);
+        let cube = |i: i32, j: i32| sum(&|u| rise(u).powi(i) * part(u).powi(j)) * scale.powi(3);
+        let arm = sum(&|u| u.weight.powi(2) * u.arm_noise) / n * scale;
+        let base = sum(&|u| u.weight.powi(2) * u.base_noise) / n * scale;
         Contrast {
-            units: sample.units.len(),
+            n: sample.n,
             mean: [lift, -under],
-            squares: [moment(2, 0), -2.0 * moment(1, 1), moment(0, 2)],
-            cubes: [moment(3, 0), -3.0 * moment(2, 1), 3.0 * moment(1, 2), -moment(0, 3)],
+            squares: [square(2, 0), -2.0 * square(1, 1), square(0, 2)],
+            cubes: [cube(3, 0), -3.0 * cube(2, 1), 3.0 * cube(1, 2), -cube(0, 3)],
             noise: [arm + base, -2.0 * direction * base, base],
         }
     }
@@ -122,7 +124,7 @@ impl Contrast {
     fn at(&self, g: f64) -> Moments {
         let value = |terms: &[f64]| terms.iter().rev().fold(0.0, |sum, term| sum * g + term);
         Moments {
-            units: self.units,
+            n: self.n,
             mean: value(&self.mean),
             // A sum of squares; where it is nearly 0 the polynomial may come out below.
             squares: value(&self.squares).max(0.0),

@@ -13,12 +13,15 @@
 //!
 //! Tasks that share something come as clusters, and clusters are then the units: n is their number, and a cluster
 //! enters with its mean. The estimate stays the mean over tasks, so a cluster weighs as many times as it has tasks;
-//! with clusters of one size this is the plain interval over cluster means.
+//! with clusters of one size this is the plain interval over cluster means. With clusters of unequal size the variance
+//! is CR2's (Bell & McCaffrey 2002) and n one more than Satterthwaite's degrees of freedom: a cluster that holds most of
+//! the tasks draws the mean to itself, so its own deviation tells little of how far the mean may be off.
 
 use crate::quantile::beta_quantile;
 use crate::sample::{Sample, Unit, mean, order, scores, tail_of};
 
-/// A difference gets no interval under this many tasks or clusters.
+/// A difference gets no interval under this many tasks or clusters; of clusters of unequal size, under this many effective
+/// ones, N²/Σn².
 pub(crate) const FEWEST_UNITS: usize = 5;
 
 /// One task seen under two arms.
@@ -69,6 +72,10 @@ pub struct Estimate {
     pub tasks: usize,
     /// Trials counted, of both arms where there are two.
     pub trials: usize,
+    /// Units, where any task names a cluster: the clusters, and the tasks without one. `None` where tasks are the units.
+    pub clusters: Option<usize>,
+    /// The number of units of one size that weigh as these do: N²/Σn², n the tasks of a unit and N all of them.
+    pub effective: f64,
 }
 
 /// The pass rate of one arm: the mean over tasks of the mean over a task's trials, each task weighing the same.
@@ -84,20 +91,16 @@ pub fn rate(tasks: &[Vec<f64>], level: f64) -> Option<Estimate> {
         base: 0.0,
         arm_noise: 0.25 / task.len() as f64,
         base_noise: 0.0,
+        leverage: 1.0,
     };
     let trials = kept.iter().map(Vec::len).sum();
-    estimate(
-        &Sample { units: kept.iter().map(unit).collect(), tasks: kept.len(), trials },
-        level,
-        2,
-        (0.0, 1.0),
-    )
+    estimate(&Sample::of_tasks(kept.iter().map(unit).collect(), trials), level, 2, (0.0, 1.0))
 }
 
 /// The lift: the mean over tasks of (arm's task mean − baseline's task mean), each task weighing the same.
 ///
 /// The interval is the default one at `level`, over clusters where tasks name them, kept within [−1, 1]; it needs
-/// five tasks or clusters. `None` where no task has trials under both arms.
+/// five tasks or effective clusters. `None` where no task has trials under both arms.
 pub fn lift(tasks: &[PairedTask], level: f64) -> Option<Estimate> {
     estimate(&Sample::of(tasks), level, FEWEST_UNITS, (-1.0, 1.0))
 }
@@ -116,9 +119,16 @@ fn estimate(sample: &Sample, level: f64, fewest: usize, range: (f64, f64)) -> Op
         return None;
     }
     let moments = sample.moments();
-    let enough = moments.units >= fewest;
+    let enough = sample.has(fewest);
     let interval = tail_of(level).filter(|_| enough).and_then(|tail| moments.interval(tail, range));
-    Some(Estimate { mean: moments.mean, interval, tasks: sample.tasks, trials: sample.trials })
+    Some(Estimate {
+        mean: moments.mean,
+        interval,
+        tasks: sample.tasks,
+        trials: sample.trials,
+        clusters: sample.clusters,
+        effective: sample.effective,
+    })
 }
 
 /// The exact interval of Clopper & Pearson (1934) for `successes` out of `n`.

@@ -9,8 +9,8 @@ pub(crate) const PSEUDO: f64 = 2.0;
 /// What the default interval is made of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
-    /// Units, n.
-    pub(crate) units: usize,
+    /// Units, n; not a whole number where they are of unequal size.
+    pub(crate) n: f64,
     /// Mean over tasks.
     pub(crate) mean: f64,
     /// Sum of squared deviations, (n − 1)s².
@@ -46,7 +46,7 @@ impl Quantiles {
 impl Moments {
     /// s², as observed.
     pub(crate) fn variance(&self) -> f64 {
-        self.squares / (self.units as f64 - 1.0).max(1.0)
+        self.squares / (self.n - 1.0).max(1.0)
     }
 
     /// s̃² at `n` units: ((n − 1)s² + 2v₀)/(n + 1), two pseudo-tasks at the binomial's largest variance, in the spirit
@@ -66,7 +66,7 @@ impl Moments {
     /// Johnson moves the interval by twice as much. Moving takes from the other side what a small sample only seems
     /// to have to spare, so that side stays where it is; half is what the grid of rule 11 asked for.
     pub(crate) fn skew(&self, quantiles: Quantiles) -> f64 {
-        let n = self.units as f64;
+        let n = self.n;
         let larger = self.variance().max(self.shrunk(n));
         if larger <= 0.0 {
             return 0.0;
@@ -76,12 +76,12 @@ impl Moments {
 
     /// The interval with probability `tail` outside each end, within `range`.
     pub(crate) fn interval(&self, tail: f64, range: (f64, f64)) -> Option<Interval> {
-        Some(self.interval_of(Quantiles::of(self.units as f64, tail)?, range))
+        Some(self.interval_of(Quantiles::of(self.n, tail)?, range))
     }
 
     /// The same with the quantiles at hand.
     pub(crate) fn interval_of(&self, quantiles: Quantiles, range: (f64, f64)) -> Interval {
-        let (half, skew) = (self.half(self.units as f64, quantiles), self.skew(quantiles));
+        let (half, skew) = (self.half(self.n, quantiles), self.skew(quantiles));
         Interval {
             low: (self.mean - half + skew.min(0.0)).max(range.0),
             high: (self.mean + half + skew.max(0.0)).min(range.1),

@@ -25,16 +25,16 @@ pub fn smallest_detectable(tasks: &[PairedTask], m: usize) -> Option<f64> {
 }
 
 pub(crate) fn smallest_detectable_of(sample: &Sample, m: usize) -> Option<f64> {
-    if sample.units.len() < FEWEST_UNITS {
+    if !sample.has(FEWEST_UNITS) {
         return None;
     }
-    detectable(&sample.moments(), sample.units.len(), m)
+    detectable(&sample.moments(), sample.n, m)
 }
 
 /// The number of tasks with which a lift of `effect` would be found with 80 % power, at these repetitions and the
 /// observed spread, in a family of `m` comparisons; at least 5.
 ///
-/// Where tasks come in clusters, clusters of the same mean size are supposed. `None` with fewer than two units, with
+/// Where tasks come in clusters, clusters of the same sizes are supposed. `None` with fewer than two units, with
 /// an effect that is not above 0, and where more than 10⁹ would be needed.
 pub fn tasks_needed(tasks: &[PairedTask], m: usize, effect: f64) -> Option<usize> {
     tasks_needed_of(&Sample::of(tasks), m, effect)
@@ -45,7 +45,7 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
         return None;
     }
     let moments = sample.moments();
-    let enough = |n: usize| detectable(&moments, n, m).is_some_and(|lift| lift <= effect);
+    let enough = |n: usize| detectable(&moments, n as f64, m).is_some_and(|lift| lift <= effect);
     // The normal's quantiles are below Student's, so what they ask for is never too many. From there double the step.
     let quantile = normal_tail(0.5 * alpha(m))? + normal_tail(MISSED)?;
     let normal = Quantiles { plain: quantile, shrunk: quantile };
@@ -60,8 +60,15 @@ pub(crate) fn tasks_needed_of(sample: &Sample, m: usize, effect: f64) -> Option<
         }
     }
     let units = smallest(low, low + step - 1, enough)?;
-    let tasks = (units as u128 * sample.tasks as u128).div_ceil(sample.units.len() as u128);
-    usize::try_from(tasks).ok()
+    // Exact where n is whole, for products up to 2^53.
+    let tasks = (units as f64 * sample.tasks as f64 / sample.n).ceil();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "above 0, and a cast saturates"
+    )]
+    let tasks = tasks as usize;
+    Some(tasks)
 }
 
 /// The smallest number in `low..=high` that a monotone condition holds for.
@@ -80,8 +87,7 @@ fn smallest(mut low: usize, mut high: usize, holds: impl Fn(usize) -> bool) -> O
     Some(low)
 }
 
-fn detectable(moments: &Moments, units: usize, m: usize) -> Option<f64> {
-    let n = units as f64;
+fn detectable(moments: &Moments, n: f64, m: usize) -> Option<f64> {
     let (decides, misses) = (Quantiles::of(n, 0.5 * alpha(m))?, Quantiles::of(n, MISSED)?);
     let both = Quantiles { plain: decides.plain + misses.plain, shrunk: decides.shrunk + misses.shrunk };
     Some(moments.half(n, both))

@@ -55,6 +55,9 @@ pub(crate) struct Unit {
     pub(crate) arm_noise: f64,
     /// The same of `base`.
     pub(crate) base_noise: f64,
+    /// What the unit's squared deviation is multiplied by: 1 where all units hold as many tasks, and CR2's correction
+    /// where they do not.
+    pub(crate) leverage: f64,
 }
 
 /// The units of a comparison.
@@ -63,6 +66,13 @@ pub(crate) struct Sample {
     pub(crate) units: Vec<Unit>,
     pub(crate) tasks: usize,
     pub(crate) trials: usize,
+    /// Clusters and tasks without one, where any task names a cluster; `None` where tasks are the units.
+    pub(crate) clusters: Option<usize>,
+    /// N²/Σn²: the number of units of one size that weigh as these do.
+    pub(crate) effective: f64,
+    /// The n of the interval: the number of units where all are of one size, one more than Satterthwaite's degrees of
+    /// freedom where they are not.
+    pub(crate) n: f64,
 }
 
 impl Sample {
@@ -79,6 +89,7 @@ impl Sample {
                 base: mean(&task.base),
                 arm_noise: 0.25 / task.arm.len() as f64,
                 base_noise: 0.25 / task.base.len() as f64,
+                leverage: 1.0,
             };
             match task.cluster {
                 Some(cluster) => clusters.entry(cluster).or_default().push(unit),
@@ -95,10 +106,44 @@ impl Sample {
             let key = |u: &Unit| [u.arm, u.base, u.weight, u.arm_noise, u.base_noise];
             order(&key(one), &key(other))
         });
-        Sample { units, tasks: paired.len(), trials }
+        let singles = paired.len() - clusters.values().map(Vec::len).sum::<usize>();
+        let squares = singles + clusters.values().map(|members| members.len().pow(2)).sum::<usize>();
+        let clusters = (!clusters.is_empty()).then_some(units.len());
+        Sample::weighed(units, (paired.len(), trials), clusters, squares)
+    }
+
+    /// One unit a task.
+    pub(crate) fn of_tasks(units: Vec<Unit>, trials: usize) -> Sample {
+        let tasks = units.len();
+        Sample::weighed(units, (tasks, trials), None, tasks)
+    }
+
+    /// `squares` is the sum of the units' squared numbers of tasks.
+    fn weighed(
+        mut units: Vec<Unit>,
+        (tasks, trials): (usize, usize),
+        clusters: Option<usize>,
+        squares: usize,
+    ) -> Sample {
+        let k = units.len();
+        let effective = (tasks as f64).powi(2) / (squares as f64).max(1.0);
+        let mut n = k as f64;
+        // Cauchy & Schwarz: N² = k·Σn² only where all n are one. A single unit has no variance to correct.
+        if k > 1 && tasks * tasks != k * squares {
+            n = satterthwaite(&mut units) + 1.0;
+        }
+        Sample { units, tasks, trials, clusters, effective, n }
+    }
+
+    /// Whether there are as many units as `fewest` of one size.
+    pub(crate) fn has(&self, fewest: usize) -> bool {
+        self.effective >= fewest as f64
     }
 
     /// Mean and spread of `arm − base`.
+    ///
+    /// With units of unequal size the moments are those of n units of one size that give the mean CR2's variance with
+    /// Satterthwaite's degrees of freedom, n − 1.
     pub(crate) fn moments(&self) -> Moments {
         let n = self.units.len() as f64;
         // Weights are rounded: without the clamp a mean of 1 could come out a bit above 1.
@@ -107,12 +152,49 @@ impl Sample {
         let (mut squares, mut cubes, mut noise) = (0.0, 0.0, 0.0);
         for unit in &self.units {
             let deviation = unit.weight * (unit.arm - unit.base - mean);
-            squares += deviation * deviation;
+            squares += deviation * deviation * unit.leverage;
             cubes += deviation * deviation * deviation;
             noise += unit.weight * unit.weight * (unit.arm_noise + unit.base_noise);
         }
-        Moments { units: self.units.len(), mean, squares, cubes, noise: noise / n }
+        let scale = self.scale();
+        Moments { n: self.n, mean, squares, cubes: cubes * scale.powi(3), noise: noise / n * scale }
     }
+
+    /// n over the number of units: 1 where units are of one size.
+    pub(crate) fn scale(&self) -> f64 {
+        self.n / self.units.len() as f64
+    }
+}
+
+/// The degrees of freedom of the mean's variance by CR2 (Bell & McCaffrey 2002), after Satterthwaite; sets the units'
+/// leverages so that Σ leverage·(weight·deviation)² is (n − 1)·n times that variance, n one more than these degrees of
+/// freedom.
+///
+/// With a the units' shares of the tasks and S = Σa², the variance is V = Σ a²e²/(1 − 2a + S), and with
+/// C = diag(a²/(1 − 2a + S)) and H = (I − 1a')(I − 1a')' the degrees of freedom are tr(CH)²/tr((CH)²)
+/// (Pustejovsky & Tipton 2018), for units whose differences have one variance. H has 1 − 2a + S on its diagonal and
+/// S − a − a' beside it, so sums over the units are enough. With shares of one size both are Student's.
+fn satterthwaite(units: &mut [Unit]) -> f64 {
+    let k = units.len() as f64;
+    let s = units.iter().map(|u| (u.weight / k).powi(2)).sum::<f64>();
+    let parts: Vec<(f64, f64, f64)> = units
+        .iter()
+        .map(|u| {
+            let share = u.weight / k;
+            let diagonal = 1.0 - 2.0 * share + s;
+            (share, diagonal, share * share / diagonal)
+        })
+        .collect();
+    let sum = |value: &dyn Fn(&(f64, f64, f64)) -> f64| parts.iter().map(value).sum::<f64>();
+    let (zeroth, first, second) = (sum(&|p| p.2), sum(&|p| p.2 * p.0), sum(&|p| p.2 * p.0 * p.0));
+    let beside =
+        s * s * zeroth * zeroth + 2.0 * zeroth * second - 4.0 * s * zeroth * first + 2.0 * first * first;
+    let diagonal = sum(&|p| p.2 * p.2 * (p.1 * p.1 - (s - 2.0 * p.0).powi(2)));
+    let freedom = (s * s / (beside + diagonal)).clamp(1.0, k - 1.0);
+    for (unit, (_, diagonal, _)) in units.iter_mut().zip(&parts) {
+        unit.leverage = freedom * (freedom + 1.0) / (k * k * diagonal);
+    }
+    freedom
 }
 
 /// A cluster as one unit: the mean of its tasks, and the variance of that mean.
@@ -125,6 +207,7 @@ fn merge(members: &[Unit], average: f64) -> Unit {
         base: total(|u| u.base) / n,
         arm_noise: total(|u| u.arm_noise) / (n * n),
         base_noise: total(|u| u.base_noise) / (n * n),
+        leverage: 1.0,
     }
 }
 

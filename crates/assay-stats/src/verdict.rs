@@ -22,7 +22,7 @@ pub(crate) const ALPHA: f64 = 0.05;
 pub struct Verdict {
     /// What the comparison says.
     pub kind: VerdictKind,
-    /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks or clusters.
+    /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks or effective clusters.
     pub interval: Option<Interval>,
     /// The interval that decides on no effect, at level 1 − 2·.05/m.
     pub equivalence: Option<Interval>,
@@ -146,7 +146,7 @@ pub(crate) struct Decision {
 
 impl Decision {
     pub(crate) fn of(sample: &Sample, m: usize, margin: f64) -> Decision {
-        if sample.units.len() < FEWEST_UNITS {
+        if !sample.has(FEWEST_UNITS) {
             let kind = VerdictKind::Underpowered;
             return Decision { kind, interval: None, equivalence: None, direction: None };
         }

@@ -20,6 +20,7 @@ mod preflight;
 mod purse;
 mod record;
 mod roster;
+mod shared;
 mod shipping;
 mod store;
 mod survey;
@@ -44,6 +45,7 @@ pub use plan::{AbsentSkill, Cell, Check, Exclusion, Machine, PROTOCOL, Plan, Pla
 pub use preflight::{PreflightError, PreflightEvent, preflight};
 pub use record::{AgentLabel, Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, score};
 pub use roster::RosterEntry;
+pub use shared::SharedSkills;
 pub use shipping::{Shipping, Way};
 pub use store::{
     Claim, Lease, Owner, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary,

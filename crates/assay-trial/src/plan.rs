@@ -50,6 +50,8 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// What cannot be run, and why.
     pub excluded: Vec<Exclusion>,
+    /// The digests of the skills that belong to each task that has any.
+    pub curated: BTreeMap<String, Vec<String>>,
     /// What there is to say about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -242,6 +244,7 @@ impl Plan {
             trials: BTreeMap::new(),
             checks: Vec::new(),
             excluded: Vec::new(),
+            curated: BTreeMap::new(),
             diagnostics: Vec::new(),
         };
         plan.diagnostics.extend(plan.tasks.iter().flat_map(|task| task.diagnostics.clone()));
@@ -284,6 +287,10 @@ impl Plan {
             made: &store.made(),
         };
         let own = condition::curated(&setting).unwrap_or_default();
+        if !own.is_empty() {
+            let digests = own.iter().map(|skill| skill.digest.to_string()).collect();
+            self.curated.insert(task.name.clone(), digests);
+        }
         let mut provisions = Vec::new();
         for name in &self.experiment.conditions {
             let condition = condition::find(name).map(|condition| condition.provide(&setting));

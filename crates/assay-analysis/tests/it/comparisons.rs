@@ -150,7 +150,10 @@ fn tasks_of_one_cluster_are_one_unit() {
         }
     });
     let width = |interval: Option<[f64; 2]>| interval.map(|[low, high]| high - low).unwrap();
-    assert!(width(clustered.compared().ci95) > width(alone.ci95));
+    let found = clustered.compared();
+    assert!(width(found.ci95) > width(alone.ci95));
+    assert_eq!((found.clusters, found.effective_clusters), (Some(5), Some(5.0)));
+    assert_eq!((alone.clusters, alone.effective_clusters), (None, None));
     // Four clusters are too few, whatever the number of tasks.
     let few = twenty().plan(|run| {
         for (n, task) in run.tasks.iter_mut().enumerate() {
@@ -159,9 +162,34 @@ fn tasks_of_one_cluster_are_one_unit() {
     });
     let few = few.compared();
     assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, "underpowered"));
+    // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one size.
+    let giant =
+        twenty().plan(|run| run.tasks[..14].iter_mut().for_each(|task| task.cluster = Some("one".into())));
+    let giant = giant.compared();
+    assert_eq!(
+        (giant.clusters, giant.ci95, giant.verdict, giant.reason),
+        (Some(7), None, "underpowered", Some("design"))
+    );
+    assert!((giant.effective_clusters.unwrap() - 400.0 / 202.0).abs() < 1e-12);
     // One task that names a cluster does not make one cluster of all others, whatever it is called.
     let one = twenty().plan(|run| run.tasks[0].cluster = Some("t01".into()));
     assert_eq!(one.compared().ci95, alone.ci95);
+}
+
+#[test]
+fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
+    let suite = |cluster: fn(usize) -> Option<String>| {
+        Suite::uniform(&["none", "curated"], &["FFF", "PPP"]).plan(|run| {
+            for (n, task) in run.tasks.iter_mut().enumerate() {
+                task.curated = vec![format!("blake3:{}", n % 5)];
+                task.cluster = cluster(n);
+            }
+        })
+    };
+    let note = |suite: Suite| suite.report().notes.into_iter().find(|note| note.contains("`cluster`"));
+    let told = note(suite(|_| None)).unwrap();
+    assert!(told.starts_with("20 tasks share 5 curated skills and declare no common `cluster`"), "{told}");
+    assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);
 }
 
 #[test]

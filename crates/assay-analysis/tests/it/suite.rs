@@ -164,6 +164,7 @@ fn task(name: &str) -> PlannedTask {
         difficulty: None,
         category: None,
         negative_control: false,
+        curated: Vec::new(),
     }
 }
 

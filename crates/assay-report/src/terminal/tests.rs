@@ -66,6 +66,8 @@ fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static st
     Comparison {
         condition: condition.to_owned(),
         tasks: 12,
+        clusters: None,
+        effective_clusters: None,
         lift: Some(0.483),
         pass_rate_lift: Some(0.483),
         ci95: Some([0.12, 0.8]),
@@ -322,6 +324,17 @@ fn each_verdict_in_words() {
             ..comparison("curated", "underpowered", Some("losses"))
         },
         Comparison { family: None, tasks: 1, ..comparison("curated", "underpowered", Some("design")) },
+        Comparison {
+            clusters: Some(6),
+            effective_clusters: Some(6.0),
+            ..comparison("curated", "helps", None)
+        },
+        Comparison {
+            family: None,
+            clusters: Some(10),
+            effective_clusters: Some(1.7),
+            ..comparison("curated", "underpowered", Some("design"))
+        },
     ] {
         all.push_str(&verdict(comparison));
     }

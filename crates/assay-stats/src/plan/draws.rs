@@ -87,7 +87,7 @@ impl Draws {
                 let deviation = lift - mean;
                 (squares + deviation * deviation, cubes + deviation * deviation * deviation)
             });
-            Moments { units: self.tasks, mean, squares, cubes, noise: self.noise }
+            Moments { n: self.tasks as f64, mean, squares, cubes, noise: self.noise }
         })
     }
 

@@ -168,7 +168,8 @@ impl Plan {
     /// The reach of the equivalence interval where all tasks differ by 0: no margin up to this can be met.
     pub fn least_margin(&self) -> Option<f64> {
         self.check().ok()?;
-        let moments = Moments { units: self.tasks, mean: 0.0, squares: 0.0, cubes: 0.0, noise: self.noise() };
+        let moments =
+            Moments { n: self.tasks as f64, mean: 0.0, squares: 0.0, cubes: 0.0, noise: self.noise() };
         let n = self.tasks as f64;
         Some(moments.half(n, Quantiles::of(n, alpha(self.family))?))
     }

@@ -69,8 +69,7 @@ impl Method {
     pub fn interval(self, tasks: &[PairedTask], level: f64, seed: u64) -> Option<Interval> {
         let tail = tail_of(level)?;
         let sample = Sample::of(tasks);
-        let quantiles =
-            Quantiles::of(sample.units.len() as f64, tail).filter(|_| sample.units.len() >= FEWEST_UNITS)?;
+        let quantiles = Quantiles::of(sample.n, tail).filter(|_| sample.has(FEWEST_UNITS))?;
         self.with(tasks, &sample, quantiles, tail, &mut stream(seed, Purpose::Bootstrap, 0))
     }
 
@@ -83,7 +82,7 @@ impl Method {
         random: &mut ChaCha8Rng,
     ) -> Option<Interval> {
         let moments = sample.moments();
-        let n = moments.units as f64;
+        let n = moments.n;
         let t = quantiles.plain;
         let (centre, half) = match self {
             Method::Default => return Some(moments.interval_of(quantiles, (-1.0, 1.0))),
@@ -143,10 +142,9 @@ pub fn compare(
         let drawn = design.suite(seed, suite);
         let Some(tasks) = drawn.arms.first() else { break };
         let sample = Sample::of(tasks);
-        let units = sample.units.len();
         let quantiles = *known
-            .entry(units)
-            .or_insert_with(|| Quantiles::of(units as f64, tail).filter(|_| units >= FEWEST_UNITS));
+            .entry(sample.n.to_bits())
+            .or_insert_with(|| Quantiles::of(sample.n, tail).filter(|_| sample.has(FEWEST_UNITS)));
         let Some(quantiles) = quantiles else { continue };
         for (method, sum) in methods.iter().zip(&mut sums) {
             let mut random = stream(seed, Purpose::Bootstrap, suite);

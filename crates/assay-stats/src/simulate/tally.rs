@@ -103,7 +103,7 @@ pub fn judge(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
         for (at, tasks) in suite.arms.iter().enumerate() {
             let sample = Sample::of(tasks);
             tally.comparisons += 1;
-            if let Some([_, _, quantiles]) = critical.at(sample.units.len()) {
+            if let Some([_, _, quantiles]) = critical.at(&sample) {
                 let interval = sample.moments().interval_of(quantiles, (-1.0, 1.0));
                 tally.intervals += 1;
                 tally.covered += u64::from(interval.low <= lift && lift <= interval.high);
@@ -132,14 +132,17 @@ fn parts(width: f64) -> u64 {
 /// Student's quantiles by number of units: of the deciding, the equivalence and the 95 % interval.
 struct Critical {
     alpha: f64,
-    values: BTreeMap<usize, Option<[Quantiles; 3]>>,
+    values: BTreeMap<u64, Option<[Quantiles; 3]>>,
 }
 
 impl Critical {
-    fn at(&mut self, units: usize) -> Option<[Quantiles; 3]> {
+    fn at(&mut self, sample: &Sample) -> Option<[Quantiles; 3]> {
         let alpha = self.alpha;
-        *self.values.entry(units).or_insert_with(|| {
-            let t = |tail: f64| Quantiles::of(units as f64, tail).filter(|_| units >= FEWEST_UNITS);
+        if !sample.has(FEWEST_UNITS) {
+            return None;
+        }
+        *self.values.entry(sample.n.to_bits()).or_insert_with(|| {
+            let t = |tail: f64| Quantiles::of(sample.n, tail);
             Some([t(0.5 * alpha)?, t(alpha)?, t(TAIL)?])
         })
     }
@@ -156,7 +159,7 @@ impl Critical {
     }
 
     fn decide(&mut self, sample: &Sample, margin: f64) -> VerdictKind {
-        let Some([decisive, equivalence, _]) = self.at(sample.units.len()) else {
+        let Some([decisive, equivalence, _]) = self.at(sample) else {
             return VerdictKind::Underpowered;
         };
         let moments = sample.moments();

@@ -55,13 +55,20 @@ fn clusters_are_the_units() {
     close(clustered.interval.unwrap().low, 0.4 - 0.519_425, 1e-5, "clustered low");
     close(clustered.interval.unwrap().high, 0.4 + 0.519_425 + 0.028_144, 1e-5, "clustered high");
     assert!(clustered.interval.unwrap().width() > alone.interval.unwrap().width());
+    assert_eq!((clustered.clusters, clustered.effective), (Some(5), 5.0));
+    assert_eq!((alone.clusters, alone.effective), (None, 10.0));
     // Four clusters are too few, however many tasks they hold; a task without one stands for itself.
     for task in &mut pairs {
         task.cluster = task.cluster.map(|c| c % 4);
     }
     assert_eq!(lift(&pairs, 0.95).unwrap().interval, None);
+    // Clusters of 3, 3, 2, 2 are four, and 100/26 = 3.8 effective ones; with two of their tasks alone they are 100/16.
     pairs[0].cluster = None;
-    assert!(lift(&pairs, 0.95).unwrap().interval.is_some());
+    assert_eq!(lift(&pairs, 0.95).unwrap().interval, None);
+    (pairs[1].cluster, pairs[4].cluster, pairs[5].cluster) = (None, None, None);
+    let mixed = lift(&pairs, 0.95).unwrap();
+    assert_eq!((mixed.clusters, mixed.effective), (Some(8), 100.0 / 14.0));
+    assert!(mixed.interval.is_some());
 }
 
 #[test]
@@ -73,10 +80,36 @@ fn unequal_clusters_leave_the_lift_that_of_tasks() {
     }
     let got = lift(&tasks, 0.95).unwrap();
     assert_eq!(got.mean, 0.5);
-    assert!(got.interval.is_some());
+    // 8²/(4² + 4) = 3.2 effective units: half of what there is hangs on one cluster.
+    assert_eq!((got.clusters, got.effective, got.interval), (Some(5), 3.2, None));
     // Five units; the cluster counts as 4 of 8 tasks, 2.5 times an average unit.
     assert_eq!(differences(&tasks), vec![0.0, 0.0, 0.0, 0.0, 2.5]);
     assert_eq!(differences(&suite(2, &[(2, 1), (0, 2)])), vec![-1.0, 0.5]);
+}
+
+/// What numpy gives for the matrices of CR2 (`tests/reference/generate.py` does the same for larger suites):
+///
+/// ```python
+/// sizes = np.array([3, 1, 1, 1, 1, 1, 1]); a = sizes / 9; d = np.array([.5, 1, 0, 0, -.5, 0, 0]); mean = a @ d
+/// residual = np.eye(7) - np.outer(np.ones(7), a); h = residual @ residual.T
+/// variance = np.sum(a**2 * (d - mean)**2 / np.diag(h))             # .0335097
+/// ch = np.diag(a**2 / np.diag(h)) @ h
+/// freedom = np.trace(ch)**2 / np.trace(ch @ ch)                    # 2.2149410
+/// half = stats.t.ppf(.9, freedom) * np.sqrt(variance)              # .3308940, above that of the pseudo-tasks
+/// skew = np.sum(a**3 * (d - mean)**3) / (12 * variance) * (1 + 2 * stats.t.ppf(.9, freedom)**2)
+/// ```
+#[test]
+fn unequal_clusters_have_the_interval_of_cr2() {
+    let mut tasks = suite(2, &[(2, 1), (2, 1), (2, 1), (2, 0), (1, 1), (0, 0), (1, 2), (0, 0), (2, 2)]);
+    for task in &mut tasks[..3] {
+        task.cluster = Some(7);
+    }
+    let got = lift(&tasks, 0.8).unwrap();
+    assert_eq!((got.tasks, got.clusters), (9, Some(7)));
+    close(got.effective, 81.0 / 15.0, 1e-12, "effective units");
+    close(got.mean, 2.0 / 9.0, 1e-12, "mean");
+    close(got.interval.unwrap().low, -0.108_671_786_164, 1e-9, "low");
+    close(got.interval.unwrap().high, 0.569_273_637_412, 1e-9, "high");
 }
 
 #[test]

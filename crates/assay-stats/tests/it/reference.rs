@@ -84,6 +84,7 @@ fn comparisons_agree() {
 
         let got = lift(&tasks, level).unwrap();
         close(got.mean, number(&case["lift"]["mean"]), 1e-12, &name);
+        close(got.effective, number(&case["effective"]), 1e-12, &name);
         let said = verdict(&tasks, m, 0.1, None);
         let intervals = [
             ("lift", got.interval.unwrap()),

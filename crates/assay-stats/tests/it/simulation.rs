@@ -110,3 +110,46 @@ fn the_limits_are_as_documented() {
     let coverage = judge(&long, 0..1000, 3).cell(long.true_lift()).coverage.unwrap();
     assert!((0.75..0.83).contains(&coverage), "10 × 50: {coverage}");
 }
+
+/// A suite of clusters of the sizes given, three repetitions: each cluster has an effect of its own, normal with a
+/// standard deviation of .3 and mean 0, over baselines of ½.
+fn clustered(random: &mut ChaCha8Rng, sizes: &[usize]) -> Vec<PairedTask> {
+    let mut tasks = Vec::new();
+    for (cluster, &size) in sizes.iter().enumerate() {
+        // Twelve uniform numbers less 6 are as good as normal here.
+        let effect = 0.3 * ((0..12).map(|_| random.random::<f64>()).sum::<f64>() - 6.0);
+        tasks.extend((0..size).map(|_| PairedTask {
+            arm: arm(random, 0.5 + effect, 3),
+            base: arm(random, 0.5, 3),
+            cluster: Some(cluster as u64),
+        }));
+    }
+    tasks
+}
+
+/// Clusters of unequal size: without CR2 `helps` or `harms` came in 10 to 69 % of these suites.
+#[test]
+fn one_large_cluster_gives_no_false_verdicts() {
+    let one = |large: usize, others: usize| {
+        let mut sizes = vec![1; others];
+        sizes.push(large);
+        sizes
+    };
+    let shapes =
+        [one(10, 40), one(25, 60), vec![1, 1, 2, 2, 3, 3, 5, 8, 11, 17], vec![4; 8], one(15, 4), one(60, 19)];
+    for sizes in shapes {
+        let mut random = ChaCha8Rng::seed_from_u64(11);
+        let (mut wrong, mut silent) = (0, 0);
+        for _ in 0..2000 {
+            let said = verdict(&clustered(&mut random, &sizes), 1, 0.1, None);
+            wrong += usize::from(matches!(said.kind, VerdictKind::Helps | VerdictKind::Harms));
+            silent += usize::from(said.interval.is_none());
+        }
+        let share = f64::from(u32::try_from(wrong).unwrap()) / 2000.0;
+        // 5 % and three standard errors of 2,000 suites.
+        assert!(share < 0.065, "{sizes:?}: {share} false verdicts");
+        let tasks: usize = sizes.iter().sum();
+        let effective = (tasks * tasks) as f64 / sizes.iter().map(|n| n * n).sum::<usize>() as f64;
+        assert_eq!(silent, if effective < 5.0 { 2000 } else { 0 }, "{sizes:?}: {effective} effective units");
+    }
+}

@@ -34,7 +34,12 @@ def suite(tasks, clusters=None):
 
 
 def contrast(tasks, p, q, c=0.0):
-    """n, mean, s², m₃ and v₀ of p·arm + q·base + c over the units."""
+    """n, mean, s², m₃ and v₀ of p·arm + q·base + c over the units.
+
+    With units of unequal size these are what n equal units would need to have for their mean to have CR2's variance, n − 1
+    being Satterthwaite's degrees of freedom. Both come from the matrices of Bell & McCaffrey (2002) and Pustejovsky &
+    Tipton (2018), not from the sums that the Rust code uses.
+    """
     groups = {}
     for i, task in enumerate(tasks):
         key = ("task", i) if task["cluster"] is None else ("cluster", task["cluster"])
@@ -49,6 +54,17 @@ def contrast(tasks, p, q, c=0.0):
     values, noises, weights = map(np.array, (values, noises, weights))
     mean = np.mean(weights * values)
     deviations = weights * (values - mean)
+    if k > 1 and len(set(weights)) > 1:
+        a = weights / k
+        residual = np.eye(k) - np.outer(np.ones(k), a)
+        h = residual @ residual.T
+        # CR2: each residual divided by the root of its own variance.
+        corrected = (values - mean) / np.sqrt(np.diag(h))
+        variance = np.sum(a**2 * corrected**2)
+        ch = np.diag(a**2 / np.diag(h)) @ h
+        n = np.trace(ch) ** 2 / np.trace(ch @ ch) + 1
+        m3, noise = np.sum(a**3 * (values - mean) ** 3) * n * n, n * np.sum(a**2 * noises)
+        return n, mean, n * variance, m3, noise
     return k, mean, np.sum(deviations**2) / (k - 1), np.mean(deviations**3), np.mean(weights**2 * noises)
 
 
@@ -83,7 +99,7 @@ def needed(tasks, m, effect):
     n = 5
     while detectable(n, s2, v0, m) > effect:
         n += 1
-    return -(-n * len(tasks) // k)
+    return int(np.ceil(n * len(tasks) / k))
 
 
 def gain(tasks, level):
@@ -116,7 +132,9 @@ def gain(tasks, level):
 
 def comparison(tasks, m, level):
     k, _, s2, _, v0 = contrast(tasks, 1, -1)
+    sizes = [sum(u["cluster"] == t["cluster"] for u in tasks) if t["cluster"] is not None else 1 for t in tasks]
     return {
+        "effective": len(tasks) ** 2 / sum(sizes),
         "tasks": tasks,
         "m": m,
         "level": level,

@@ -399,6 +399,7 @@ fn run_folder(
                 difficulty: None,
                 category: None,
                 negative_control: false,
+                curated: Vec::new(),
             })
             .collect(),
         cells,

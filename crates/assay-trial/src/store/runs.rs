@@ -101,6 +101,9 @@ pub struct PlannedTask {
     /// `[metadata.assay] negative_control`: no skill should help here, and the task counts apart.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub negative_control: bool,
+    /// The digests of the skills that belong to it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curated: Vec<String>,
 }
 
 /// What a condition gives to the trials on a task.
@@ -304,11 +307,29 @@ impl Store {
     }
 }
 
-impl RunFolder {
-    fn of(plan: &Plan) -> Self {
+impl PlannedTask {
+    /// The tasks of a plan, in order of name.
+    pub fn of(plan: &Plan) -> Vec<Self> {
         let text = |task: &assay_task::Task, key: &str| {
             task.config.metadata.get(key).and_then(|value| value.as_str()).map(str::to_owned)
         };
+        plan.tasks
+            .iter()
+            .map(|task| Self {
+                name: task.name.clone(),
+                digest: task.digest.to_string(),
+                cluster: task.cluster.clone(),
+                difficulty: text(task, "difficulty"),
+                category: text(task, "category"),
+                negative_control: task.negative_control,
+                curated: plan.curated.get(&task.name).cloned().unwrap_or_default(),
+            })
+            .collect()
+    }
+}
+
+impl RunFolder {
+    fn of(plan: &Plan) -> Self {
         let mut folder = Self {
             schema: SCHEMA.to_owned(),
             run: String::new(),
@@ -329,18 +350,7 @@ impl RunFolder {
                     measures_a_model: entry.agent.measures_a_model(),
                 })
                 .collect(),
-            tasks: plan
-                .tasks
-                .iter()
-                .map(|task| PlannedTask {
-                    name: task.name.clone(),
-                    digest: task.digest.to_string(),
-                    cluster: task.cluster.clone(),
-                    difficulty: text(task, "difficulty"),
-                    category: text(task, "category"),
-                    negative_control: task.negative_control,
-                })
-                .collect(),
+            tasks: PlannedTask::of(plan),
             cells: plan.cells.clone(),
             excluded: plan.excluded.clone(),
             skills: plan

@@ -78,8 +78,11 @@ fn lay_out(forecast: &PlanForecast) -> String {
         forecast.seconds.map_or_else(|| "unknown: nothing like it has been recorded".to_owned(), seconds);
     text.push_str(&format!("to run: cost {cost}; time {time}\n"));
 
+    let clusters = design.clusters.map_or(String::new(), |clusters| {
+        format!(" in {clusters} clusters (judged as {} units)", design.units)
+    });
     text.push_str(&format!(
-        "\nthe design: {} tasks, {} repetitions, {} comparison{} at once, margin ±{:.0} points\n",
+        "\nthe design: {} tasks{clusters}, {} repetitions, {} comparison{} at once, margin ±{:.0} points\n",
         design.tasks,
         design.repetitions,
         design.family,
