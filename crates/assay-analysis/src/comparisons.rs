@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{Direction, Interval, Losses, PairedTask, Reason, VerdictKind};
+use assay_stats::{Direction, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind};
 use assay_trial::RunFolder;
 
 use crate::gather::{Slot, Table};
@@ -12,18 +12,30 @@ use crate::report::{Comparison, FamilyInterval};
 /// Below this, a difference of two scores is none: it comes of adding thirds.
 pub(crate) const EQUAL: f64 = 1e-9;
 
-pub(crate) fn comparisons(run: &RunFolder, tables: &[Table]) -> Vec<Comparison> {
+/// The comparisons of `primary`, one for each agent and sandbox, are a family of their own; all others are one, and where
+/// there is no primary condition all are.
+pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&str>) -> Vec<Comparison> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
     let planned = |table: &&Table, other: &&String| {
         table.planned_conditions.contains(baseline) && table.planned_conditions.contains(*other)
     };
     let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
-    // The family is what the run plans: looking at a part of it, or before it is done, makes no verdict easier.
-    let family = all().filter(|(table, other)| planned(table, other)).count();
+    let is_primary = |condition: &str| primary == Some(condition);
+    // The families are what the run plans: looking at a part of it, or before it is done, makes no verdict easier.
+    let family = |first: bool| {
+        let pairs = all().filter(|(table, other)| planned(table, other));
+        pairs.filter(|(_, other)| is_primary(other) == first).count()
+    };
+    let families = [family(false), family(true)];
     let pairs = all().filter(|(table, other)| table.is_usable(baseline) && table.is_usable(other));
     let clusters = clusters(run);
-    let mut comparisons: Vec<Comparison> =
-        pairs.map(|(table, condition)| compare(run, table, baseline, condition, family, &clusters)).collect();
+    let mut comparisons: Vec<Comparison> = pairs
+        .map(|(table, condition)| {
+            let primary = is_primary(condition);
+            let family = families[usize::from(primary)];
+            Comparison { primary, ..compare(run, table, baseline, condition, family, &clusters) }
+        })
+        .collect();
     adjust(&mut comparisons);
     comparisons
 }
@@ -99,21 +111,17 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         .filter(|(task, _, _)| shared.contains(task))
         .map(|(task, arm, base)| pair(task, arm.scores(), base.scores()))
         .collect();
-    let bound = |arm_lost: f64, base_lost: f64| -> Vec<PairedTask> {
-        slots
-            .iter()
-            .map(|(task, arm, base)| pair(task, arm.scores_with(arm_lost), base.scores_with(base_lost)))
-            .collect()
-    };
-    let losses = Losses {
-        arm_lost: slots.iter().map(|(_, arm, _)| arm.lost()).sum(),
-        arm_planned: slots.iter().map(|(_, arm, _)| arm.planned).sum(),
-        base_lost: slots.iter().map(|(_, _, base)| base.lost()).sum(),
-        base_planned: slots.iter().map(|(_, _, base)| base.planned).sum(),
-        best: bound(1.0, 0.0),
-        worst: bound(0.0, 1.0),
-    };
+    let lossy: Vec<LossyTask> = slots
+        .iter()
+        .map(|(task, arm, base)| LossyTask {
+            kept: pair(task, arm.scores(), base.scores()),
+            arm_lost: arm.lost(),
+            base_lost: base.lost(),
+        })
+        .collect();
+    let losses = Losses::of(&lossy);
     let verdict = assay_stats::verdict(&counted, family, pairing.margin, Some(&losses));
+    let p = assay_stats::interval_p(&counted);
     let estimate = assay_stats::lift(&counted, 0.95);
     let differences: Vec<f64> = counted.iter().map(|task| mean(&task.arm) - mean(&task.base)).collect();
     let units = assay_stats::differences(&counted);
@@ -145,6 +153,10 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
             low: interval.low,
             high: interval.high,
         }),
+        primary: false,
+        p_interval: p,
+        p_interval_adjusted: p.map(|p| (p * family.max(1) as f64).min(1.0)),
+        loss_bounds: losses.lifts(),
         normalized_gain: gain.map(|gain| gain.value),
         normalized_gain_ci95: ends(gain.and_then(|gain| gain.interval)),
         p: assay_stats::sign_flip(&units, pairing.seed),

@@ -23,7 +23,7 @@ pub struct NegativeControls {
 pub(crate) fn controls(run: &RunFolder, gathered: &Gathered) -> Option<NegativeControls> {
     (!gathered.controls.is_empty()).then(|| NegativeControls {
         arms: arms::arms(run, &gathered.controls),
-        comparisons: comparisons::comparisons(run, &gathered.controls),
+        comparisons: comparisons::comparisons(run, &gathered.controls, None),
         tasks: tasks::rows(run, &gathered.controls),
     })
 }

@@ -2,15 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::plan::{Chances, Impossible, Plan as Design, Wanted};
+use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, SPREAD, Shape, Wanted};
 use assay_stats::simulate::Baseline;
 use assay_trial::{
     Exclusion, Placement, Plan, PlannedTask, Record, SharedSkills, Store, StoreError, TaskLimits,
 };
 use serde::Serialize;
-
-/// Standard deviation over tasks of what an arm does, where nothing is known of it (VALIDITY rule 8).
-const SPREAD: f64 = 0.2;
 
 /// With fewer tasks that have two trials or more, recorded trials do not stand for the baseline.
 const PILOT_TASKS: usize = 5;
@@ -101,8 +98,10 @@ pub struct DesignForecast {
     pub units: usize,
     /// Trials of each cell.
     pub repetitions: u32,
-    /// Comparisons that share the error rate.
+    /// Comparisons that share the error rate: the primary ones, or all where there is no primary condition.
     pub family: usize,
+    /// The primary condition, which the figures are about.
+    pub primary: Option<String>,
     /// d in "no effect within ±d".
     pub margin: f64,
     /// `default`, or `records` where the store's trials of the baseline stood for it.
@@ -117,6 +116,23 @@ pub struct DesignForecast {
     pub smallest_margin: Option<f64>,
     /// The chances of each verdict on an arm that does nothing.
     pub if_nothing: Option<VerdictChances>,
+    /// The same number of trials as fewer or more repetitions of more or fewer tasks.
+    pub shapes: Vec<ShapeForecast>,
+}
+
+/// What the same number of trials finds in another shape.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ShapeForecast {
+    /// Tasks.
+    pub tasks: usize,
+    /// Trials of each cell.
+    pub repetitions: usize,
+    /// The smallest lift that comes out as `helps` with a chance of 80 %.
+    pub detectable_lift: Option<f64>,
+    /// The smallest margin within which nothing comes out as `no-effect` with a chance of 80 %.
+    pub smallest_margin: Option<f64>,
+    /// The chance of the right verdict at the lift that was asked for.
+    pub power: Option<f64>,
 }
 
 /// The chances of the four verdicts.
@@ -165,7 +181,11 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
     }
     let arms = arms(plan, &records);
     let (cost_usd, seconds) = bill(plan, &arms);
-    let conditions = plan.experiment.conditions.len().saturating_sub(1);
+    // The primary comparison is what a plan is for. Without one all comparisons count alike.
+    let conditions = match &plan.experiment.primary {
+        Some(_) => 1,
+        None => plan.experiment.conditions.len().saturating_sub(1),
+    };
     let names: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.task.as_str()).collect();
     let planned: Vec<PlannedTask> =
         PlannedTask::of(plan).into_iter().filter(|task| names.contains(task.name.as_str())).collect();
@@ -179,6 +199,7 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         margin: plan.experiment.margin,
         baseline: pilot.unwrap_or_default(),
         spread: SPREAD,
+        moving: MOVING,
     };
     let (found, wanted, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
     Ok(PlanForecast {
@@ -333,6 +354,7 @@ fn judge(
         units: size.units,
         repetitions: plan.experiment.repetitions,
         family: design.family,
+        primary: plan.experiment.primary.clone(),
         margin: design.margin,
         baseline_from: if piloted { "records" } else { "default" },
         baseline: design.baseline.mean(),
@@ -340,6 +362,7 @@ fn judge(
         detectable_lift: forecast.and_then(|forecast| forecast.detectable),
         smallest_margin: forecast.and_then(|forecast| forecast.margin),
         if_nothing: forecast.map(|forecast| chances(forecast.nothing)),
+        shapes: design.shapes(wish.lift, seed).into_iter().map(shape).collect(),
     };
     let wanted = WishForecast {
         lift: wish.lift,
@@ -351,6 +374,16 @@ fn judge(
         smallest_p: assay_stats::plan::smallest_p(design.tasks),
     };
     (found, wanted, impossible.iter().map(ToString::to_string).collect())
+}
+
+fn shape(shape: Shape) -> ShapeForecast {
+    ShapeForecast {
+        tasks: shape.tasks,
+        repetitions: shape.repetitions,
+        detectable_lift: shape.detectable,
+        smallest_margin: shape.margin,
+        power: shape.power,
+    }
 }
 
 fn chances(chances: Chances) -> VerdictChances {

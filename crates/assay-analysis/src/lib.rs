@@ -26,7 +26,8 @@ pub use explore::{
     Variance,
 };
 pub use forecast::{
-    ArmForecast, DesignForecast, LimitForecast, PlanForecast, VerdictChances, Wish, WishForecast, forecast,
+    ArmForecast, DesignForecast, LimitForecast, PlanForecast, ShapeForecast, VerdictChances, Wish,
+    WishForecast, forecast,
 };
 pub use gather::Gathered;
 pub use models::RepliedModel;

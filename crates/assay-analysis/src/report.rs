@@ -29,6 +29,8 @@ pub struct Report {
     pub run: String,
     /// d in "no effect within ±d", as the plan fixed it.
     pub margin: f64,
+    /// The condition whose comparisons are primary, as the plan named it; `null` where all comparisons are one family.
+    pub primary: Option<String>,
     /// Whether anything here was measured on a model. `false`: a demonstration.
     pub measures_a_model: bool,
     /// Whether this run holds all of an earlier one, so that its size may have been chosen after a look.
@@ -37,7 +39,7 @@ pub struct Report {
     pub fractional_scores: bool,
     /// What was measured, condition by condition.
     pub arms: Vec<Arm>,
-    /// Each condition against its baseline. All of them together are one family.
+    /// Each condition against its baseline. The primary ones are a family, and the others are one.
     pub comparisons: Vec<Comparison>,
     /// Task by task. Exploratory: no verdict rests on one row.
     pub tasks: Vec<TaskRow>,
@@ -200,16 +202,26 @@ pub struct Comparison {
     pub these_tasks_ci95: Option<[f64; 2]>,
     /// The interval the verdict reads, at the family's level.
     pub family: Option<FamilyInterval>,
+    /// Whether this is a primary comparison, judged apart from the others.
+    pub primary: bool,
+    /// The smallest α at which the interval that decides excludes 0, two-sided, for this comparison alone.
+    pub p_interval: Option<f64>,
+    /// The same times the size of its family, at most 1: at most .05 exactly where the interval that the verdict reads
+    /// excludes 0.
+    pub p_interval_adjusted: Option<f64>,
     /// Share of the room above the baseline that was gained; for losses, share of the baseline lost.
     pub normalized_gain: Option<f64>,
     /// Its 95 % interval.
     pub normalized_gain_ci95: Option<[f64; 2]>,
-    /// Sign-flip permutation, two-sided. Printed; never decides.
+    /// Sign-flip permutation, two-sided. Secondary: it decides nothing and is in the JSON alone.
     pub p: Option<f64>,
-    /// The same, by Holm across the family.
+    /// The same, by Holm across all comparisons.
     pub p_adjusted: Option<f64>,
-    /// Wilcoxon signed-rank, two-sided. Printed; never decides.
+    /// Wilcoxon signed-rank, two-sided. Secondary likewise.
     pub p_wilcoxon: Option<f64>,
+    /// The lift with lost trials counted a quarter below and a quarter above their cells' rates in the arm, and the other
+    /// way round in the baseline; `null` where no trial was lost.
+    pub loss_bounds: Option<[f64; 2]>,
     /// 95th percentile of the same comparison between two halves of the baseline.
     pub noise_floor: Option<f64>,
     /// The smallest lift that this design and spread find with 80 % power.
@@ -242,7 +254,7 @@ pub struct Comparison {
 /// The interval that decides.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct FamilyInterval {
-    /// 1 − .05/m, m the number of comparisons.
+    /// 1 − .05/m, m the number of comparisons in the family.
     pub level: f64,
     /// Its lower end.
     pub low: f64,
@@ -316,10 +328,11 @@ pub fn find(run: &RunFolder, gathered: &Gathered) -> Report {
         schema: SCHEMA,
         run: run.run.clone(),
         margin: run.margin,
+        primary: run.primary.clone(),
         measures_a_model: run.agents.iter().any(|agent| agent.measures_a_model),
         extended_after_look: run.extends.is_some(),
         fractional_scores: gathered.slots().any(Slot::is_fractional),
-        comparisons: comparisons::comparisons(run, tables),
+        comparisons: comparisons::comparisons(run, tables, run.primary.as_deref()),
         tasks: tasks::rows(run, tables),
         negative_controls: controls::controls(run, gathered),
         strata: explore::strata(run, &pairs, &clusters),

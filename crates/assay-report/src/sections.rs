@@ -52,10 +52,29 @@ fn facts(report: &Report) -> String {
         counted(trials, "valid trial", "valid trials"),
         format!("“no effect” means within ±{:.0} points", 100.0 * report.margin),
     ];
-    if report.comparisons.len() > 1 {
-        facts.push(format!("{} comparisons, judged as one family", report.comparisons.len()));
-    }
+    facts.extend(family(report));
     facts.join(" · ")
+}
+
+/// What shares an error rate of 5 %.
+pub(crate) fn family(report: &Report) -> Option<String> {
+    let primary = report.comparisons.iter().filter(|comparison| comparison.primary).count();
+    let others = report.comparisons.len() - primary;
+    match (&report.primary, primary, others) {
+        (_, 0, 0 | 1) => None,
+        (Some(name), 1, 0) => Some(format!("1 comparison, the primary one (`{}`)", clean(name))),
+        (Some(name), 1, others) => Some(format!(
+            "primary comparison `{}` judged at 95 %, {} Bonferroni-adjusted apart from it",
+            clean(name),
+            counted(others, "other comparison", "other comparisons")
+        )),
+        (Some(name), primary, others) if primary > 0 => Some(format!(
+            "{primary} primary comparisons (`{}`) and {}, each set Bonferroni-adjusted",
+            clean(name),
+            counted(others, "other", "others")
+        )),
+        _ => Some(format!("{others} comparisons, Bonferroni-adjusted")),
+    }
 }
 
 fn verdicts(report: &Report, labels: &Labels) -> Section {
@@ -224,20 +243,23 @@ fn reading(report: &Report, labels: &Labels) -> Section {
     let lines = [
         rates.to_owned(),
         format!(
-            "The verdict reads one interval, wide enough for all comparisons of the run together (Bonferroni). `helps` and \
-             `harms`: it excludes 0. `no-effect`: the lift surely lies within ±{margin:.0} points. `underpowered`: neither is \
-             shown."
+            "The verdict reads one interval, Bonferroni-adjusted: the primary comparisons share an error rate of 5 %, and the \
+             others share another. `helps` and `harms`: it excludes 0. `no-effect`: the lift lies within ±{margin:.0} points. \
+             `underpowered` (inconclusive): neither is shown."
         ),
         "The verdict and the 95 % interval are about tasks like these, of which these are a sample. The interval for these tasks \
          takes them as fixed: it says how much the lift would vary if they were run again, and decides nothing."
             .to_owned(),
-        "Trials lost to infrastructure are no results. Where they could have changed the verdict, there is none.".to_owned(),
+        "Trials lost to infrastructure are no results. A verdict falls where it would change if the lost trials had scored a \
+         quarter above or below the others of their task, or where the lost shares of the two arms differ by more than 5 points."
+            .to_owned(),
         "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
          tool call used its path or the client’s skill tool (touched), at least half of its body reached the model (opened), a \
          file of it was run (executed)."
             .to_owned(),
-        "p-values (sign-flip, Wilcoxon), the noise floor (the same comparison between two halves of the baseline) and the \
-         normalised gain are context and decide nothing."
+        "p belongs to the interval that decides: adjusted for its family it is at most .05 exactly where that interval excludes \
+         0. The noise floor (the same comparison between two halves of the baseline) and the normalised gain are context and \
+         decide nothing; sign-flip and Wilcoxon p-values stand in the JSON."
             .to_owned(),
     ];
     Section { title: "How to read this", blocks: vec![Block::List(lines.to_vec())] }

@@ -4,7 +4,8 @@ use assay_analysis::{Arm, Comparison, RepliedModel, Report};
 
 use crate::text::{clean, counted, grouped, percent, points};
 
-const LOST: &str = "Too many trials were lost, or too unevenly: run it again, the lost ones are tried anew.";
+const LOST: &str = "Trials lost to infrastructure could change the verdict, or the arms lost unequal shares: run it again, the \
+                    lost ones are tried anew.";
 
 /// The same of trials that were executed elsewhere, and cannot be tried again here.
 const LOST_ELSEWHERE: &str =
@@ -32,8 +33,11 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         let least = if comparison.clusters.is_some() { "5 effective clusters are" } else { "5 are" };
         return format!("{few} too few for an interval; {least} the least.{lost}");
     };
+    let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
+        format!(" Lost trials could have made it {} to {}.", points(low), points(high))
+    });
     let between = format!(
-        "{} points ({} to {} at {:.1} % confidence), {}.",
+        "{} points ({} to {} at {:.1} % confidence), {}.{lost}",
         points(lift),
         points(family.low),
         points(family.high),

@@ -262,8 +262,7 @@ fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
         "these tasks 95 %",
         "norm. gain",
         "p",
-        "p (Holm)",
-        "Wilcoxon",
+        "p (adjusted)",
         "noise floor",
         "detectable",
         "better/equal/worse",
@@ -284,9 +283,8 @@ fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
             comparison
                 .normalized_gain
                 .map_or_else(|| "–".to_owned(), |gain| format!("{gain:+.2}").replace('-', "−")),
-            p_value(comparison.p),
-            p_value(comparison.p_adjusted),
-            p_value(comparison.p_wilcoxon),
+            p_value(comparison.p_interval),
+            p_value(comparison.p_interval_adjusted),
             plus_minus(comparison.noise_floor),
             plus_minus(comparison.smallest_detectable),
             format!("{better}/{equal}/{worse}"),

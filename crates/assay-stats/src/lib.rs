@@ -38,5 +38,5 @@ pub use permutation::{holm, sign_flip};
 pub use power::{smallest_detectable, tasks_needed};
 pub use quantile::sample_quantile;
 pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
-pub use verdict::{Direction, Losses, Reason, Verdict, VerdictKind, verdict};
+pub use verdict::{Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, interval_p, verdict};
 pub use wilcoxon::wilcoxon;

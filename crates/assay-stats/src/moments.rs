@@ -79,6 +79,15 @@ impl Moments {
         Some(self.interval_of(Quantiles::of(self.n, tail)?, range))
     }
 
+    /// The interval that decides on no effect within ±`margin`: its pseudo-tasks have d(1 − d) more variance.
+    ///
+    /// That is the variance of a task's difference where a share d of the tasks moves all the way, the sparsest effect
+    /// that is no longer within the margin. Suites of few tasks seldom show such a task, so s² knows nothing of it.
+    pub(crate) fn equivalence(&self, quantiles: Quantiles, margin: f64) -> Interval {
+        let sparse = if margin > 0.0 && margin < 1.0 { margin * (1.0 - margin) } else { 0.0 };
+        Moments { noise: self.noise + sparse, ..*self }.interval_of(quantiles, (-1.0, 1.0))
+    }
+
     /// The same with the quantiles at hand.
     pub(crate) fn interval_of(&self, quantiles: Quantiles, range: (f64, f64)) -> Interval {
         let (half, skew) = (self.half(self.n, quantiles), self.skew(quantiles));

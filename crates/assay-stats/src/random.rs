@@ -25,6 +25,8 @@ pub(crate) enum Purpose {
     Agreement = 7,
     /// Figures of systems in two benchmarks.
     RankAgreement = 8,
+    /// Suites drawn from real tasks.
+    Promise = 9,
 }
 
 /// The stream of `seed` for one purpose, and for one of many things of that purpose. Indices repeat after 2^56.

@@ -2,20 +2,30 @@
 //!
 //! A family of m comparisons shares an error rate of 5 %: each is judged at α = .05/m (Bonferroni). In this order:
 //!
-//! 1. **Losses.** Where the verdict changes between the two ways of filling in lost trials, or the arms lost shares
-//!    that differ by more than 5 points, nothing can be said: `Underpowered`, for `Losses`.
-//! 2. **No effect**, where the (1 − 2α) interval lies inside (−d, d): two one-sided tests (Schuirmann 1987). It stays
-//!    no effect where the lift differs from 0; the direction is then given.
-//! 3. **Helps** or **harms**, where the (1 − α) interval excludes 0.
-//! 4. **Underpowered** otherwise, for `Design` or `Noise`.
+//! 1. **No effect**, where the (1 − 2α) interval lies inside (−d, d): two one-sided tests (Schuirmann 1987). It stays
+//!    no effect where the lift differs from 0; the direction is then given. Under ln α/ln(1 − d) units there is none:
+//!    of that many, one in 1/α suites would hold no task of an effect that is d by moving a share d of the tasks.
+//! 2. **Helps** or **harms**, where the (1 − α) interval excludes 0.
+//! 3. **Underpowered** otherwise, for `Design` or `Noise`.
+//!
+//! **Losses** take a verdict away, and never explain one that is not there: where one of the first two changes when
+//! lost trials are filled in a quarter above or below their cells' rates ([`Losses::of`]), or where the arms lost shares
+//! that differ by more than 5 points, the comparison is `Underpowered` for `Losses`. So is one that would have its five
+//! units but for what was lost.
 
 use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
-use crate::moments::Moments;
+use crate::moments::Quantiles;
 use crate::power;
-use crate::sample::Sample;
+use crate::sample::{Sample, mean, scores};
 
 /// The error rate that a family of comparisons shares.
 pub(crate) const ALPHA: f64 = 0.05;
+
+/// The smallest p that is told: beyond it quantiles are not exact.
+const LEAST_P: f64 = 1e-15;
+
+/// By how much lost trials may have differed from the rate of their cell.
+const TIPPING: f64 = 0.25;
 
 /// What a comparison says, with why.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,11 +34,13 @@ pub struct Verdict {
     pub kind: VerdictKind,
     /// The interval that decides between helps and harms, at level 1 − .05/m; `None` under 5 tasks or effective clusters.
     pub interval: Option<Interval>,
-    /// The interval that decides on no effect, at level 1 − 2·.05/m.
+    /// The interval that decides on no effect, at level 1 − 2·.05/m, with d(1 − d) added to the variance of its
+    /// pseudo-tasks, d being the margin.
     pub equivalence: Option<Interval>,
     /// Why it is underpowered; `None` for the other kinds.
     pub reason: Option<Reason>,
-    /// Tasks with which a lift of the margin's size would be found with 80 % power. Given where the verdict is
+    /// Tasks with which a lift of the margin's size would be found with 80 % power, and no fewer than no effect can be
+    /// shown with. Given where the verdict is
     /// underpowered by design or noise and there are two units to tell the spread from.
     pub tasks_needed: Option<usize>,
     /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` where it is underpowered.
@@ -80,13 +92,82 @@ pub struct Losses {
     pub base_lost: usize,
     /// The baseline's planned trials.
     pub base_planned: usize,
-    /// The tasks with the arm's lost trials counted as passed and the baseline's as failed.
+    /// The tasks with lost trials filled in, in the arm's favour.
     pub best: Vec<PairedTask>,
-    /// The tasks with the arm's lost trials counted as failed and the baseline's as passed.
+    /// The tasks with lost trials filled in, against the arm.
     pub worst: Vec<PairedTask>,
 }
 
+/// A task with the number of its trials that have no result.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LossyTask {
+    /// The scores that there are; an arm may have none.
+    pub kept: PairedTask,
+    /// The arm's trials without a result.
+    pub arm_lost: usize,
+    /// The baseline's trials without a result.
+    pub base_lost: usize,
+}
+
+impl LossyTask {
+    fn filled(&self, arm: f64, base: f64) -> PairedTask {
+        let fill = |kept: &[f64], lost: usize, value: f64| {
+            kept.iter().copied().chain(std::iter::repeat_n(value, lost)).collect()
+        };
+        PairedTask {
+            arm: fill(&self.kept.arm, self.arm_lost, arm),
+            base: fill(&self.kept.base, self.base_lost, base),
+            cluster: self.kept.cluster,
+        }
+    }
+}
+
 impl Losses {
+    /// The losses of a comparison, by a tipping-point analysis (Ratitch, O'Kelly & Tosiello 2013): each lost trial counts
+    /// as the rate of its cell, a quarter above it in one arm and a quarter below it in the other, then the other way
+    /// round. A cell that was lost whole has its arm's rate, and ½ where all of the arm was.
+    ///
+    /// Counting them as passed in one arm and failed in the other would ask what a saboteur could have done: trials
+    /// that break for reasons of their own pass about as often as the others of their task.
+    pub fn of(tasks: &[LossyTask]) -> Losses {
+        let arm_rate = overall(tasks.iter().map(|task| task.kept.arm.as_slice()));
+        let base_rate = overall(tasks.iter().map(|task| task.kept.base.as_slice()));
+        let rate = |kept: &[f64], all: f64| {
+            let kept = scores(kept);
+            if kept.is_empty() { all } else { mean(&kept) }
+        };
+        let moved = |by: f64| -> Vec<PairedTask> {
+            tasks
+                .iter()
+                .map(|task| {
+                    let arm = rate(&task.kept.arm, arm_rate) + by;
+                    let base = rate(&task.kept.base, base_rate) - by;
+                    task.filled(arm.clamp(0.0, 1.0), base.clamp(0.0, 1.0))
+                })
+                .collect()
+        };
+        let total = |count: &dyn Fn(&LossyTask) -> usize| tasks.iter().map(count).sum();
+        Losses {
+            arm_lost: total(&|task| task.arm_lost),
+            arm_planned: total(&|task| task.kept.arm.len() + task.arm_lost),
+            base_lost: total(&|task| task.base_lost),
+            base_planned: total(&|task| task.kept.base.len() + task.base_lost),
+            best: moved(TIPPING),
+            worst: moved(-TIPPING),
+        }
+    }
+
+    /// The lift with lost trials filled in against the arm, and in its favour. `None` where nothing was lost, and where
+    /// no task would have trials under both arms.
+    pub fn lifts(&self) -> Option<[f64; 2]> {
+        if self.arm_lost + self.base_lost == 0 {
+            return None;
+        }
+        let lift =
+            |tasks: &[PairedTask]| Some(Sample::of(tasks)).filter(|s| s.tasks > 0).map(|s| s.moments().mean);
+        Some([lift(&self.worst)?, lift(&self.best)?])
+    }
+
     /// Whether the shares lost differ by more than 5 points. An arm without planned trials has lost none.
     pub(crate) fn unequal(&self) -> bool {
         let share = |lost: usize, planned: usize| (lost.min(planned) as u128, planned.max(1) as u128);
@@ -97,6 +178,59 @@ impl Losses {
         saturating(arm, base_of).abs_diff(saturating(base, arm_of)).saturating_mul(20)
             > saturating(arm_of, base_of)
     }
+
+    /// Whether it is for losses that a comparison without them, `kind`, says nothing; `judge` tells of filled tasks.
+    pub(crate) fn decide(
+        &self,
+        kind: VerdictKind,
+        sample: &Sample,
+        mut judge: impl FnMut(&Sample) -> VerdictKind,
+    ) -> bool {
+        let best = Sample::of(&self.best);
+        if kind == VerdictKind::Underpowered {
+            // Noise would have been noise without losses. Only where they took the units away are they the reason.
+            return !sample.has(FEWEST_UNITS) && best.has(FEWEST_UNITS);
+        }
+        self.unequal() || judge(&best) != kind || judge(&Sample::of(&self.worst)) != kind
+    }
+}
+
+/// The mean over tasks of the mean over a task's trials; ½ where there is no trial.
+fn overall<'a>(tasks: impl Iterator<Item = &'a [f64]>) -> f64 {
+    let mut means: Vec<f64> =
+        tasks.map(scores).filter(|kept| !kept.is_empty()).map(|kept| mean(&kept)).collect();
+    means.sort_by(f64::total_cmp);
+    if means.is_empty() { 0.5 } else { mean(&means) }
+}
+
+/// The two-sided p of the interval that decides: the smallest α at which the (1 − α) interval excludes 0.
+///
+/// Times m, and at most 1, it is at most .05 exactly where a comparison judged at .05/m helps, harms or has a direction.
+/// At least 10⁻¹⁵. `None` under 5 tasks or effective clusters.
+pub fn interval_p(tasks: &[PairedTask]) -> Option<f64> {
+    let sample = Sample::of(tasks);
+    if !sample.has(FEWEST_UNITS) {
+        return None;
+    }
+    let moments = sample.moments();
+    let excludes = |p: f64| moments.interval(0.5 * p, (-1.0, 1.0)).is_some_and(Interval::excludes_zero);
+    let (mut low, mut high) = (LEAST_P, 1.0 - f64::EPSILON);
+    if !excludes(high) {
+        return Some(1.0);
+    }
+    if excludes(low) {
+        return Some(low);
+    }
+    // By halving the ratio, so that small ones are known as well as large ones.
+    for _ in 0..80 {
+        let middle = (low * high).sqrt();
+        if excludes(middle) {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    Some(high)
 }
 
 /// The verdict on one comparison.
@@ -108,15 +242,14 @@ pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Loss
     let sample = Sample::of(tasks);
     let decision = Decision::of(&sample, m, margin);
     let lost = losses.is_some_and(|losses| {
-        let differs =
-            |bound: &[PairedTask]| Decision::of(&Sample::of(bound), m, margin).kind != decision.kind;
-        losses.unequal() || differs(&losses.best) || differs(&losses.worst)
+        losses.decide(decision.kind, &sample, |bound| Decision::of(bound, m, margin).kind)
     });
     let kind = if lost { VerdictKind::Underpowered } else { decision.kind };
     let underpowered = kind == VerdictKind::Underpowered;
     let reason = underpowered.then(|| if lost { Reason::Losses } else { reason(&sample, m) });
     let tasks_needed = match reason {
-        Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin),
+        Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
+            .map(|needed| needed.max(least_for_none(&sample, m, margin))),
         Some(Reason::Losses) | None => None,
     };
     Verdict {
@@ -152,17 +285,22 @@ impl Decision {
         }
         let moments = sample.moments();
         let alpha = alpha(m);
-        let at = |moments: &Moments, tail: f64| moments.interval(tail, (-1.0, 1.0));
-        Decision::read(at(&moments, 0.5 * alpha), at(&moments, alpha), margin)
+        let decisive = moments.interval(0.5 * alpha, (-1.0, 1.0));
+        let equivalence = Quantiles::of(moments.n, alpha).map(|t| moments.equivalence(t, margin));
+        Decision::read(decisive, equivalence, margin, shows_none(sample.effective, alpha, margin))
     }
 
-    /// Reads the two intervals, and nothing else.
-    pub(crate) fn read(interval: Option<Interval>, equivalence: Option<Interval>, margin: f64) -> Decision {
+    /// Reads the two intervals, and whether there are units enough to show no effect, and nothing else.
+    pub(crate) fn read(
+        interval: Option<Interval>,
+        equivalence: Option<Interval>,
+        margin: f64,
+        enough: bool,
+    ) -> Decision {
         let direction = interval
             .filter(|i| i.excludes_zero())
             .map(|i| if i.low > 0.0 { Direction::Positive } else { Direction::Negative });
-        let bounded = margin > 0.0 && margin < 1.0;
-        let kind = if bounded && equivalence.is_some_and(|e| e.within(margin)) {
+        let kind = if enough && equivalence.is_some_and(|e| e.within(margin)) {
             VerdictKind::NoEffect
         } else {
             match direction {
@@ -173,6 +311,28 @@ impl Decision {
         };
         Decision { kind, interval, equivalence, direction }
     }
+}
+
+/// Whether there are units enough to show no effect within ±`margin`: at least ln α/ln(1 − d), so that a suite without a
+/// task of an effect that moves a share d of them all the way comes with a chance of at most α. Never with a margin
+/// outside (0, 1).
+pub(crate) fn shows_none(units: f64, alpha: f64, margin: f64) -> bool {
+    margin > 0.0 && margin < 1.0 && units * (1.0 - margin).ln() <= alpha.ln()
+}
+
+/// The number of tasks from which on no effect can be shown, in clusters of the same sizes; 0 for a margin that shows none.
+fn least_for_none(sample: &Sample, m: usize, margin: f64) -> usize {
+    if !(margin > 0.0 && margin < 1.0) {
+        return 0;
+    }
+    let units = (alpha(m).ln() / (1.0 - margin).ln()).ceil();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "above 0, and a cast saturates"
+    )]
+    let tasks = (units * sample.tasks as f64 / sample.effective).ceil() as usize;
+    tasks
 }
 
 /// The error rate of one comparison in a family of `m`.

@@ -15,6 +15,13 @@ const SCHEMA: &str = "assay.experiment/1";
 /// Most repetitions of a cell: beyond it a zero too many is likelier than a wish.
 const MAX_REPETITIONS: u32 = 10_000;
 
+/// Repetitions of a cell where none are given. For the same number of trials more tasks find more than more repetitions do
+/// (docs/STATISTICS.md); three are what shows how much of a difference is run-to-run noise.
+const REPETITIONS: i64 = 3;
+
+/// The condition that is primary where none is named and there are several.
+const PRIMARY: &str = "curated";
+
 /// An experiment, read and checked.
 #[derive(Debug, Clone)]
 pub struct Experiment {
@@ -40,6 +47,8 @@ pub struct Experiment {
     pub seed: u64,
     /// d in "no effect within ±d".
     pub margin: f64,
+    /// The condition whose comparison with the baseline is judged at the full level, and not in one family with the others.
+    pub primary: Option<String>,
     /// Which sandbox, and what stands in for images.
     pub sandbox: SandboxChoice,
     /// What may be reached, where the task wishes it.
@@ -308,6 +317,7 @@ struct File {
     verifier_network: bool,
     #[serde(default)]
     allow_env: Vec<String>,
+    primary: Option<toml::Spanned<toml::Value>>,
     concurrency: Option<toml::Spanned<i64>>,
     memory_mb: Option<toml::Spanned<i64>>,
     cpus: Option<toml::Spanned<f64>>,
@@ -416,7 +426,13 @@ impl Experiment {
                 &format!("the condition {name:?} stands twice"),
             )?;
         }
-        let (repetitions, offset) = placed(file.repetitions.as_ref(), 5);
+        let primary = match &file.primary {
+            None => default_primary(conditions),
+            Some(value) => {
+                primary(value.get_ref(), conditions).map_err(|message| at(value.span().start, message))?
+            }
+        };
+        let (repetitions, offset) = placed(file.repetitions.as_ref(), REPETITIONS);
         let repetitions = u32::try_from(repetitions)
             .ok()
             .filter(|repetitions| (1..=MAX_REPETITIONS).contains(repetitions))
@@ -539,6 +555,7 @@ impl Experiment {
             repetitions,
             seed: file.seed,
             margin,
+            primary,
             sandbox,
             network,
             verifier_network: file.verifier_network,
@@ -551,6 +568,26 @@ impl Experiment {
             agents,
             pairings: file.tasks,
         })
+    }
+}
+
+/// `curated`, where it is one of several conditions that are compared with the baseline.
+fn default_primary(conditions: &[String]) -> Option<String> {
+    let compared = conditions.get(1..).unwrap_or_default();
+    compared.iter().find(|name| *name == PRIMARY).filter(|_| compared.len() > 1).cloned()
+}
+
+fn primary(value: &toml::Value, conditions: &[String]) -> Result<Option<String>, String> {
+    match value {
+        toml::Value::Boolean(false) => Ok(None),
+        toml::Value::String(name) if conditions.iter().skip(1).any(|known| known == name) => {
+            Ok(Some(name.clone()))
+        }
+        toml::Value::String(name) if conditions.first() == Some(name) => Err(format!(
+            "`primary` is {name:?}, which is the baseline: name a condition that is compared with it"
+        )),
+        toml::Value::String(name) => Err(format!("`primary` is {name:?}, which `conditions` does not list")),
+        _ => Err("`primary` is the name of a condition, or false".to_owned()),
     }
 }
 
@@ -641,6 +678,36 @@ kind = "bubblewrap"
             experiment.pairings["ledger-export"].curated.as_deref(),
             Some(&["ledger-export".to_owned()][..])
         );
+    }
+
+    #[test]
+    fn the_primary_comparison_is_named_or_curated() {
+        let check = |conditions: &str, line: &str, expected: Result<Option<&str>, &str>| {
+            let text = WHOLE.replace(r#"["none", "curated"]"#, conditions).replace("seed = 1", line);
+            let found = Experiment::parse(Path::new("e.toml"), &text).map(|experiment| experiment.primary);
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found.as_deref(), expected, "{conditions} {line}"),
+                (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{found}"),
+                (found, _) => panic!("{conditions} {line}: {found:?}"),
+            }
+        };
+        let three = r#"["none", "curated", "placebo"]"#;
+        check(three, "", Ok(Some("curated")));
+        check(three, "primary = \"placebo\"", Ok(Some("placebo")));
+        check(three, "primary = false", Ok(None));
+        check(r#"["none", "full", "placebo"]"#, "", Ok(None));
+        check(r#"["curated", "full", "placebo"]"#, "", Ok(None));
+        // One comparison an agent is all there is.
+        check(r#"["none", "curated"]"#, "", Ok(None));
+        check(three, "primary = \"none\"", Err("e.toml:7:11: `primary` is \"none\", which is the baseline"));
+        check(three, "primary = \"full\"", Err("`conditions` does not list"));
+        check(three, "primary = 1", Err("`primary` is the name of a condition"));
+    }
+
+    #[test]
+    fn repetitions_are_three_unless_said() {
+        let text = WHOLE.replace("repetitions = 5\n", "");
+        assert_eq!(Experiment::parse(Path::new("e.toml"), &text).unwrap().repetitions, 3);
     }
 
     #[test]

@@ -118,8 +118,22 @@ fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
     // As many on both sides, and too few to matter.
     check(["FFFFi", "PPPPi"], ("helps", None));
     check(["FFFF.", "PPPP."], ("helps", None));
-    // As many on both sides, and enough to turn it around.
-    check(["Fiiii", "Piiii"], ("underpowered", Some("losses")));
+    // As many on both sides, and enough to turn a small lift around if they had scored a quarter less than the others in
+    // one arm and a quarter more in the other; a large one stays.
+    check(["PPFFFiiiii", "PPPFFiiiii"], ("underpowered", Some("losses")));
+    check(["Fiiii", "Piiii"], ("helps", None));
+    // Two fifths of one arm are gone; but what is left shows neither an effect nor its absence, as all would have.
+    let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
+    let words: [&[&str]; 2] = [&["FFFFF", "PPPii"], &["PPPPP", "FFFii"]];
+    let rows: Vec<(&str, &[&str])> =
+        names.iter().zip(words.into_iter().cycle()).map(|(n, w)| (n.as_str(), w)).collect();
+    let noisy = Suite::new(&["none", "curated"], &rows).compared();
+    assert_eq!((noisy.verdict, noisy.reason), ("underpowered", Some("noise")));
+    assert!(noisy.tasks_needed.is_some());
+    let bounds = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"]).compared().loss_bounds;
+    close(bounds.map(|[low, _]| low), -0.05);
+    close(bounds.map(|[_, high]| high), 0.45);
+    assert_eq!(Suite::uniform(&["none", "curated"], &["F", "P"]).compared().loss_bounds, None);
 }
 
 #[test]
@@ -190,6 +204,34 @@ fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
     let told = note(suite(|_| None)).unwrap();
     assert!(told.starts_with("20 tasks share 5 curated skills and declare no common `cluster`"), "{told}");
     assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);
+}
+
+#[test]
+fn the_primary_comparison_is_judged_apart_from_the_others() {
+    let conditions = ["none", "curated", "placebo", "full"];
+    let words: &[&str] = &["PFFFF", "PPPFF", "PFFFF", "PPFFF"];
+    let names: Vec<String> = (0..12).map(|n| format!("t{n:02}")).collect();
+    let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), words)).collect();
+    let suite = || Suite::new(&conditions, &rows);
+    let levels = |suite: Suite| -> Vec<(bool, f64)> {
+        let report = suite.report();
+        report.comparisons.iter().map(|found| (found.primary, found.family.unwrap().level)).collect()
+    };
+    let third = 1.0 - 0.05 / 3.0;
+    assert_eq!(levels(suite()), [(false, third), (false, third), (false, third)]);
+    let named = || suite().plan(|run| run.primary = Some("curated".into()));
+    assert_eq!(levels(named()), [(true, 0.95), (false, 0.975), (false, 0.975)]);
+    // Of two agents each has a primary comparison, and these two share the error rate.
+    let two = named().agent("openai:two", &rows);
+    let of_one = [(true, 0.975), (false, 1.0 - 0.05 / 4.0), (false, 1.0 - 0.05 / 4.0)];
+    assert_eq!(levels(two), [of_one, of_one].concat());
+    // The p that is printed says what the verdict says.
+    for found in named().report().comparisons {
+        let excludes = found.family.is_some_and(|family| family.low > 0.0 || family.high < 0.0);
+        assert_eq!(found.p_interval_adjusted.unwrap() <= 0.05, excludes, "{}", found.condition);
+        let times = if found.primary { 1.0 } else { 2.0 };
+        close(found.p_interval_adjusted, (found.p_interval.unwrap() * times).min(1.0));
+    }
 }
 
 #[test]

@@ -2,9 +2,9 @@
 
 use crate::suite::Suite;
 
-/// Six tasks of `measured` and twenty negative controls of `control`, baseline and arm each.
+/// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
 fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
-    let names: Vec<String> = (0..26).map(|n| format!("t{n:02}")).collect();
+    let names: Vec<String> = (0..36).map(|n| format!("t{n:02}")).collect();
     let rows: Vec<(&str, &[&str])> = names
         .iter()
         .enumerate()
@@ -21,8 +21,8 @@ fn negative_controls_count_in_no_other_table() {
     assert_eq!((report.arms[0].tasks, report.arms[0].planned, report.tasks.len()), (6, 30, 6));
     assert_eq!((report.heat[0].rows.len(), report.variance[0].tasks), (6, 6));
     let controls = report.negative_controls.unwrap();
-    assert_eq!((controls.tasks.len(), controls.arms[1].tasks), (20, 20));
-    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (20, "no-effect"));
+    assert_eq!((controls.tasks.len(), controls.arms[1].tasks), (30, 30));
+    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (30, "no-effect"));
     // They are a family of their own.
     assert_eq!(controls.comparisons[0].family.map(|family| family.level), Some(0.95));
 }
@@ -43,14 +43,14 @@ fn they_are_judged_by_equivalence() {
     let of = |control| suite("curated", ["FFFFF", "PPPPP"], control);
     check(
         &of(["PPPPP", "PPPPP"]),
-        "`curated` has no effect within ±10 points on the 20 negative controls, as it should",
+        "`curated` has no effect within ±10 points on the 30 negative controls, as it should",
     );
     check(
         &of(["FFFFF", "PPPPP"]),
-        "`curated` helps on the 20 negative controls, by +100 points, where no skill should",
+        "`curated` helps on the 30 negative controls, by +100 points, where no skill should",
     );
-    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 20 negative controls, by −100 points");
-    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trial on the negative controls: of 100 trials");
+    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 30 negative controls, by −100 points");
+    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trial on the negative controls: of 150 trials");
     check(&of(["PPPPP", "Piiii"]), "Too many trials were lost on the");
     let two: Vec<(&str, &[&str])> = vec![("a", &["P", "P", "P"]), ("b", &["P", "P", "F"])];
     let two = Suite::new(&["none", "curated", "full"], &two)
@@ -67,7 +67,7 @@ fn they_are_judged_by_equivalence() {
 
 #[test]
 fn unfinished_controls_are_unfinished_trials() {
-    check(&suite("curated", ["F", "P"], ["P", "."]), "20 planned trials have no record yet");
+    check(&suite("curated", ["F", "P"], ["P", "."]), "30 planned trials have no record yet");
 }
 
 #[test]

@@ -30,6 +30,7 @@ impl Suite {
             plan: String::new(),
             extends: None,
             margin: 0.1,
+            primary: None,
             seed: 1,
             repetitions: 5,
             conditions: conditions.iter().map(|&name| name.to_owned()).collect(),

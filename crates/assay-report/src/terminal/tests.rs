@@ -77,6 +77,10 @@ fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static st
         p: Some(0.0127),
         p_adjusted: Some(0.0254),
         p_wilcoxon: Some(0.000_2),
+        primary: false,
+        p_interval: Some(0.0127),
+        p_interval_adjusted: Some(0.0254),
+        loss_bounds: None,
         noise_floor: Some(0.15),
         smallest_detectable: Some(0.49),
         verdict,
@@ -140,7 +144,7 @@ pub(crate) fn whole() -> Report {
                 better_equal_worse: [2, 6, 4],
                 ..comparison("placebo", "underpowered", Some("noise"))
             },
-            Comparison { model: Some(other.to_owned()), ..comparison("curated", "underpowered", Some("losses")) },
+            Comparison { model: Some(other.to_owned()), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", "underpowered", Some("losses")) },
         ],
         tasks: vec![
             row("config-drift", &[("none", 2, None), ("curated", 5, Some(0.6)), ("placebo", 1, Some(-0.2))]),
@@ -186,9 +190,9 @@ fn a_whole_report() {
      curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
      placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
 
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
-     placebo         −5      −18 to +7        +29 to +67           –  .013      .025    < .001          ±15         ±49               2/6/4
+     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
+     placebo         −5      −18 to +7        +29 to +67           –  .013          .025          ±15         ±49               2/6/4
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task          none    curated    placebo
@@ -196,8 +200,9 @@ fn a_whole_report() {
      log-audit      0/5  5/5  +100  0/5    +0
 
     loop with gemini:two in bubblewrap
-     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Too many
-                   trials were lost, or too unevenly: run it again, the lost ones are tried anew.
+     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Lost
+                   trials could have made it +34 to +56. Trials lost to infrastructure could change the
+                   verdict, or the arms lost unequal shares: run it again, the lost ones are tried anew.
 
      condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
      none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s        –        –        –       –         –
@@ -206,8 +211,8 @@ fn a_whole_report() {
      all had failed, 55 % if all had passed
      curated: 1 tampered, 3 out of time; both count as not passed
 
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
+     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
+     curated        +48     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task           none    curated  lost
@@ -351,15 +356,19 @@ fn each_verdict_in_words() {
     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. This
     design had too little power to detect an effect. ≈1,293 tasks to detect ±10 points
     (80% power).
-    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Too many
-    trials were lost, or too unevenly: run it again, the lost ones are tried anew.
+    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Trials
+    lost to infrastructure could change the verdict, or the arms lost unequal shares: run
+    it again, the lost ones are tried anew.
     underpowered  curated against none: 4 tasks with results in both arms are too few for an interval;
     5 are the least.
     underpowered  curated against none: 0 tasks with results in both arms are too few for an interval;
-    5 are the least. Too many trials were lost, or too unevenly: run it again, the lost
-    ones are tried anew.
+    5 are the least. Trials lost to infrastructure could change the verdict, or the arms
+    lost unequal shares: run it again, the lost ones are tried anew.
     underpowered  curated against none: 1 task with results in both arms is too few for an interval; 5
     are the least.
+    helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks in 6 clusters.
+    underpowered  curated against none: 12 tasks in 10 clusters (1.7 effective) with results in both
+    arms are too few for an interval; 5 effective clusters are the least.
     ");
 }
 
@@ -395,9 +404,9 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
      curated: 2 of 60 trials lost to infrastructure (); score 87 % if all had failed, 87 % if all had
      passed
 
-     against none  lift  of passed  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +48        +20     +12 to +80        +29 to +67       +0.78  .013      .025    < .001          ±15         ±49              10/1/1
-     placebo         −5        +48      −18 to +7        +29 to +67           –  .013      .025    < .001          ±15         ±49               2/6/4
+     against none  lift  of passed  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
+     curated        +48        +20     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
+     placebo         −5        +48      −18 to +7        +29 to +67           –  .013          .025          ±15         ±49               2/6/4
 
     Task by task: mean score, passed of valid trials, and points against the baseline (exploratory)
      task              none          curated         placebo

@@ -3,16 +3,18 @@
 use rand_chacha::ChaCha8Rng;
 
 use crate::moments::{Moments, Quantiles};
-use crate::plan::{Chances, Plan};
-use crate::quantile::sample_quantile;
+use crate::plan::{Chances, Plan, bisect};
 use crate::random::{Purpose, normal, stream, uniform};
-use crate::verdict::{Decision, VerdictKind, alpha};
+use crate::verdict::{Decision, VerdictKind, alpha, shows_none};
 
 /// Suites of a plan that is not large.
 pub(crate) const SUITES: usize = 4000;
 
 /// Suites of the largest plan, and of a first look.
 pub(crate) const FEWEST_SUITES: usize = 250;
+
+/// Suites of each shape that is compared with a plan's.
+pub(crate) const SHAPE_SUITES: usize = 1000;
 
 /// Tasks × (arm's trials + [`TASK`]) of all suites together that a plan may cost before it gets fewer suites.
 const BUDGET: usize = 6_000_000;
@@ -26,6 +28,7 @@ pub(crate) struct Draws {
     repetitions: usize,
     noise: f64,
     margin: f64,
+    alpha: f64,
     decisive: Option<Quantiles>,
     equivalence: Option<Quantiles>,
     /// The baseline's mean of every task of every suite.
@@ -45,6 +48,7 @@ impl Draws {
             repetitions,
             noise: plan.noise(),
             margin: plan.margin,
+            alpha: alpha(plan.family),
             decisive: Quantiles::of(units, 0.5 * alpha(plan.family)),
             equivalence: Quantiles::of(units, alpha(plan.family)),
             base: Vec::with_capacity(suites * tasks),
@@ -63,6 +67,13 @@ impl Draws {
         let rate = plan.baseline.draw(random);
         let passed = (0..plan.base_repetitions).filter(|_| uniform(random) < rate).count();
         self.base.push(passed as f64 / plan.base_repetitions as f64);
+        if plan.moving < 1.0 && uniform(random) >= plan.moving {
+            // A task that stands still until the lift takes more than those that move: then all its trials pass, or fail.
+            let until = plan.clearing() + uniform(random);
+            let passes = |random: &mut ChaCha8Rng| if uniform(random) < rate { -until } else { until };
+            self.passes.extend((0..plan.repetitions).map(|_| passes(random)));
+            return;
+        }
         let moved = rate + spread * normal(random);
         // u < clip(moved + shift) is u − moved < shift, for u lies between 0 and 1.
         self.passes.extend((0..plan.repetitions).map(|_| uniform(random) - moved));
@@ -95,8 +106,10 @@ impl Draws {
     pub(crate) fn chances(&self, shift: f64) -> Chances {
         let mut counts = [0_usize; 4];
         for moments in self.moments(shift) {
-            let at = |quantiles: Option<Quantiles>| quantiles.map(|q| moments.interval_of(q, (-1.0, 1.0)));
-            let kind = Decision::read(at(self.decisive), at(self.equivalence), self.margin).kind;
+            let interval = self.decisive.map(|q| moments.interval_of(q, (-1.0, 1.0)));
+            let equivalence = self.equivalence.map(|q| moments.equivalence(q, self.margin));
+            let enough = shows_none(self.tasks as f64, self.alpha, self.margin);
+            let kind = Decision::read(interval, equivalence, self.margin, enough).kind;
             let place = match kind {
                 VerdictKind::Helps => 0,
                 VerdictKind::Harms => 1,
@@ -110,15 +123,25 @@ impl Draws {
         Chances { helps, harms, no_effect, underpowered }
     }
 
-    /// The margin that holds a share of the suites' equivalence intervals, where the arm does nothing.
+    /// The share of suites of no effect within ±`margin`, where the arm does nothing.
+    pub(crate) fn shows_none(&self, margin: f64) -> f64 {
+        self.share_within(&self.moments(0.0).collect::<Vec<_>>(), margin)
+    }
+
+    fn share_within(&self, suites: &[Moments], margin: f64) -> f64 {
+        let Some(quantiles) = self.equivalence else { return 0.0 };
+        if !shows_none(self.tasks as f64, self.alpha, margin) {
+            return 0.0;
+        }
+        let within =
+            suites.iter().filter(|moments| moments.equivalence(quantiles, margin).within(margin)).count();
+        within as f64 / suites.len().max(1) as f64
+    }
+
+    /// The smallest margin within which a share of the suites has no effect, where the arm does nothing; `None` where not
+    /// even one of nearly 1 is.
     pub(crate) fn bound(&self, share: f64) -> Option<f64> {
-        let quantiles = self.equivalence?;
-        let reach = |moments: Moments| {
-            let interval = moments.interval_of(quantiles, (-1.0, 1.0));
-            interval.high.max(-interval.low)
-        };
-        let mut bounds: Vec<f64> = self.moments(0.0).map(reach).collect();
-        bounds.sort_by(f64::total_cmp);
-        sample_quantile(&bounds, share)
+        let suites: Vec<Moments> = self.moments(0.0).collect();
+        bisect(0.0, 1.0 - 1e-9, |margin| self.share_within(&suites, margin) >= share)
     }
 }

@@ -3,8 +3,8 @@
 use crate::interval::FEWEST_UNITS;
 use crate::moments::{Moments, Quantiles};
 use crate::permutation::{DRAWS, EXACT};
-use crate::plan::Plan;
-use crate::verdict::alpha;
+use crate::plan::{Plan, bisect};
+use crate::verdict::{alpha, shows_none};
 
 /// The fewest tasks that have an interval.
 pub(crate) const FEWEST: usize = FEWEST_UNITS;
@@ -35,6 +35,12 @@ pub enum Impossible {
     Spread {
         /// The spread.
         spread: f64,
+    },
+    /// The share of tasks that move is none.
+    #[error("a share of {moving} of tasks that move lies outside (0, 1]")]
+    Moving {
+        /// The share.
+        moving: f64,
     },
     /// More trials than are simulated.
     #[error("{tasks} tasks of {trials} trials each are more than the {LARGEST} trials that are simulated")]
@@ -71,12 +77,13 @@ pub enum Impossible {
     },
     /// The margin is narrower than the narrowest interval.
     #[error(
-        "a margin of {margin:.4} is below {least:.4}, the reach of the interval where no task shows any difference"
+        "a margin of {margin:.4} is below {least:.4}, the smallest within which this many tasks can show no effect, even if \
+         none shows any difference"
     )]
     Narrow {
         /// The margin.
         margin: f64,
-        /// Half the width of the narrowest interval.
+        /// The smallest margin that can be met.
         least: f64,
     },
     /// No data can give so small a p.
@@ -134,6 +141,9 @@ impl Plan {
         if !(0.0..=1.0).contains(&self.spread) {
             return Err(Impossible::Spread { spread: self.spread });
         }
+        if !(self.moving > 0.0 && self.moving <= 1.0) {
+            return Err(Impossible::Moving { moving: self.moving });
+        }
         if self.tasks > self.largest() {
             let trials = self.repetitions.saturating_add(self.base_repetitions);
             return Err(Impossible::Size { tasks: self.tasks, trials });
@@ -165,13 +175,17 @@ impl Plan {
         }
     }
 
-    /// The reach of the equivalence interval where all tasks differ by 0: no margin up to this can be met.
+    /// The smallest margin that these tasks can meet: that of the equivalence interval where all differ by 0, and not one
+    /// for which there are too few tasks.
     pub fn least_margin(&self) -> Option<f64> {
         self.check().ok()?;
-        let moments =
-            Moments { n: self.tasks as f64, mean: 0.0, squares: 0.0, cubes: 0.0, noise: self.noise() };
         let n = self.tasks as f64;
-        Some(moments.half(n, Quantiles::of(n, alpha(self.family))?))
+        let moments = Moments { n, mean: 0.0, squares: 0.0, cubes: 0.0, noise: self.noise() };
+        let alpha = alpha(self.family);
+        let quantiles = Quantiles::of(n, alpha)?;
+        bisect(0.0, 1.0 - 1e-9, |margin| {
+            shows_none(n, alpha, margin) && moments.equivalence(quantiles, margin).within(margin)
+        })
     }
 
     /// All that cannot be had of what a gate wants, by arithmetic alone. Empty where nothing stands against it; the
@@ -181,7 +195,7 @@ impl Plan {
         let mut found: Vec<Impossible> = plan.check().err().into_iter().collect();
         found.extend(wanted.lift.and_then(|lift| self.possible(lift).err()));
         if let (Some(margin), Some(least)) = (wanted.margin, plan.least_margin())
-            && margin <= least
+            && margin < least
         {
             found.push(Impossible::Narrow { margin, least });
         }

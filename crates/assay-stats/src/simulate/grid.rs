@@ -1,13 +1,14 @@
 //! The grid that the method is held to (VALIDITY rule 11), named before the method was chosen.
 
-use crate::plan::{Impossible, Plan};
+use crate::plan::{Impossible, MOVING, Plan, SPREAD};
 use crate::simulate::truth::{Design, Effect, Loss};
 use crate::simulate::{Baseline, Cell};
 
 /// One cell of the grid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridCell {
-    /// Name of the truth: null, uniform, sparse, ceiling, floor, losses, drift, edge, sparse-edge, planned.
+    /// Name of the truth: null, uniform, sparse, bimodal, ceiling, floor, losses, drift, edge, sparse-edge, bimodal-edge,
+    /// planned.
     pub truth: &'static str,
     /// How its suites come about.
     pub design: Design,
@@ -71,9 +72,13 @@ fn null(baseline: Baseline) -> Design {
 /// - *losses*: *uniform* with 10 % of the arm's trials lost at random and 2 % of the baseline's.
 /// - *drift*: *null* with rates that rise by .2 from the first repetition to the last.
 /// - *edge*, *sparse-edge*: *uniform* and *sparse* with a true lift of the margin, so that no effect is wrong.
+/// - *bimodal*: 15 % of the tasks move by .8 over a baseline of which half never pass and half pass in .2 of their trials,
+///   so that nothing stops the move. *bimodal-edge*: the same with a true lift of the margin.
 pub fn validity_grid() -> Vec<GridCell> {
-    let of = |a: f64, b: f64| null(Baseline::beta(a, b).unwrap_or_default());
-    let usual = null(Baseline::default());
+    let of = |a: f64, b: f64| null(beta(a, b));
+    let bimodal = null(beta(0.01, 0.01).up_to(0.2).unwrap_or_default());
+    let most = Design { effect: Effect::Sparse { lift: 0.8, share: 1.0 }, ..bimodal }.true_lift();
+    let usual = null(usual());
     let uniform = Design { effect: Effect::Uniform { lift: 0.2, spread: 0.2 }, ..usual };
     let at_random = |share: f64| Loss { passed: share, failed: share };
     let truths = [
@@ -87,6 +92,8 @@ pub fn validity_grid() -> Vec<GridCell> {
         ("drift", Design { drift: 0.2, ..usual }),
         ("edge", Design { effect: uniform_of(MARGIN), ..usual }),
         ("sparse-edge", Design { effect: sparse_of(MARGIN), ..usual }),
+        ("bimodal", Design { effect: Effect::Sparse { lift: 0.8, share: 0.15 }, ..bimodal }),
+        ("bimodal-edge", Design { effect: Effect::Sparse { lift: 0.8, share: MARGIN / most }, ..bimodal }),
     ];
     let mut cells = Vec::with_capacity(truths.len() * TASKS.len() * REPETITIONS.len());
     for (truth, design) in truths {
@@ -100,17 +107,26 @@ pub fn validity_grid() -> Vec<GridCell> {
     cells
 }
 
+fn beta(a: f64, b: f64) -> Baseline {
+    Baseline::beta(a, b).unwrap_or_default()
+}
+
+/// The grid's usual baseline, Beta(.6, .9): mean .4, and many tasks that nearly always or nearly never pass.
+fn usual() -> Baseline {
+    beta(0.6, 0.9)
+}
+
 /// The effect with a spread of .2 whose true lift over the usual baseline is `lift`.
 fn uniform_of(lift: f64) -> Effect {
     // Five tasks are enough to be a plan, and no simulation is asked for.
-    let plan = plan(5, 1);
+    let plan = Plan { baseline: usual(), spread: 0.2, moving: 1.0, ..plan(5, 1) };
     plan.design_of_lift(lift).map_or(Effect::None, |design| design.effect)
 }
 
 /// The share of tasks that move by .8, so that the true lift over the usual baseline is `lift`.
 fn sparse_of(lift: f64) -> Effect {
     let all = Effect::Sparse { lift: 0.8, share: 1.0 };
-    let most = Design { effect: all, ..null(Baseline::default()) }.true_lift();
+    let most = Design { effect: all, ..null(usual()) }.true_lift();
     Effect::Sparse { lift: 0.8, share: lift / most }
 }
 
@@ -122,7 +138,8 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
         family: 1,
         margin: MARGIN,
         baseline: Baseline::default(),
-        spread: 0.2,
+        spread: SPREAD,
+        moving: MOVING,
     }
 }
 
@@ -182,7 +199,7 @@ mod tests {
     #[test]
     fn every_truth_has_every_size() {
         let cells = validity_grid();
-        assert_eq!(cells.len(), 10 * 16);
+        assert_eq!(cells.len(), 12 * 16);
         assert_eq!(cells.iter().filter(|c| c.truth == "null").count(), 32);
         for cell in cells.iter().filter(|c| c.truth.ends_with("edge")) {
             assert!((cell.design.true_lift() - 0.1).abs() < 1e-6, "{cell:?}");

@@ -7,7 +7,7 @@ use crate::interval::FEWEST_UNITS;
 use crate::moments::Quantiles;
 use crate::sample::Sample;
 use crate::simulate::truth::Design;
-use crate::verdict::{Decision, Losses, VerdictKind, alpha};
+use crate::verdict::{Decision, Losses, VerdictKind, alpha, shows_none};
 
 /// The level of the interval whose coverage is counted: 95 %, whatever the family.
 const TAIL: f64 = 0.025;
@@ -150,12 +150,9 @@ impl Critical {
     /// Rule 5 as [`crate::verdict`] has it, with the quantiles at hand and without the reason.
     fn kind(&mut self, sample: &Sample, margin: f64, losses: Option<&Losses>) -> VerdictKind {
         let kind = self.decide(sample, margin);
-        let Some(losses) = losses else { return kind };
-        let mut differs = |bound: &[crate::PairedTask]| self.decide(&Sample::of(bound), margin) != kind;
-        if losses.unequal() || differs(&losses.best) || differs(&losses.worst) {
-            return VerdictKind::Underpowered;
-        }
-        kind
+        let lost =
+            losses.is_some_and(|losses| losses.decide(kind, sample, |bound| self.decide(bound, margin)));
+        if lost { VerdictKind::Underpowered } else { kind }
     }
 
     fn decide(&mut self, sample: &Sample, margin: f64) -> VerdictKind {
@@ -163,8 +160,9 @@ impl Critical {
             return VerdictKind::Underpowered;
         };
         let moments = sample.moments();
-        let at = |t: Quantiles| Some(moments.interval_of(t, (-1.0, 1.0)));
-        Decision::read(at(decisive), at(equivalence), margin).kind
+        let enough = shows_none(sample.effective, self.alpha, margin);
+        let interval = moments.interval_of(decisive, (-1.0, 1.0));
+        Decision::read(Some(interval), Some(moments.equivalence(equivalence, margin)), margin, enough).kind
     }
 }
 

@@ -1,9 +1,9 @@
 //! Cases worked out by hand.
 
 use assay_stats::{
-    Direction, Interval, Losses, PairedTask, Reason, VerdictKind, clopper_pearson, differences, holm, lift,
-    noise_floor, normalized_gain, rate, sign_flip, skillsbench_interval, smallest_detectable, tasks_needed,
-    verdict, wilcoxon, within_tasks_interval,
+    Direction, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind, clopper_pearson, differences,
+    holm, lift, noise_floor, normalized_gain, rate, sign_flip, skillsbench_interval, smallest_detectable,
+    tasks_needed, verdict, wilcoxon, within_tasks_interval,
 };
 
 use crate::{close, suite, task, trials};
@@ -139,19 +139,38 @@ fn the_four_verdicts() {
     // In a family of 24, t(9, 1 − .05/48) = 4.269 and the half width is .551: no longer.
     let family = verdict(&suite(2, &[(2, 1); 5]), 24, 0.1, None);
     assert_eq!((family.kind, family.direction), (VerdictKind::Underpowered, None));
-    // Nothing ever moves on 40 tasks × 10: v₀ = .05, s̃² = .1/41, half width of the 90 % interval
-    // t(41²/39, .95) = 1.6810 · √(.1/41/40) = .01313.
+    // Nothing ever moves on 40 tasks × 10: v₀ = .05 and .1 · .9 of the margin, s̃² = .28/41, half width of the 90 %
+    // interval t(41²/39, .95) = 1.6810 · √(.28/41/40) = .02197.
     let same = suite(10, &[(7, 7); 40]);
     let equivalence = verdict(&same, 1, 0.1, None).equivalence.unwrap();
-    close(equivalence.high, 0.013_13, 1e-5, "half width");
+    close(equivalence.high, 0.021_97, 1e-5, "half width");
     assert_eq!(kind(&same, 1, 0.1), VerdictKind::NoEffect);
-    assert_eq!(kind(&same, 1, 0.0131), VerdictKind::Underpowered);
+    // ln .05/ln(1 − d) is 40 at d = .0722.
+    assert_eq!(kind(&same, 1, 0.073), VerdictKind::NoEffect);
+    assert_eq!(kind(&same, 1, 0.072), VerdictKind::Underpowered);
+}
+
+#[test]
+fn no_effect_takes_as_many_tasks_as_would_show_a_sparse_one() {
+    // ln .05/ln .9 = 28.4; at d = .2 13.4; in a family of 4 ln .0125/ln .9 = 41.6.
+    for (enough, m, margin) in [(29, 1, 0.1), (14, 1, 0.2), (42, 4, 0.1)] {
+        assert_eq!(kind(&suite(100, &vec![(70, 70); enough]), m, margin), VerdictKind::NoEffect, "{enough}");
+        let few = kind(&suite(100, &vec![(70, 70); enough - 1]), m, margin);
+        assert_eq!(few, VerdictKind::Underpowered, "{}", enough - 1);
+    }
+    // Clusters count, and not their tasks.
+    let mut tasks = suite(100, &[(70, 70); 56]);
+    for (n, task) in tasks.iter_mut().enumerate() {
+        task.cluster = Some(n as u64 / 2);
+    }
+    assert_eq!(kind(&tasks, 1, 0.1), VerdictKind::Underpowered);
 }
 
 #[test]
 fn no_effect_comes_first_and_then_has_a_direction() {
-    // A lift of .05 on every one of 40 tasks × 20: v₀ = .025, half widths √(.05/41/40) = .005522 times
-    // t(43.1, .95) = 1.681 and t(43.1, .975) = 2.017. The 95 % interval [.0388, .0612] excludes 0; both lie in ±.1.
+    // A lift of .05 on every one of 40 tasks × 20: v₀ = .025, half width of the 95 % interval t(43.1, .975) = 2.017 times
+    // √(.05/41/40) = .005522, so that [.0388, .0612] excludes 0; with .09 more that of the 90 % interval is 1.681 times
+    // √(.23/41/40) = .011843, and [.0301, .0699] lies in ±.1.
     let said = verdict(&suite(20, &[(11, 10); 40]), 1, 0.1, None);
     assert_eq!((said.kind, said.direction), (VerdictKind::NoEffect, Some(Direction::Positive)));
     assert_eq!(kind(&suite(20, &[(11, 10); 40]), 1, 0.05), VerdictKind::Helps);
@@ -229,9 +248,82 @@ fn losses_take_the_verdict_away() {
 
 #[test]
 fn an_arm_that_was_lost_whole_is_a_loss() {
-    let lost = Losses { arm_lost: 10, arm_planned: 10, base_lost: 0, base_planned: 10, ..Losses::default() };
-    let said = verdict(&[], 1, 0.1, Some(&lost));
+    let lossy = |tasks: usize| -> Vec<LossyTask> {
+        (0..tasks).map(|_| LossyTask { kept: task(&[], &[1.0, 0.0]), arm_lost: 2, base_lost: 0 }).collect()
+    };
+    let said = verdict(&[], 1, 0.1, Some(&Losses::of(&lossy(5))));
     assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Losses)));
+    // Four tasks would have been too few with every trial.
+    let said = verdict(&[], 1, 0.1, Some(&Losses::of(&lossy(4))));
+    assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Design)));
+}
+
+#[test]
+fn lost_trials_are_filled_a_quarter_around_their_cells_rate() {
+    let tasks = [
+        LossyTask { kept: task(&[1.0, 0.0], &[1.0, 1.0, 0.0]), arm_lost: 2, base_lost: 1 },
+        // 1 − ¼ and no more than 1; a cell lost whole has its arm's rate, (⅔ + ⅓)/2.
+        LossyTask { kept: task(&[1.0, 1.0], &[]), arm_lost: 1, base_lost: 2 },
+        LossyTask { kept: task(&[0.0], &[0.0, 0.0, 1.0]), arm_lost: 0, base_lost: 0 },
+    ];
+    let losses = Losses::of(&tasks);
+    assert_eq!((losses.arm_lost, losses.arm_planned), (3, 8));
+    assert_eq!((losses.base_lost, losses.base_planned), (3, 9));
+    assert_eq!(losses.best[0].arm, [1.0, 0.0, 0.75, 0.75]);
+    close(losses.best[0].base[3], 2.0 / 3.0 - 0.25, 1e-12, "a lost trial of the baseline");
+    assert_eq!(losses.best[1].arm, [1.0, 1.0, 1.0]);
+    assert_eq!(losses.worst[1].arm, [1.0, 1.0, 0.75]);
+    close(losses.best[1].base[0], 0.5 - 0.25, 1e-12, "a cell that was lost whole");
+    assert_eq!(losses.best[2], tasks[2].kept);
+    let [worst, best] = losses.lifts().unwrap();
+    assert!(worst < best);
+    assert_eq!(Losses::of(&tasks[2..]).lifts(), None);
+}
+
+/// 10 of 150 trials of either arm are lost at random: counted as passed in one arm and failed in the other they would take
+/// the verdict away; a quarter around their cells' rates they do not. Noise stays noise, however much was lost.
+#[test]
+fn losses_that_change_nothing_leave_the_verdict_and_noise_stays_noise() {
+    let lossy = |passes: &[(usize, usize)], lost: usize| -> Vec<LossyTask> {
+        let tasks = suite(5, passes).into_iter().enumerate();
+        tasks
+            .map(|(n, kept)| {
+                let lost = usize::from(n < lost);
+                let cut = |scores: &[f64]| scores[..5 - lost].to_vec();
+                let kept = task(&cut(&kept.arm), &cut(&kept.base));
+                LossyTask { kept, arm_lost: lost, base_lost: lost }
+            })
+            .collect()
+    };
+    let passes: Vec<(usize, usize)> =
+        (0..30).map(|n| [(3, 2), (2, 2), (3, 2), (3, 3), (2, 2), (4, 3)][n % 6]).collect();
+    let judged = |tasks: &[LossyTask]| {
+        let kept: Vec<PairedTask> = tasks.iter().map(|task| task.kept.clone()).collect();
+        verdict(&kept, 1, 0.1, Some(&Losses::of(tasks)))
+    };
+    let few = judged(&lossy(&passes, 10));
+    assert_eq!((few.kind, few.reason), (VerdictKind::Helps, None));
+    // With 0 and 1 the ten lost failures of the baseline would have been passes: the lift falls from .1 by 10/150.
+    let sabotage: Vec<PairedTask> = lossy(&passes, 10)
+        .iter()
+        .map(|lossy| {
+            let fill = |scores: &[f64], value: f64| [scores, &vec![value; 5 - scores.len()]].concat();
+            task(&fill(&lossy.kept.arm, 0.0), &fill(&lossy.kept.base, 1.0))
+        })
+        .collect();
+    assert_ne!(kind(&sabotage, 1, 0.1), VerdictKind::Helps);
+
+    let noisy: Vec<(usize, usize)> = (0..30).map(|n| if n % 2 == 0 { (5, 0) } else { (0, 4) }).collect();
+    for arm_lost in [0, 1, 4] {
+        let mut tasks = lossy(&noisy, 0);
+        for task in &mut tasks {
+            task.kept.arm.truncate(5 - arm_lost);
+            task.arm_lost = arm_lost;
+        }
+        let said = judged(&tasks);
+        assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Noise)), "{arm_lost}");
+        assert!(said.tasks_needed.is_some());
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod bad_input;
 mod brute_force;
 mod cases;
 mod plan;
+mod promise;
 mod properties;
 mod reference;
 mod simulation;

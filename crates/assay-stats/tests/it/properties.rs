@@ -1,8 +1,9 @@
 //! What holds for every suite.
 
 use assay_stats::{
-    PairedTask, VerdictKind, clopper_pearson, holm, lift, noise_floor, normalized_gain, rate, sign_flip,
-    skillsbench_interval, smallest_detectable, tasks_needed, verdict, wilcoxon, within_tasks_interval,
+    PairedTask, VerdictKind, clopper_pearson, holm, interval_p, lift, noise_floor, normalized_gain, rate,
+    sign_flip, skillsbench_interval, smallest_detectable, tasks_needed, verdict, wilcoxon,
+    within_tasks_interval,
 };
 use proptest::prelude::*;
 
@@ -67,11 +68,28 @@ proptest! {
         let interval = rate.interval.unwrap();
         prop_assert!(0.0 <= interval.low && interval.low <= rate.mean);
         prop_assert!(rate.mean <= interval.high && interval.high <= 1.0);
-        // The equivalence interval lies inside the other, and a larger family widens both.
-        let (one, more) = (verdict(&tasks, m, 0.1, None), verdict(&tasks, m + 1, 0.1, None));
+        // But for what the margin adds to it the equivalence interval lies inside the other, and a larger family widens
+        // both.
+        let (one, more) = (verdict(&tasks, m, 1e-15, None), verdict(&tasks, m + 1, 1e-15, None));
         if let (Some(outer), Some(inner), Some(wider)) = (one.interval, one.equivalence, more.interval) {
-            prop_assert!(outer.low <= inner.low && inner.high <= outer.high);
+            prop_assert!(outer.low <= inner.low + 1e-12 && inner.high <= outer.high + 1e-12);
             prop_assert!(wider.low <= outer.low && outer.high <= wider.high);
+        }
+    }
+
+    /// The p that is printed says what the verdict says.
+    #[test]
+    fn p_agrees_with_the_verdict(tasks in tasks(5), m in 1..9_usize) {
+        let said = verdict(&tasks, m, 0.1, None);
+        let p = interval_p(&tasks);
+        prop_assert_eq!(p.is_some(), said.interval.is_some());
+        if let (Some(p), Some(interval)) = (p, said.interval) {
+            prop_assert!(p > 0.0 && p <= 1.0);
+            let adjusted = (p * m as f64).min(1.0);
+            // At the level itself either may win by rounding.
+            if (adjusted - 0.05).abs() > 1e-9 {
+                prop_assert_eq!(adjusted <= 0.05, interval.excludes_zero(), "p {} of {:?}", adjusted, interval);
+            }
         }
     }
 

@@ -1,8 +1,8 @@
 //! Against scipy and plain numpy: `tests/reference/generate.py` wrote the cases.
 
 use assay_stats::{
-    PairedTask, VerdictKind, clopper_pearson, lift, normalized_gain, rate, sign_flip, smallest_detectable,
-    tasks_needed, verdict, wilcoxon,
+    PairedTask, VerdictKind, clopper_pearson, interval_p, lift, normalized_gain, rate, sign_flip,
+    smallest_detectable, tasks_needed, verdict, wilcoxon,
 };
 use serde_json::Value;
 
@@ -95,6 +95,8 @@ fn comparisons_agree() {
             close(interval.low, number(&case[which]["low"]), 1e-9, &format!("{which} of {name}"));
             close(interval.high, number(&case[which]["high"]), 1e-9, &format!("{which} of {name}"));
         }
+        let p = interval_p(&tasks).unwrap();
+        close(p, number(&case["p"]), 1e-9, &format!("p of {name}"));
         let excludes = number(&case["verdict"]["low"]) > 0.0 || number(&case["verdict"]["high"]) < 0.0;
         assert_eq!(matches!(said.kind, VerdictKind::Helps | VerdictKind::Harms), excludes, "{name}");
 

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 import scipy
-from scipy import stats
+from scipy import optimize, stats
 
 warnings.simplefilter("ignore")
 random = np.random.default_rng(20240611)
@@ -82,10 +82,22 @@ def interval(n, mean, s2, m3, v0, level):
     return mean - half + min(0, skew), mean + half + max(0, skew)
 
 
-def lift(tasks, level):
+def lift(tasks, level, margin=0.0):
+    """The interval; with a margin that which decides on no effect within it, whose pseudo-tasks have d(1 - d) more variance."""
     n, mean, s2, m3, v0 = contrast(tasks, 1, -1)
-    low, high = interval(n, mean, s2, m3, v0, level)
+    low, high = interval(n, mean, s2, m3, v0 + margin * (1 - margin), level)
     return {"mean": mean, "low": max(-1, low), "high": min(1, high)}
+
+
+def p_value(tasks):
+    """1 less the highest level at which the interval excludes 0."""
+    n, mean, s2, m3, v0 = contrast(tasks, 1, -1)
+
+    def edge(p):
+        low, high = interval(n, mean, s2, m3, v0, 1 - p)
+        return max(low, -high)
+
+    return optimize.brentq(edge, 1e-12, 1 - 1e-12, xtol=1e-15) if edge(1 - 1e-12) > 0 else 1.0
 
 
 def detectable(n, s2, v0, m):
@@ -140,7 +152,8 @@ def comparison(tasks, m, level):
         "level": level,
         "lift": lift(tasks, level),
         "verdict": lift(tasks, 1 - 0.05 / m),
-        "equivalence": lift(tasks, 1 - 0.1 / m),
+        "equivalence": lift(tasks, 1 - 0.1 / m, 0.1),
+        "p": p_value(tasks),
         "detectable": detectable(k, s2, v0, m),
         "needed": [[effect, needed(tasks, m, effect)] for effect in (0.05, 0.1, 0.3)],
         "gain": gain(tasks, level),

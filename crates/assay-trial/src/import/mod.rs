@@ -377,6 +377,7 @@ fn run_folder(
         plan: String::new(),
         extends: None,
         margin: MARGIN,
+        primary: None,
         seed: SEED,
         repetitions: cells.iter().map(|cell| cell.repetition).max().unwrap_or_default(),
         conditions,

@@ -27,6 +27,9 @@ pub struct RunFolder {
     pub extends: Option<String>,
     /// d in "no effect within ±d".
     pub margin: f64,
+    /// The condition whose comparison is judged at the full level; unset, all comparisons are one family.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<String>,
     /// For whatever is drawn.
     pub seed: u64,
     /// Trials of each cell.
@@ -336,6 +339,7 @@ impl RunFolder {
             plan: String::new(),
             extends: None,
             margin: plan.experiment.margin,
+            primary: plan.experiment.primary.clone(),
             seed: plan.experiment.seed,
             repetitions: plan.experiment.repetitions,
             conditions: plan.experiment.conditions.clone(),
@@ -371,10 +375,14 @@ impl RunFolder {
 
     /// Sets the digest by which the run is recognised.
     fn seal(&mut self) {
-        let what = json!({
+        let mut what = json!({
             "margin": self.margin, "seed": self.seed, "conditions": self.conditions, "cells": self.cells,
             "excluded": self.excluded,
         });
+        // Named after a look at the report it would be no plan. A run without one keeps the digest it had before there were any.
+        if let Some(primary) = &self.primary {
+            what["primary"] = json!(primary);
+        }
         self.plan = format!("blake3:{}", blake3::hash(canonical(&what).as_bytes()).to_hex());
     }
 

@@ -92,29 +92,25 @@ fn lay_out(forecast: &PlanForecast) -> String {
     let from = if design.baseline_from == "records" { "as recorded" } else { "assumed" };
     text.push_str(&format!("  baseline: {:.0} % pass, {from}\n", 100.0 * design.baseline));
     match design.detectable_lift {
-        Some(lift) => text.push_str(&format!(
-            "  can find: a lift of {:.0} points or more, with a chance of 80 %\n",
-            100.0 * lift
+        Some(lift) => {
+            text.push_str(&format!("  minimum detectable effect (80 % power): {:.0} points\n", 100.0 * lift))
+        }
+        None => text.push_str(&format!(
+            "  minimum detectable effect (80 % power): none with {} tasks\n",
+            design.units
         )),
-        None => text.push_str("  can find: no lift at all with a chance of 80 %\n"),
     }
     match design.smallest_margin {
         Some(margin) => text.push_str(&format!(
-            "  can show the absence of: effects beyond ±{:.0} points, with a chance of 80 %\n",
+            "  smallest margin for `no-effect` (80 % power): ±{:.0} points\n",
             100.0 * margin
         )),
-        None => text.push_str("  can show the absence of: nothing with a chance of 80 %\n"),
+        None => text.push_str("  smallest margin for `no-effect` (80 % power): none\n"),
     }
     if let Some(nothing) = design.if_nothing {
-        text.push_str(&format!("  of a skill that does nothing it will say: {}\n", verdicts(nothing)));
-        if nothing.no_effect < 0.8 {
-            text.push_str(&format!(
-                "  cannot be relied on for `no-effect` within ±{:.0} points: it comes in {:.0} % of such runs\n",
-                100.0 * design.margin,
-                100.0 * nothing.no_effect
-            ));
-        }
+        text.push_str(&format!("  expected verdicts if the true effect is zero: {}\n", verdicts(nothing)));
     }
+    text.push_str(&shapes(forecast));
     text.push_str(&wanted(forecast));
     for reason in &forecast.impossible {
         text.push_str(&format!("\nimpossible: {reason}\n"));
@@ -199,6 +195,38 @@ fn list(names: &BTreeSet<&str>) -> String {
     text
 }
 
+/// What the same money buys otherwise.
+fn shapes(forecast: &PlanForecast) -> String {
+    let design = &forecast.design;
+    if design.shapes.len() < 2 {
+        return String::new();
+    }
+    let points = |figure: Option<f64>, sign: &str| {
+        figure.map_or_else(|| "–".to_owned(), |figure| format!("{sign}{:.0}", 100.0 * figure))
+    };
+    let power = forecast.wanted.lift.map(|lift| format!("power at {:+.0}", 100.0 * lift));
+    let mut text =
+        "\nthe same number of trials in other shapes (independent tasks × repetitions)\n".to_owned();
+    text.push_str("  tasks  repetitions  detectable effect  margin for no-effect");
+    text.push_str(&power.as_ref().map_or("\n".to_owned(), |power| format!("  {power}\n")));
+    for shape in &design.shapes {
+        let here = if shape.repetitions == design.repetitions as usize { "  (this plan)" } else { "" };
+        let chance = power.as_ref().map_or(String::new(), |head| {
+            let chance =
+                shape.power.map_or_else(|| "–".to_owned(), |chance| format!("{:.0} %", 100.0 * chance));
+            format!("  {chance:>width$}", width = head.chars().count())
+        });
+        text.push_str(&format!(
+            "  {:>5}  {:>11}  {:>17}  {:>20}{chance}{here}\n",
+            shape.tasks,
+            shape.repetitions,
+            points(shape.detectable_lift, "+"),
+            points(shape.smallest_margin, "±"),
+        ));
+    }
+    text
+}
+
 fn wanted(forecast: &PlanForecast) -> String {
     let wanted = &forecast.wanted;
     let tasks = |tasks: Option<usize>| {
@@ -227,7 +255,7 @@ fn wanted(forecast: &PlanForecast) -> String {
 
 fn verdicts(chances: VerdictChances) -> String {
     format!(
-        "helps {:.0} %, harms {:.0} %, no-effect {:.0} %, underpowered {:.0} %",
+        "helps {:.0} %, harms {:.0} %, no-effect {:.0} %, inconclusive {:.0} %",
         100.0 * chances.helps,
         100.0 * chances.harms,
         100.0 * chances.no_effect,

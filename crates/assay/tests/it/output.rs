@@ -56,8 +56,8 @@ fn the_report_reads_well() {
      none          0 %      0 to 24 %      6       6     0     ###     ?  #.# s        –        –        –       –         –
      curated      83 %    31 to 100 %      6       6     0   # ###     ?  #.# s    100 %    100 %    100 %   100 %       0 %
 
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (Holm)  Wilcoxon  noise floor  detectable  better/equal/worse
-     curated        +83    +30 to +100       +20 to +100       +0.83  .062      .062      .062            –         ±65               5/1/0
+     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
+     curated        +83    +30 to +100       +20 to +100       +0.83  .010          .010            –         ±65               5/1/0
 
     Task by task: passed of valid trials, and points against the baseline (exploratory)
      task  none    curated
