@@ -73,6 +73,13 @@ pub struct Cell {
 }
 
 impl Tally {
+    /// The shares of comparisons that help, harm, have no effect and are inconclusive; `None` without a comparison.
+    pub fn verdicts(&self) -> Option<[f64; 4]> {
+        let inconclusive = self.comparisons - self.helps - self.harms - self.no_effect;
+        let share = |count: u64| count as f64 / self.comparisons as f64;
+        (self.comparisons > 0).then(|| [self.helps, self.harms, self.no_effect, inconclusive].map(share))
+    }
+
     /// The shares, given the true lift.
     pub fn cell(&self, true_lift: f64) -> Cell {
         let share = |count: u64, of: u64| (of > 0).then(|| count as f64 / of as f64);
@@ -233,6 +240,8 @@ mod tests {
         assert_eq!((gain.false_verdicts, gain.power, gain.wrong_sign), (None, Some(0.2), Some(0.05)));
         let loss = tally.cell(-0.2);
         assert_eq!((loss.power, loss.wrong_sign), (Some(0.05), Some(0.2)));
+        assert_eq!(tally.verdicts(), Some([0.2, 0.05, 0.1, 0.65]));
+        assert_eq!(Tally::default().verdicts(), None);
         let empty = Tally::default().cell(0.2);
         assert_eq!((empty.coverage, empty.width, empty.power), (None, None, None));
     }

@@ -46,6 +46,9 @@ struct Row {
     power: Option<f64>,
     no_effect: Option<f64>,
     wrong_sign: Option<f64>,
+    helps: Option<f64>,
+    harms: Option<f64>,
+    inconclusive: Option<f64>,
     #[serde(skip)]
     misses: Vec<Miss>,
 }
@@ -66,7 +69,7 @@ pub(crate) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     let rows: Vec<Row> = cells
         .iter()
         .zip(tallies)
-        .map(|(cell, tally)| row(cell, &tally.cell(cell.design.true_lift())))
+        .map(|(cell, tally)| row(cell, &tally.cell(cell.design.true_lift()), tally.verdicts()))
         .collect();
     if ui.json() {
         ui.document(&Document { schema: "assay.simulate/1", cells: &rows })?;
@@ -88,8 +91,11 @@ fn threads(jobs: Option<u16>) -> NonZeroUsize {
     asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
-fn row(cell: &GridCell, got: &Cell) -> Row {
+fn row(cell: &GridCell, got: &Cell, verdicts: Option<[f64; 4]>) -> Row {
     Row {
+        helps: verdicts.map(|[helps, ..]| helps),
+        harms: verdicts.map(|[_, harms, ..]| harms),
+        inconclusive: verdicts.map(|[.., inconclusive]| inconclusive),
         truth: cell.truth,
         tasks: cell.design.tasks,
         repetitions: cell.design.repetitions,
@@ -104,22 +110,23 @@ fn row(cell: &GridCell, got: &Cell) -> Row {
     }
 }
 
-const HEADS: [&str; 10] = [
+const HEADS: [&str; 11] = [
     "truth",
     "tasks",
     "repetitions",
     "arms",
     "coverage",
     "width",
-    "false verdicts",
-    "power",
+    "helps",
+    "harms",
     "no effect",
-    "wrong sign",
+    "inconclusive",
+    "false verdicts",
 ];
 
 /// A Markdown table, in columns for a terminal as well. Shares are in per cent; `!` marks what misses its limit.
 fn table(rows: &[Row]) -> String {
-    let lines: Vec<[String; 10]> = rows.iter().map(texts).collect();
+    let lines: Vec<[String; 11]> = rows.iter().map(texts).collect();
     let widths: Vec<usize> = (0..HEADS.len())
         .map(|at| {
             lines
@@ -148,7 +155,7 @@ fn table(rows: &[Row]) -> String {
     text
 }
 
-fn texts(row: &Row) -> [String; 10] {
+fn texts(row: &Row) -> [String; 11] {
     let share = |what: &str, share: Option<f64>| {
         let missed = if row.misses.iter().any(|miss| miss.what == what) { "!" } else { "" };
         share.map_or_else(|| "-".to_owned(), |share| format!("{missed}{:.1}", 100.0 * share))
@@ -160,10 +167,11 @@ fn texts(row: &Row) -> [String; 10] {
         row.arms.to_string(),
         share("coverage", row.coverage),
         row.width.map_or_else(|| "-".to_owned(), |width| format!("{width:.3}")),
-        share("false verdicts", row.false_verdicts),
-        share("power", row.power),
+        share("power", row.helps),
+        share("wrong sign", row.harms),
         share("no effect", row.no_effect),
-        share("wrong sign", row.wrong_sign),
+        share("inconclusive", row.inconclusive),
+        share("false verdicts", row.false_verdicts),
     ]
 }
 
@@ -212,16 +220,19 @@ mod tests {
             wrong_sign: power.map(|_| 0.002),
         };
         let sparse = cells.iter().find(|cell| cell.truth == "sparse").unwrap();
-        vec![row(&cells[0], &got(0.95, None)), row(sparse, &got(0.9271, Some(0.4)))]
+        vec![
+            row(&cells[0], &got(0.95, None), Some([0.006, 0.004, 0.0, 0.99])),
+            row(sparse, &got(0.9271, Some(0.4)), Some([0.4, 0.002, 0.0, 0.598])),
+        ]
     }
 
     #[test]
     fn the_table_is_markdown_and_marks_misses() {
         let expected = "\
-| truth  | tasks | repetitions | arms | coverage | width | false verdicts | power | no effect | wrong sign |
-|--------|------:|------------:|-----:|---------:|------:|---------------:|------:|----------:|-----------:|
-| null   |    10 |           1 |    1 |     95.0 | 0.812 |            1.0 |     - |       0.0 |          - |
-| sparse |    10 |           1 |    1 |    !92.7 | 0.812 |              - |  40.0 |       0.0 |        0.2 |
+| truth  | tasks | repetitions | arms | coverage | width | helps | harms | no effect | inconclusive | false verdicts |
+|--------|------:|------------:|-----:|---------:|------:|------:|------:|----------:|-------------:|---------------:|
+| null   |    10 |           1 |    1 |     95.0 | 0.812 |   0.6 |   0.4 |       0.0 |         99.0 |            1.0 |
+| sparse |    10 |           1 |    1 |    !92.7 | 0.812 |  40.0 |   0.2 |       0.0 |         59.8 |              - |
 ";
         assert_eq!(table(&rows()), expected);
     }
@@ -257,6 +268,9 @@ mod tests {
             "power",
             "no_effect",
             "wrong_sign",
+            "helps",
+            "harms",
+            "inconclusive",
         ];
         assert_eq!(fields, promised);
         assert!(first["power"].is_null() && first["wrong_sign"].is_null());
