@@ -66,6 +66,39 @@ const READ: u64 = 1 << 20;
 /// Most bytes of a task's own files that are searched for names.
 const SEARCHED: u64 = 8 << 20;
 
+/// Where the verifier leaves what it has to say.
+pub(crate) const VERIFIER_LOGS: &str = "/logs/verifier";
+
+/// What the verifier says there. Whoever makes the folder has done no more than the format's own runner does; whoever writes one of these has
+/// graded itself.
+const VERDICTS: [&str; 3] = ["reward.txt", "reward.json", "ctrf.json"];
+
+/// Why a path in the verifier's folder is tampering: a reward or a report of tests in the verifier's place.
+pub(crate) fn planted(path: &Path) -> Option<&'static str> {
+    let name = path.strip_prefix(VERIFIER_LOGS).ok()?;
+    VERDICTS
+        .iter()
+        .any(|verdict| name.components().next().is_some_and(|first| first.as_os_str() == *verdict))
+        .then_some("planted where the verifier writes its own")
+}
+
+/// What an agent left in a folder that stood for `/logs` and that no verifier sees: the reason for each verdict in it.
+pub(crate) fn planted_in(logs: &Path) -> Vec<String> {
+    let folder = logs.join("verifier");
+    match folder.symlink_metadata() {
+        Ok(there) if there.is_dir() => {}
+        Ok(_) => return vec![format!("{VERIFIER_LOGS}: not a folder")],
+        Err(_) => return Vec::new(),
+    }
+    let inside = VERDICTS.iter().filter(|name| folder.join(name).symlink_metadata().is_ok());
+    inside
+        .filter_map(|name| {
+            let path = Path::new(VERIFIER_LOGS).join(name);
+            Some(format!("{}: {}", path.display(), planted(&path)?))
+        })
+        .collect()
+}
+
 /// Folders of the grader that nothing of the agent's may point into.
 const GRADER: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
 

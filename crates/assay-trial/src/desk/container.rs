@@ -28,7 +28,7 @@ use crate::outlet::{self, Outlet, Reach};
 use crate::place::Material;
 use crate::shipping;
 use crate::survey::{Survey, WORK_CAPS};
-use crate::tamper::{Folder, image, read_small, tampering};
+use crate::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 use crate::workshop::{Prepared, chain, inside};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
@@ -284,12 +284,18 @@ impl<'a> Container<'a> {
     fn clear_for_verifier(&self, container: &mut Docked) -> Result<(), Broken> {
         let survey = &self.survey;
         let own: &[PathBuf] = if self.keeps_baked() { &survey.baked } else { &[] };
+        // What the agent left where the verifier writes is no part of its work.
+        let left = self
+            .changes
+            .iter()
+            .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
         let paths: Vec<&Path> = survey
             .grader
             .iter()
             .chain(&self.planted)
             .chain(own)
             .map(PathBuf::as_path)
+            .chain(left.then(|| Path::new(VERIFIER_LOGS)))
             .chain(survey.verifiers.iter().map(|(path, _)| path.as_path()))
             .collect();
         if paths.is_empty() {
@@ -405,6 +411,10 @@ impl<'a> Container<'a> {
     /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
     fn is_ours(&self, change: &Changed) -> bool {
         let path = change.path.as_path();
+        // A solution is no cheat, whatever it leaves where rewards are written; it is removed before the verifier comes.
+        if self.attempt.trial.agent.needs_solution() && path.starts_with(VERIFIER_LOGS) {
+            return true;
+        }
         let own = ["/logs/agent", "/logs/artifacts", "/tmp", "/var/tmp", "/run", "/proc", "/sys", "/dev"];
         own.iter().any(|own| path.starts_with(own))
             || matches!(path.to_str(), Some("/" | "/logs" | "/.dockerenv" | "/etc/mtab" | "/var"))
@@ -718,6 +728,12 @@ impl Desk for Container<'_> {
             && !logs.is_dir
         {
             found.tampered.push("/logs: not the folder that it was".to_owned());
+        }
+        if let Some(there) = container.stat(Path::new(VERIFIER_LOGS))?
+            && !there.is_dir
+            && !self.attempt.trial.agent.needs_solution()
+        {
+            found.tampered.push(format!("{VERIFIER_LOGS}: not a folder"));
         }
         self.verdict = verdict;
         self.seat = Some(Seat { container, user: None, env: Vec::new(), account: None });

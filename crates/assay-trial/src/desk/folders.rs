@@ -9,7 +9,7 @@ use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
 use crate::outlet::{self, Outlet, Reach};
 use crate::shipping;
-use crate::tamper::{Folder, read_small, tampering};
+use crate::tamper::{Folder, planted_in, read_small, tampering};
 use crate::workshop::{Base, chain, inside};
 
 /// Where programs are looked for, in every phase.
@@ -17,6 +17,9 @@ pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin
 
 /// The agent's home, where no writable folder of the task is one.
 const HOME: &str = "/root";
+
+/// What stands for `/logs` while the agent works, in the attempt's scratch folder.
+const LOGS_OF_AGENT: &str = "logs-of-agent";
 
 /// Folders of this machine.
 pub(super) struct Folders<'a> {
@@ -70,6 +73,7 @@ impl<'a> Folders<'a> {
         for name in ["agent", "artifacts", "verifier"] {
             make(&logs.join(name))?;
         }
+        make(&attempt.scratch.join(LOGS_OF_AGENT))?;
         let planted = Vec::new();
         Ok(Self {
             attempt,
@@ -198,6 +202,9 @@ impl Desk for Folders<'_> {
         let workshop = self.attempt.workshop;
         let mut mounts = self.writable.clone();
         mounts.extend(self.private.clone());
+        // Solutions make folders beneath it, as they are there under the format's own runner. The verifier sees none of them.
+        let source = self.attempt.scratch.join(LOGS_OF_AGENT);
+        mounts.push(Mount { source, target: "/logs".into(), writable: true });
         for name in ["agent", "artifacts"] {
             mounts.push(self.mount_logs(name, true));
         }
@@ -272,6 +279,9 @@ impl Desk for Folders<'_> {
             let room = DIFF_CAP.saturating_sub(found.diff.len());
             let diff = unified_diff(&before, &mount.source, &changes, room);
             found.diff.extend(diff);
+        }
+        if !self.attempt.trial.agent.needs_solution() {
+            found.tampered.extend(planted_in(&self.attempt.scratch.join(LOGS_OF_AGENT)));
         }
         for mount in &self.private {
             if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {

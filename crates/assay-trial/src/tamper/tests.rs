@@ -305,4 +305,33 @@ fn settings_and_plugins_of_the_test_runner_are_tampering() {
     }
     check(nothing, write("notes/entry_points.txt"), &[]);
     check(nothing, link("x.dist-info", "data"), &["/app/x.dist-info: a link in place of a file that steers"]);
+
+#[test]
+fn only_a_verdict_in_the_verifiers_folder_is_tampering() {
+    let check = |act: &dyn Fn(&Path), expected: &[&str]| {
+        let logs = tempfile::tempdir().unwrap();
+        act(logs.path());
+        assert_eq!(planted_in(logs.path()), expected);
+    };
+    let in_folder = |name: &str| {
+        let name = name.to_owned();
+        move |logs: &Path| {
+            fs::create_dir(logs.join("verifier")).unwrap();
+            fs::write(logs.join("verifier").join(&name), "1").unwrap();
+        }
+    };
+    check(&|_| {}, &[]);
+    check(&|logs| fs::create_dir(logs.join("verifier")).unwrap(), &[]);
+    check(&in_folder("notes.txt"), &[]);
+    check(
+        &in_folder("reward.txt"),
+        &["/logs/verifier/reward.txt: planted where the verifier writes its own"],
+    );
+    check(&in_folder("ctrf.json"), &["/logs/verifier/ctrf.json: planted where the verifier writes its own"]);
+    check(&|logs| symlink("/app", logs.join("verifier")).unwrap(), &["/logs/verifier: not a folder"]);
+    let link = |logs: &Path| {
+        fs::create_dir(logs.join("verifier")).unwrap();
+        symlink("/app/one", logs.join("verifier/reward.json")).unwrap();
+    };
+    check(&link, &["/logs/verifier/reward.json: planted where the verifier writes its own"]);
 }

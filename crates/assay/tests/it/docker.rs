@@ -150,6 +150,23 @@ fn nothing_but_the_work_passes_in_docker() {
 }
 
 #[test]
+fn to_make_the_verifiers_folder_is_no_tampering_in_docker() {
+    needs_docker!();
+    let lab = Lab::new()
+        .task("careful", |task| {
+            task.dockerfile(FIXED).solve_sh(crate::cheating::SOLVES_WITH_REWARD).test_sh(
+                "[ ! -e /logs/verifier/notes.txt ] && [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n",
+            )
+        })
+        .script(&[json!({ "turn": 0, "run": crate::cheating::MAKES_FOLDER })])
+        .experiment(in_docker);
+    let (document, code) = lab.run(&[]);
+    assert_eq!((code, &document["report"]["excluded"]), (0, &json!([])), "{document:#}");
+    let record = lab.record("careful");
+    assert_eq!((outcome(&record), &record["tampered"]), ("passed", &json!(null)), "{record:#}");
+}
+
+#[test]
 fn what_an_agent_adds_is_work() {
     needs_docker!();
     let install = "echo right > answer.txt; mkdir -p /opt/tool /usr/local/lib/python3.11/dist-packages/thing; \
