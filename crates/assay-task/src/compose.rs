@@ -24,8 +24,27 @@ pub struct Compose {
     pub main: MainService,
     /// What would reach the host: the task is refused.
     pub hostile: Vec<String>,
+    /// Mounts of the host that only serve an agent's own login. They are never made: the task is refused, unless the caller wants it without them.
+    pub logins: Vec<LoginMount>,
     /// What one container cannot stand for: the task is left out.
     pub unsupported: Vec<String>,
+}
+
+/// A mount of credentials that lie on the host, such as those of a command-line client of a cloud.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoginMount {
+    /// The service.
+    pub service: String,
+    /// The path on the host, as written.
+    pub source: String,
+    /// Where it would stand inside.
+    pub target: String,
+}
+
+impl std::fmt::Display for LoginMount {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the service `{}` mounts {} of the host, which holds a login", self.service, self.source)
+    }
 }
 
 /// The service that the agent works in.
@@ -167,9 +186,18 @@ impl Compose {
         for option in options.filter(|option| !option.starts_with("no-new-privileges")) {
             harm(format!("wants `security_opt: {option}`"));
         }
+        let mut logins = Vec::new();
         for volume in service.get("volumes").and_then(Value::as_array).into_iter().flatten() {
-            if let Some(source) = host_path(volume) {
-                harm(format!("mounts {source} of the host"));
+            match host_path(volume) {
+                Some(source) => {
+                    let target = target_of(volume, &source);
+                    if is_login(&source, &target) {
+                        logins.push(LoginMount { service: name.to_owned(), source, target });
+                    } else {
+                        harm(format!("mounts {source} of the host"));
+                    }
+                }
+                None => {}
             }
         }
         if let Some(build) = service.get("build").and_then(Value::as_object) {
@@ -182,6 +210,7 @@ impl Compose {
                 harm("wants `build.network: host`".to_owned());
             }
         }
+        self.logins.extend(logins);
         let context = match service.get("build") {
             Some(Value::String(context)) => Some(context.clone()),
             Some(Value::Object(build)) => build.get("context").map(text),
@@ -444,6 +473,65 @@ fn host_path(volume: &Value) -> Option<String> {
     let source = expand(&source).unwrap_or(source);
     let names_a_path = source.starts_with(['/', '.', '~', '$']);
     (names_a_path && source != LOGS).then_some(source)
+}
+
+/// Where a volume of a source stands inside.
+fn target_of(volume: &Value, source: &str) -> String {
+    match volume {
+        Value::Object(map) => map.get("target").map(text).unwrap_or_default(),
+        other => {
+            let whole = text(other);
+            let whole = expand(&whole).unwrap_or(whole);
+            let after =
+                whole.strip_prefix(source).and_then(|after| after.strip_prefix(':')).unwrap_or_default();
+            after.split(':').next().unwrap_or_default().to_owned()
+        }
+    }
+}
+
+/// Files and folders of a home that hold credentials of command-line clients.
+const LOGINS: [&str; 18] = [
+    ".config",
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".gcloud",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+    ".gitconfig",
+    ".gnupg",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".huggingface",
+    ".docker",
+    "google-auth",
+];
+
+/// The path below a home, by the ways in which homes are written.
+fn below_home(path: &str) -> Option<&str> {
+    let home = ["~/", "$HOME/", "${HOME}/", "/root/"].iter().find_map(|home| path.strip_prefix(home));
+    home.or_else(|| path.strip_prefix("/home/").and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest))
+}
+
+/// Whether a mount hands the host's login on and does nothing else: from a well-known place of a home to the same place of another, or from a
+/// variable that is called so to somewhere in a home.
+fn is_login(source: &str, target: &str) -> bool {
+    let Some(inside) = below_home(target) else { return false };
+    if source.contains("..") || source.ends_with(".sock") {
+        return false;
+    }
+    if let Some(below) = below_home(source) {
+        return below == inside && below.split('/').next().is_some_and(|first| LOGINS.contains(&first));
+    }
+    let variable = source.strip_prefix('$').map(|name| name.trim_start_matches('{').trim_end_matches('}'));
+    variable.is_some_and(|name| {
+        name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            && ["AUTH", "CREDENTIAL", "LOGIN"].iter().any(|word| name.to_ascii_uppercase().contains(word))
+    })
 }
 
 fn is_logs(volume: &Value) -> bool {

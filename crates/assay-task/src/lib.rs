@@ -44,10 +44,10 @@ mod rubric;
 mod suite;
 mod task;
 
-pub use compose::{Compose, MainService};
+pub use compose::{Compose, LoginMount, MainService};
 pub use config::{Artifact, Collect, EnvironmentConfig, Healthcheck, NetworkWish, TaskConfig, VerifierMode};
 pub use dockerfile::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub use error::TaskError;
 pub use rubric::{Anchor, Rubric};
-pub use suite::{Suite, folders};
+pub use suite::{Suite, Unreadable, folders};
 pub use task::{Environment, Layout, Task, VERIFIERS};

@@ -13,13 +13,31 @@ const DEPTH: usize = 8;
 /// How many folders one pattern looks at.
 const FOLDERS: usize = 100_000;
 
+/// What begins a pattern of folders that are not wanted.
+const NOT: char = '!';
+
 /// Tasks found by folders and patterns.
 #[derive(Debug, Default)]
 pub struct Suite {
     /// The tasks, sorted by name; names are unique.
     pub tasks: Vec<Task>,
-    /// What was matched and cannot be used, in the order it was found.
+    /// Folders of tasks that a pattern with `!` left out, sorted. They were not read.
+    pub excluded: Vec<PathBuf>,
+    /// Folders that were matched and cannot be read as tasks, in the order they were found. The rest of the suite is none the worse for them.
+    pub unreadable: Vec<Unreadable>,
+    /// What is wrong with the suite itself: patterns that lead nowhere, names that stand for two tasks.
     pub problems: Vec<TaskError>,
+}
+
+/// A folder that cannot be read as a task.
+#[derive(Debug)]
+pub struct Unreadable {
+    /// The folder's name, which would be the task's.
+    pub name: String,
+    /// The folder.
+    pub folder: PathBuf,
+    /// Why.
+    pub error: TaskError,
 }
 
 impl Suite {
@@ -27,11 +45,21 @@ impl Suite {
     ///
     /// A pattern may lead to a task, or to a folder whose folders are tasks. A folder that it leads to and that is neither is a problem; files are
     /// passed over, and so are hidden folders that the pattern does not name.
+    ///
+    /// A pattern that begins with `!` leaves out the folders that it leads to, and what lies beneath them, wherever it stands in the list.
     pub fn load(patterns: &[String], base: &Path) -> Self {
         let mut suite = Self::default();
         let mut names: BTreeMap<String, PathBuf> = BTreeMap::new();
         let mut seen = BTreeSet::new();
-        for pattern in patterns {
+        let mut out = BTreeSet::new();
+        for pattern in patterns.iter().filter_map(|pattern| pattern.strip_prefix(NOT)) {
+            let found = expand(pattern, base);
+            if found.is_empty() {
+                suite.problems.push(leads_nowhere(pattern, base));
+            }
+            out.extend(found.into_iter().filter_map(|folder| fs::canonicalize(folder).ok()));
+        }
+        for pattern in patterns.iter().filter(|pattern| !pattern.starts_with(NOT)) {
             let found = expand(pattern, base);
             if found.is_empty() {
                 suite.problems.push(leads_nowhere(pattern, base));
@@ -42,7 +70,10 @@ impl Suite {
             for folder in found {
                 for task in tasks_of(&folder, sweeping) {
                     any = true;
-                    if fs::canonicalize(&task).is_ok_and(|real| seen.insert(real)) {
+                    let Ok(real) = fs::canonicalize(&task) else { continue };
+                    if real.ancestors().any(|above| out.contains(above)) {
+                        suite.excluded.push(task);
+                    } else if seen.insert(real) {
                         suite.add(&task, &mut names);
                     }
                 }
@@ -57,13 +88,18 @@ impl Suite {
             }
         }
         suite.tasks.sort_by(|a, b| a.name.cmp(&b.name));
+        suite.excluded.sort();
+        suite.excluded.dedup();
         suite
     }
 
     fn add(&mut self, folder: &Path, names: &mut BTreeMap<String, PathBuf>) {
         let task = match Task::load(folder) {
             Ok(task) => task,
-            Err(problem) => return self.problems.push(problem),
+            Err(error) => {
+                let name = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+                return self.unreadable.push(Unreadable { name, folder: folder.to_path_buf(), error });
+            }
         };
         if let Some(first) = names.get(&task.name) {
             let (first, second) = (first.clone(), folder.to_path_buf());

@@ -86,6 +86,8 @@ pub struct SandboxChoice {
     pub pull: bool,
     /// Whether what a Dockerfile runs has a network.
     pub build_network: bool,
+    /// Whether tasks whose compose file mounts the host's credentials for the agent's own login run without them.
+    pub drop_login_mounts: bool,
 }
 
 /// A kind of sandbox, as asked for.
@@ -352,6 +354,8 @@ struct SandboxTable {
     pull: bool,
     #[serde(default)]
     build_network: bool,
+    #[serde(default)]
+    drop_login_mounts: bool,
 }
 
 fn default_stop_after() -> u32 {
@@ -601,14 +605,14 @@ fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, String> {
         }
         toml::Value::Table(table) => table.clone().try_into().map_err(|error: toml::de::Error| {
             format!(
-                "`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull` and `build_network`: {}",
+                "`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull`, `build_network` and `drop_login_mounts`: {}",
                 error.message()
             )
         })?,
         _ => return Err(format!("`sandbox` is one of {kinds}, or a table with `kind` and `roots`")),
     };
-    let SandboxTable { kind, roots, images, pull, build_network } = table;
-    Ok(SandboxChoice { kind, roots, images, pull, build_network })
+    let SandboxTable { kind, roots, images, pull, build_network, drop_login_mounts } = table;
+    Ok(SandboxChoice { kind, roots, images, pull, build_network, drop_login_mounts })
 }
 
 fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {

@@ -10,7 +10,7 @@ use assay_gateway::Hosts;
 use assay_model::{Price, Scene};
 use assay_sandbox::Limits;
 use assay_skill::{Diagnostic, Library, Severity};
-use assay_task::{NetworkWish, Suite, Task, TaskError};
+use assay_task::{LoginMount, NetworkWish, Suite, Task, TaskError, Unreadable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -52,6 +52,8 @@ pub struct Plan {
     pub excluded: Vec<Exclusion>,
     /// The digests of the skills that belong to each task that has any.
     pub curated: BTreeMap<String, Vec<String>>,
+    /// The names of those of the excluded whose folders cannot be read as tasks.
+    pub unreadable: Vec<String>,
     /// What there is to say about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -228,14 +230,19 @@ pub struct Machine<'a> {
 impl Plan {
     /// Plans an experiment.
     pub fn make(experiment: Experiment, store: &Store, machine: &Machine<'_>) -> Result<Self, PlanError> {
-        let suite = Suite::load(&experiment.suite, &experiment.directory);
+        let mut suite = Suite::load(&experiment.suite, &experiment.directory);
         if !suite.problems.is_empty() || suite.tasks.is_empty() {
-            return Err(PlanError::Tasks(suite.problems));
+            let unreadable = suite.unreadable.into_iter().map(|unreadable| unreadable.error);
+            return Err(PlanError::Tasks(suite.problems.into_iter().chain(unreadable).collect()));
         }
         let library = library(&experiment);
         let roster = roster(&experiment, machine)?;
         check_names(&experiment, &suite)?;
+        let unreadable = unreadable(&mut suite, &experiment.directory);
+        let left_out = suite.excluded.len();
         let mut plan = Self {
+            unreadable: unreadable.iter().map(|excluded| excluded.task.clone()).collect(),
+            excluded: unreadable,
             experiment,
             tasks: suite.tasks.into_iter().map(Arc::new).collect(),
             library: Arc::new(library),
@@ -243,10 +250,15 @@ impl Plan {
             cells: Vec::new(),
             trials: BTreeMap::new(),
             checks: Vec::new(),
-            excluded: Vec::new(),
             curated: BTreeMap::new(),
             diagnostics: Vec::new(),
         };
+        if left_out > 0 {
+            let plural = if left_out == 1 { "" } else { "s" };
+            let message = format!("{left_out} task{plural} excluded by patterns with `!` in `suite`");
+            let note = Diagnostic::new(Severity::Info, "suite-excluded", &plan.experiment.path, message);
+            plan.diagnostics.push(note);
+        }
         plan.diagnostics.extend(plan.tasks.iter().flat_map(|task| task.diagnostics.clone()));
         plan.diagnostics.extend(plan.library.diagnostics.clone());
         let mut known: BTreeMap<_, String> = BTreeMap::new();
@@ -438,6 +450,11 @@ impl Setup {
             if let Some(reason) = compose.hostile.first() {
                 return Err(format!("its compose file is refused, for it would reach the host: {reason}"));
             }
+            if let Some(login) = compose.logins.first().filter(|_| !experiment.sandbox.drop_login_mounts) {
+                return Err(format!(
+                    "its compose file is refused, for it would reach the host: {login} (`drop_login_mounts = true` under `[sandbox]` leaves it out)"
+                ));
+            }
             if let Some(reason) = compose.unsupported.first() {
                 return Err(format!("its compose file is more than one plain container: {reason}"));
             }
@@ -484,6 +501,10 @@ impl Setup {
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
         let mut env = main.map(|main| main.env.clone()).unwrap_or_default();
+        let logins = task.environment.compose.as_ref().map(|compose| compose.logins.as_slice());
+        if let Some(logins) = logins.filter(|logins| !logins.is_empty()) {
+            env.retain(|_, value| !serves_login(value, logins, &experiment.allow_env));
+        }
         env.extend(config.environment.env.clone());
         let expand = |values: &BTreeMap<String, String>| -> Result<Arc<Vec<(String, String)>>, String> {
             let expanded = values
@@ -599,6 +620,17 @@ fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Reach, String> {
     Ok(if reach.is_empty() { Reach::None } else { Reach::Hosts(reach.list()) })
 }
 
+/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount, or hands on a variable of the host that the
+/// experiment does not name. Compose itself leaves such variables empty where the host has none.
+fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String]) -> bool {
+    let points = logins
+        .iter()
+        .any(|login| !login.target.is_empty() && Path::new(value).starts_with(login.target.as_str()));
+    let handed = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let handed = handed.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    points || handed.is_some_and(|name| !allowed.iter().any(|known| known == name))
+}
+
 /// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.
 fn expand(value: &str, allowed: &[String], env: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
     let mut expanded = String::new();
@@ -649,10 +681,31 @@ fn library(experiment: &Experiment) -> Library {
     library
 }
 
+/// The folders of a suite that cannot be read as tasks, with the reason and what to do. Reasons stand in plans: they name files from the experiment on.
+fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
+    let exclude = |unreadable: Unreadable| {
+        let error = &unreadable.error;
+        let mut why = error.to_string();
+        if let Some(cause) = std::error::Error::source(error) {
+            why = format!("{why}: {cause}");
+        }
+        let base = format!("{}/", directory.display());
+        let reason = format!("it cannot be read as a task: {} ({})", why.replace(&base, ""), error.hint());
+        let is_taken = suite.tasks.iter().any(|task| task.name == unreadable.name);
+        let path = unreadable.folder.display().to_string();
+        let task = if is_taken { path.replace(&base, "") } else { unreadable.name };
+        Exclusion { task, condition: None, reason }
+    };
+    std::mem::take(&mut suite.unreadable).into_iter().map(exclude).collect()
+}
+
 /// A pairing for a task that is not there is a typing mistake that would change what is measured.
 fn check_names(experiment: &Experiment, suite: &Suite) -> Result<(), PlanError> {
     for name in experiment.pairings.keys() {
-        if suite.tasks.iter().all(|task| &task.name != name) {
+        let left_out =
+            suite.excluded.iter().chain(suite.unreadable.iter().map(|unreadable| &unreadable.folder));
+        let mut names = left_out.filter_map(|folder| folder.file_name());
+        if suite.tasks.iter().all(|task| &task.name != name) && !names.any(|known| known == name.as_str()) {
             let message = format!("`[tasks.\"{name}\"]` pairs a task that is not in the suite");
             return Err(PlanError::Name { path: experiment.path.clone(), message });
         }

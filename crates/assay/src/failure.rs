@@ -119,7 +119,10 @@ impl From<PlanError> for Failure {
                 .hint("`suite` names folders relative to the experiment"),
             PlanError::Tasks(problems) => Self::BadInput {
                 message,
-                hint: Some("mend them, or leave them out of `suite`".to_owned()),
+                hint: Some(
+                    "mend them, or exclude them with a pattern such as \"!tasks/bad-*\" in `suite`"
+                        .to_owned(),
+                ),
                 source: None,
                 details: problems.iter().map(|problem| format!("{problem} ({})", problem.hint())).collect(),
             },

@@ -230,6 +230,8 @@ fn tests_are_counted() {
     let shell = many("[ \"$(cat /app/out/sum.json)\" = # ] || exit 1\n");
     check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &shell)], "");
     check("few-tests", &[("task.toml", &bare)], "warn 1 test,");
+    let runs = format!("{TEST}for part in a b c; do python3 -m pytest \"/app/$part\"; done\n");
+    check("few-tests", &[("task.toml", &bare), ("tests/test.sh", &runs)], "info how many");
 }
 
 #[test]
@@ -262,7 +264,7 @@ fn instructions_name_no_skill() {
         Package::load(&dir).package.unwrap()
     };
     let (pdf, export) = (package("pdf"), package("ledger-export"));
-    let context = Context { library: vec![&pdf, &export], ..Context::default() };
+    let context = Context { library: vec![&pdf, &export], all_rules: true, ..Context::default() };
     let found = super::check(&Task::load(&root).unwrap(), &context);
     let levels: Vec<Level> =
         found.iter().filter(|f| f.code == "instruction-names-skill").map(|f| f.severity).collect();

@@ -101,3 +101,36 @@ fn a_file_that_explodes_is_not_read() {
     }
     assert!(Compose::parse(&text).unsupported[0].contains("cannot be read"));
 }
+
+/// What only serves an agent's own login is told apart from what reaches the host otherwise.
+#[test]
+fn mounts_of_logins_are_told_apart() {
+    let check = |volume: &str, login: Option<(&str, &str)>| {
+        let found = read(&format!("    volumes:\n      - {volume}\n"));
+        let logins: Vec<(&str, &str)> =
+            found.logins.iter().map(|login| (login.source.as_str(), login.target.as_str())).collect();
+        assert_eq!(logins, login.into_iter().collect::<Vec<_>>(), "{volume}");
+        assert_eq!(found.hostile.is_empty(), login.is_some(), "{volume}: {found:?}");
+        assert!(found.unsupported.is_empty(), "{volume}: {found:?}");
+    };
+    check(
+        "${HOME}/.config/cloud:/root/.config/cloud:ro",
+        Some(("${HOME}/.config/cloud", "/root/.config/cloud")),
+    );
+    check("~/.ssh:/root/.ssh", Some(("~/.ssh", "/root/.ssh")));
+    check(
+        "/home/me/.aws/credentials:/root/.aws/credentials",
+        Some(("/home/me/.aws/credentials", "/root/.aws/credentials")),
+    );
+    check("${CLOUD_AUTH_PATH}:/root/auth", Some(("${CLOUD_AUTH_PATH}", "/root/auth")));
+    check("{type: bind, source: ~/.netrc, target: /root/.netrc}", Some(("~/.netrc", "/root/.netrc")));
+    check("~/.ssh:/keys", None);
+    check("${CLOUD_AUTH_PATH}:/srv", None);
+    check("${HOME}:/host", None);
+    check("~/work:/work", None);
+    check("~/.config/../..:/host", None);
+    check("/etc:/etc", None);
+    check("/home/me:/root/.ssh", None);
+    check("${DATA_PATH}:/data", None);
+    check("~/.docker/run/docker.sock:/var/run/docker.sock", None);
+}

@@ -51,8 +51,10 @@ fn patterns_lead_to_tasks() {
         let suite = Suite::load(&patterns, temp.path());
         let found: Vec<_> = suite.tasks.iter().map(|task| task.name.as_str()).collect();
         assert_eq!(found, tasks, "{patterns:?}");
-        assert_eq!(suite.problems.len(), problems.len(), "{patterns:?}: {:?}", suite.problems);
-        for (problem, part) in suite.problems.iter().zip(problems) {
+        let unreadable = suite.unreadable.iter().map(|unreadable| &unreadable.error);
+        let all: Vec<&TaskError> = unreadable.chain(&suite.problems).collect();
+        assert_eq!(all.len(), problems.len(), "{patterns:?}: {all:?}");
+        for (problem, part) in all.iter().zip(problems) {
             assert!(
                 problem.to_string().contains(part) && !problem.hint().is_empty(),
                 "{patterns:?}: {problem}"
@@ -78,6 +80,13 @@ fn patterns_lead_to_tasks() {
     check(&["[a"], &[], &["leads to no folder"]);
     check(&["more"], &[], &["more is not a task"]);
     check(&[], &[], &[]);
+    // What `!` leads to is left out, wherever it stands, also where it could not be read.
+    check(&["tasks/*", "!tasks/b"], &["a"], &[]);
+    check(&["!tasks/b", "tasks"], &["a"], &[]);
+    check(&["**", "!more", "!tasks/[b]"], &["a", "e"], &[]);
+    check(&["broken/*", "!broken/no-*"], &["e"], &[]);
+    check(&["tasks/*", "!tasks/*"], &[], &[]);
+    check(&["tasks/*", "!tasks/zzz*"], &["a", "b"], &["leads to no folder"]);
     check(&[temp.path().join("tasks/a").to_str().unwrap()], &["a"], &[]);
 }
 

@@ -483,11 +483,16 @@ impl<'a> Root<'a> {
             let message = format!("it would reach the host: {reason}");
             tell(Severity::Error, "compose-hostile", message, "nothing that does is run: take it out");
         }
+        for login in &compose.logins {
+            let hint =
+                "`drop_login_mounts = true` under `[sandbox]` of an experiment runs the task without it";
+            tell(Severity::Warning, "compose-login", format!("it would reach the host: {login}"), hint);
+        }
         for reason in &compose.unsupported {
             let message = format!("more than one plain container: {reason}");
             tell(Severity::Warning, "compose-unsupported", message, "the task is left out of runs");
         }
-        if compose.hostile.is_empty() && compose.unsupported.is_empty() {
+        if compose.hostile.is_empty() && compose.unsupported.is_empty() && compose.logins.is_empty() {
             let message = "its service `main` is run as a plain container".to_owned();
             tell(Severity::Info, "compose", message, "it runs in Docker only");
         }

@@ -340,3 +340,71 @@ fn ten_thousand_cells_are_planned() {
     let plan = house.plan();
     assert_eq!((plan.cells.len(), plan.trials.len(), plan.checks.len()), (10_000, 10_000, 50));
 }
+
+#[test]
+fn a_task_that_cannot_be_read_leaves_the_others_alone() {
+    let house = House::new();
+    house.task("b");
+    house.write("tasks/b/task.toml", "[task\n");
+    house.write("tasks/c/README.md", "not yet\n");
+    // A pairing for it is no mistake: it was meant to be there.
+    house.experiment("[[agents]]", "[tasks.b]\ncurated = [\"one\"]\n[[agents]]");
+    let plan = house.plan();
+    assert!(!plan.cells.is_empty() && plan.cells.iter().all(|cell| cell.task == "a"));
+    assert_eq!(plan.unreadable, ["b", "c"]);
+    let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
+    assert!(reasons[0].starts_with("it cannot be read as a task: tasks/b/task.toml:1:"), "{reasons:?}");
+    assert!(reasons[1].starts_with("it cannot be read as a task: tasks/c is not a task"), "{reasons:?}");
+    // Where nothing is left there is nothing to plan.
+    house.write("tasks/a/task.toml", "[task\n");
+    assert!(matches!(house.try_plan(), Err(PlanError::Tasks(problems)) if problems.len() == 3));
+}
+
+#[test]
+fn a_suite_can_leave_tasks_out() {
+    let house = House::new();
+    house.task("b");
+    house.write("tasks/b/task.toml", "[task\n");
+    house.experiment("suite = [\"tasks/*\"]", "suite = [\"tasks/*\", \"!tasks/b\"]");
+    let plan = house.plan();
+    assert_eq!((plan.tasks.len(), plan.excluded.len(), plan.unreadable.len()), (1, 0, 0));
+    assert!(plan.diagnostics.iter().any(|note| note.message.starts_with("1 task excluded")));
+}
+
+#[test]
+fn mounts_of_logins_can_be_dropped() {
+    let house = House::new();
+    let compose =
+        "services:\n  main:\n    build: .\n    volumes: [\"~/.config/cloud:/root/.config/cloud:ro\"]\n";
+    house.write("tasks/a/environment/docker-compose.yaml", compose);
+    let reason = |house: &House| house.plan().excluded[0].reason.clone();
+    assert!(reason(&house).contains("(`drop_login_mounts = true` under `[sandbox]` leaves it out)"));
+    house.experiment("sandbox = \"none\"", "sandbox = { kind = \"none\", drop_login_mounts = true }");
+    assert_eq!(reason(&house), "it has a compose file, which only Docker can do");
+    // What else reaches the host is refused all the same.
+    house.write(
+        "tasks/a/environment/docker-compose.yaml",
+        &compose.replace("build: .", "build: .\n    privileged: true"),
+    );
+    assert!(reason(&house).contains("is privileged"));
+
+    let login = LoginMount {
+        service: "main".to_owned(),
+        source: "~/.config/cloud".to_owned(),
+        target: "/root/.config/cloud".to_owned(),
+    };
+    for (value, expected) in [
+        ("/root/.config/cloud/key.json", true),
+        ("${CLOUD_PROJECT}", true),
+        ("${ALLOWED}", false),
+        ("/root/.config/clouds", false),
+        ("${CLOUD_PROJECT:-none}", false),
+        ("plain", false),
+    ] {
+        assert_eq!(
+            serves_login(value, std::slice::from_ref(&login), &["ALLOWED".to_owned()]),
+            expected,
+            "{value}"
+        );
+    }
+}

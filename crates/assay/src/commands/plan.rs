@@ -39,8 +39,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     for warning in &forecast.warnings {
         ui.note(&clean(warning));
     }
-    // A gate that no luck can pass is refused before a cent is spent.
-    Ok(if forecast.impossible.is_empty() { Status::Done } else { Status::DidNotHold })
+    // A gate that no luck can pass is refused before a cent is spent, and a task that cannot be read is not what was meant.
+    let holds = forecast.impossible.is_empty() && plan.unreadable.is_empty();
+    Ok(if holds { Status::Done } else { Status::DidNotHold })
 }
 
 fn lay_out(forecast: &PlanForecast) -> String {

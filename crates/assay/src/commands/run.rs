@@ -38,6 +38,9 @@ struct Document<'a> {
     capped: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<&'a str>,
+    /// Tasks of the suite that could not be read.
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    unreadable: &'a [String],
     report: &'a Report,
 }
 
@@ -100,8 +103,8 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let outcome = result?;
     let report = assay_analysis::report_selected(&store, &folder, &only)?;
     store.remember(&history(&plan, &folder.run, &args.only, &outcome, &report))?;
-    print(&folder.run, &outcome, &report, ui)?;
-    Ok(status(&outcome))
+    print(&folder.run, &outcome, &report, &plan, ui)?;
+    Ok(status(&outcome, &plan))
 }
 
 /// Asks each model for a word; false where that was interrupted.
@@ -160,17 +163,33 @@ fn unusable(error: &PreflightError) -> Failure {
     failure(error.to_string()).hint(format!("{hint}; nothing was run (--no-preflight skips this request)"))
 }
 
-fn status(outcome: &RunOutcome) -> Status {
+fn status(outcome: &RunOutcome, plan: &Plan) -> Status {
     if outcome.interrupted {
         Status::Interrupted
     } else if outcome.infrastructure > 0 || outcome.planned == 0 || outcome.stopped.is_some() {
         Status::Infrastructure
-    } else {
+    } else if plan.unreadable.is_empty() {
         Status::Done
+    } else {
+        Status::DidNotHold
     }
 }
 
-fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<(), Failure> {
+/// What tells that the suite was not run as a whole, in a line of its own.
+fn unreadable(plan: &Plan) -> String {
+    if plan.unreadable.is_empty() {
+        return String::new();
+    }
+    let plural = if plan.unreadable.len() == 1 { "" } else { "s" };
+    format!(
+        "{} task{plural} could not be read and {} not run: {} (hint: mend them, or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
+        plan.unreadable.len(),
+        if plural.is_empty() { "was" } else { "were" },
+        plan.unreadable.join(", ")
+    )
+}
+
+fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         return ui.document(&Document {
             schema: "assay.run/1",
@@ -184,6 +203,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
             interrupted: outcome.interrupted,
             capped: outcome.capped.as_deref(),
             stopped: outcome.stopped.as_deref(),
+            unreadable: &plan.unreadable,
             report,
         });
     }
@@ -201,7 +221,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, ui: &Ui) -> Result<()
     if let Some(stopped) = &outcome.stopped {
         line.push_str(&format!("\nstopped: {stopped} (`stop_after` in the experiment sets how many)"));
     }
-    ui.out(&(line + "\n"))
+    ui.out(&(line + "\n" + &unreadable(plan)))
 }
 
 /// A model that costs money is not run without a word on how much, and a cap in USD needs prices.
@@ -370,6 +390,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             "checks": plan.checks.iter().map(|check| 1 + usize::from(check.oracle.is_some())).sum::<usize>(),
             "arms": arms,
             "excluded": plan.excluded,
+            "unreadable": plan.unreadable,
         }))?;
     } else {
         let mut text =
@@ -382,9 +403,10 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
                 label.name
             ));
         }
+        text.push_str(&unreadable(plan));
         ui.out(&text)?;
     }
-    Ok(Status::Done)
+    Ok(if plan.unreadable.is_empty() { Status::Done } else { Status::DidNotHold })
 }
 
 /// A line for the store's history.

@@ -18,7 +18,7 @@ impl Rule for InstructionNamesSkill {
     }
 
     fn about(&self) -> &'static str {
-        "an instruction that names a skill, tells the agent to use skills, or says where they lie: the baseline is told of what it does not have"
+        "an instruction that names a skill, tells the agent to use skills, or says where they lie: the baseline is told of what it does not have (info, opt-in: a plain word that is a skill's name as well)"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
@@ -40,8 +40,11 @@ impl Rule for InstructionNamesSkill {
                     continue;
                 }
                 // A plain word such as `pdf` names a thing as well as a skill.
-                let plain = !name.contains(['-', '_']);
-                let level = if plain && !lower.contains("skill") { Level::Info } else { Level::Fail };
+                let plain = !name.contains(['-', '_']) && !lower.contains("skill");
+                if plain && !subject.context.all_rules {
+                    continue;
+                }
+                let level = if plain { Level::Info } else { Level::Fail };
                 let message = format!("names the skill `{name}`");
                 found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
             }

@@ -20,6 +20,10 @@ impl Rule for InstructionOutputPath {
         "an instruction that says nowhere where the result belongs"
     }
 
+    fn is_opt_in(&self) -> bool {
+        true
+    }
+
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let any = subject.instructions.iter().any(|text| {
             !mention::mentions(&text.text).is_empty() || text.text.contains('`') && text.text.contains('/')

@@ -17,11 +17,13 @@ impl Rule for LeakWords {
     }
 
     fn about(&self) -> &'static str {
-        "eight or more words in a row that a skill shares with instruction, tests or solution; warn from twelve on, save between a skill's program and a test's"
+        "ten or more words in a row that a skill shares with instruction, tests or solution; warn from twelve on, save between a skill's program and a test's"
     }
 
     fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for shared in shared(subject).into_iter().filter(|shared| !shared.is_answer()) {
+        for shared in
+            shared(subject).into_iter().filter(|shared| !shared.is_answer() && shared.run.words >= LEAST)
+        {
             let both = shared.side == Side::Tests && shared.task.is_code() && shared.from.is_code();
             let level = if both || shared.run.words < WARN { Level::Info } else { Level::Warn };
             let message = format!(
@@ -36,6 +38,8 @@ impl Rule for LeakWords {
     }
 }
 
+/// Words of a run from which on it is told: a call of a library has fewer.
+const LEAST: usize = 10;
 /// Words of a run from which on somebody should look. A list of columns, or a line of a file's format, is shorter.
 const WARN: usize = 12;
 /// Words of a run from which on it is the answer itself.

@@ -470,8 +470,8 @@ fn suites_hold_both_kinds() {
     let suite = Suite::load(&["bench/tasks".to_owned()], temp.path());
     let found: Vec<_> = suite.tasks.iter().map(|task| (task.name.as_str(), task.layout)).collect();
     assert_eq!(found, [("hand", Layout::TaskMd), ("other", Layout::Harbor)]);
-    assert_eq!(suite.problems.len(), 1);
-    assert!(suite.problems[0].to_string().contains("half is not a task: it has a task.md"));
+    assert_eq!((suite.unreadable.len(), suite.problems.len()), (1, 0));
+    assert!(suite.unreadable[0].error.to_string().contains("half is not a task: it has a task.md"));
     assert!(Task::is_task(&root) && !Task::is_task(&root.join("../half")));
     assert_eq!(Suite::load(&["**".to_owned()], temp.path()).tasks.len(), 2);
 }
