@@ -114,6 +114,7 @@ fn docker() -> Vec<Finding> {
                 advice: finding.advice.map(|_| "the daemon's machine has no control group for it".to_owned()),
                 ..finding
             }));
+            findings.push(buildx());
             findings
         }
         Err(text) => vec![Finding {
@@ -126,6 +127,32 @@ fn docker() -> Vec<Finding> {
             ),
         }],
     }
+}
+
+/// Dockerfiles with here-documents or mounts are built by BuildKit, which the `docker` program reaches through a plugin.
+fn buildx() -> Finding {
+    let asked = std::process::Command::new("docker")
+        .args(["buildx", "version"])
+        .stdin(std::process::Stdio::null())
+        .output()
+        .map(|output| (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned()));
+    buildx_finding(asked)
+}
+
+/// What `docker buildx version` came to: whether it ended well, and what it printed.
+fn buildx_finding(asked: std::io::Result<(bool, String)>) -> Finding {
+    let (works, text) = match asked {
+        Ok((true, said)) => (true, said.lines().next().unwrap_or_default().trim().to_owned()),
+        Ok((false, _)) => (false, "the docker program has no buildx".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            (false, "there is no docker program".to_owned())
+        }
+        Err(error) => (false, format!("the docker program cannot be started: {error}")),
+    };
+    let advice = (!works).then(|| {
+        "Debian and Ubuntu: apt-get install docker-cli docker-buildx; without it, tasks whose Dockerfile has here-documents or `RUN --mount` cannot be built".to_owned()
+    });
+    Finding { what: "docker: buildx", works, text, advice }
 }
 
 fn keys() -> Vec<Finding> {
@@ -170,5 +197,25 @@ fn store(settings: &Settings) -> Finding {
             text: error.to_string(),
             advice: Some("choose another with --store DIR".to_owned()),
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Error, ErrorKind};
+
+    use super::*;
+
+    #[test]
+    fn buildx_is_there_or_named() {
+        let check = |asked, works: bool, part: &str| {
+            let found = buildx_finding(asked);
+            assert_eq!((found.works, found.advice.is_none()), (works, works), "{}", found.text);
+            assert!(found.text.contains(part), "{}", found.text);
+        };
+        check(Ok((true, "buildx v0.13.1 788433953\nmore\n".to_owned())), true, "buildx v0.13.1 788433953");
+        check(Ok((false, String::new())), false, "has no buildx");
+        check(Err(Error::from(ErrorKind::NotFound)), false, "no docker program");
+        check(Err(Error::from(ErrorKind::PermissionDenied)), false, "cannot be started");
     }
 }

@@ -1,6 +1,7 @@
 //! `assay task check`: what can be said of tasks before anybody runs an experiment on them.
 
 mod execute;
+mod hints;
 
 use std::path::PathBuf;
 

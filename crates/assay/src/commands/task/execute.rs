@@ -1,5 +1,6 @@
 //! The solution twice and nothing once, in the sandbox that runs will use.
 
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,7 @@ use assay_trial::{
 };
 use serde::Serialize;
 
+use super::hints::{self, Who};
 use crate::args::TaskCheckArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -44,6 +46,35 @@ pub(super) struct Played {
     #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<String>,
     seconds: f64,
+    /// The end of what the solution printed.
+    #[serde(skip)]
+    said: String,
+    /// The end of what the verifier printed.
+    #[serde(skip)]
+    verifier_said: String,
+}
+
+impl Played {
+    /// What to do about a trial that did not come out as it should, and the line that says why; the hint is the one given where nothing does.
+    fn advice(&self, otherwise: &'static str) -> (&'static str, String) {
+        let reason = self.reason.as_deref().unwrap_or_default();
+        let found = match (self.outcome, self.cause) {
+            (Outcome::TimedOut, _) => {
+                let hint = "the solution needs more time here: `timeout_sec` under `[agent]` in task.toml, or more processors";
+                return (hint, String::new());
+            }
+            (Outcome::Tampered, _) => {
+                let hint = "leave what grades and what interpreters read by themselves as it is, or list it in `[metadata.assay] expected`";
+                return (hint, String::new());
+            }
+            (_, Some(Cause::Verifier)) => hints::hint(Who::Verifier, reason)
+                .map(|(hint, _)| (hint, String::new()))
+                .or_else(|| hints::hint(Who::Verifier, &self.verifier_said)),
+            _ => hints::hint(Who::Solution, &self.said)
+                .or_else(|| hints::hint(Who::Verifier, &self.verifier_said)),
+        };
+        found.unwrap_or((otherwise, String::new()))
+    }
 }
 
 /// What the three trials came to; `null` where one was not executed.
@@ -101,16 +132,20 @@ impl Executed {
             && (oracle.outcome.counts() || oracle.cause == Some(Cause::Verifier))
         {
             let word = oracle.outcome.word().replace('_', " ");
-            let message = format!("its own solution does not pass ({word}{})", because(oracle));
-            fail("oracle-fails", &solve, message, "mend the solution, or the tests");
+            let (hint, line) = oracle.advice("mend the solution, or the tests");
+            let line = if line.is_empty() { line } else { format!(": {line}") };
+            let message = format!("its own solution does not pass ({word}{}{line})", because(oracle));
+            fail("oracle-fails", &solve, message, hint);
         }
         if let Some(nop) = &self.nop {
             if nop.outcome == Outcome::Passed {
                 let hint = "test for what only work can bring about";
                 fail("nop-passes", &tests, "doing nothing passes its tests".to_owned(), hint);
             } else if nop.cause == Some(Cause::Verifier) {
-                let message = format!("its verifier breaks where nothing was done{}", because(nop));
-                fail("nop-breaks", &tests, message, "write reward 0 also where files are missing");
+                let (hint, line) = nop.advice("write reward 0 also where files are missing");
+                let line = if line.is_empty() { line } else { format!(": {line}") };
+                let message = format!("its verifier breaks where nothing was done{}{line}", because(nop));
+                fail("nop-breaks", &tests, message, hint);
             }
         }
         if let (Some(once), Some(twice)) = (&self.oracle, &self.oracle_again)
@@ -207,7 +242,12 @@ impl<'a> Executor<'a> {
                 executed.unchecked.push(format!("{what} broke: {reason}"));
             }
             self.keep |= (agent == "nop") == (record.outcome == Outcome::Passed);
-            Some(summary(&record))
+            let attempt = self.store.trial_folder(&cell.trial).join(format!("attempts/{}", record.attempt));
+            Some(Played {
+                said: end_of(&attempt, "agent/oracle.txt"),
+                verifier_said: end_of(&attempt, "verifier/test-stdout.txt"),
+                ..summary(&record)
+            })
         };
         let oracle = played("oracle", 1, "the solution");
         let again = played("oracle", 2, "the solution, again,");
@@ -290,7 +330,23 @@ fn summary(record: &Record) -> Played {
         reward: record.reward,
         reason: record.reason.clone(),
         seconds: seconds.total,
+        said: String::new(),
+        verifier_said: String::new(),
     }
+}
+
+/// The end of a file that a trial left; empty where there is none.
+fn end_of(attempt: &Path, name: &str) -> String {
+    const MOST: u64 = 16 << 10;
+    let read = || -> std::io::Result<Vec<u8>> {
+        let mut file = std::fs::File::open(attempt.join(name))?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+        let mut bytes = Vec::new();
+        file.take(MOST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
 /// A pattern that leads to one path only.
