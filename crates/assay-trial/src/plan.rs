@@ -690,6 +690,8 @@ fn unreadable(suite: &mut Suite, directory: &Path) -> Vec<Exclusion> {
             why = format!("{why}: {cause}");
         }
         let base = format!("{}/", directory.display());
+        // A relative experiment has short paths already.
+        let base = if directory.is_absolute() { base } else { "\0".to_owned() };
         let reason = format!("it cannot be read as a task: {} ({})", why.replace(&base, ""), error.hint());
         let is_taken = suite.tasks.iter().any(|task| task.name == unreadable.name);
         let path = unreadable.folder.display().to_string();

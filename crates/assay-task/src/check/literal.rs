@@ -66,7 +66,9 @@ pub(super) fn is_common(number: &str) -> bool {
     let year = plain.len() == 4 && (1900..=2100).contains(&value);
     let ten = plain.trim_end_matches('0') == "1" || value == 0;
     let mode = plain.len() == 4 && plain.starts_with('0');
-    year || ten || mode || value.is_power_of_two() || matches!(value, 3600 | 86400 | 8080 | 9999 | 65535)
+    // 999.0 stands for what is not there.
+    let nines = plain.trim_end_matches('0').chars().all(|c| c == '9');
+    year || ten || nines || mode || value.is_power_of_two() || matches!(value, 3600 | 86400 | 8080 | 65535)
 }
 
 /// Whether a quoted text says something of its own: not a plain word, not a bare name, not punctuation.

@@ -98,22 +98,33 @@ fn a_mistake_in_a_script() {
 #[test]
 fn a_folder_that_is_not_a_task() {
     let lab = lab().file("tasks/notes/todo.txt", "Write more tasks.\n");
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r"
-    error: 1 of the suite's folders cannot be used as tasks
-      ./tasks/notes is not a task: it has no task.toml (write task.toml and instruction.md (`assay init` makes a skeleton), or take the folder out of the suite)
-      hint: mend them, or leave them out of `suite`
-    ");
+    // The others run, and the command says by its end and its status that this is not all of the suite.
+    for args in [["run", "experiment.toml", "--dry-run"].as_slice(), &["plan", "experiment.toml"]] {
+        let looked = lab.assay(args).ended(1);
+        assert!(looked.stdout.contains("t1") || looked.stdout.contains("trials"), "{looked:#?}");
+    }
+    let dry = lab.assay(&["run", "experiment.toml", "--dry-run"]).ended(1);
+    let reason =
+        "notes is left out: it cannot be read as a task: ./tasks/notes is not a task: it has no task.toml";
+    assert!(dry.stderr.contains(reason), "{}", dry.stderr);
+    assert!(dry.stdout.contains("1 task could not be read and was not run: notes"), "{}", dry.stdout);
+    let document = lab.assay(&["run", "experiment.toml", "--dry-run", "--format", "json"]).ended(1).json();
+    assert_eq!(document["unreadable"], serde_json::json!(["notes"]));
+    // Excluded on purpose, it is no matter.
+    let text = std::fs::read_to_string(lab.path("experiment.toml")).unwrap();
+    lab.write("experiment.toml", text.replacen("\"tasks/*\"", "\"tasks/*\", \"!tasks/notes\"", 1));
+    lab.assay(&["run", "experiment.toml", "--dry-run"]).ended(0);
 }
 
 #[test]
 fn a_task_without_a_verifier() {
     let lab = lab();
     std::fs::remove_dir_all(lab.path("tasks/t1/tests")).unwrap();
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r"
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"
     error: 1 of the suite's folders cannot be used as tasks
       ./tasks/t1/tests/test.sh: not there (write the script that checks the outcome and writes the reward)
-      hint: mend them, or leave them out of `suite`
-    ");
+      hint: mend them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
+    "#);
 }
 
 #[test]
@@ -123,11 +134,11 @@ fn a_task_that_is_paired_and_is_not_there() {
 
 #[test]
 fn a_suite_without_tasks() {
-    insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r"
+    insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r#"
     error: 1 of the suite's folders cannot be used as tasks
       suite pattern `task/*`: leads to no folder (relative to .) (name a folder with task.toml in it, or one whose folders have it)
-      hint: mend them, or leave them out of `suite`
-    ");
+      hint: mend them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
+    "#);
 }
 
 #[test]
