@@ -305,6 +305,7 @@ fn settings_and_plugins_of_the_test_runner_are_tampering() {
     }
     check(nothing, write("notes/entry_points.txt"), &[]);
     check(nothing, link("x.dist-info", "data"), &["/app/x.dist-info: a link in place of a file that steers"]);
+}
 
 #[test]
 fn only_a_verdict_in_the_verifiers_folder_is_tampering() {
