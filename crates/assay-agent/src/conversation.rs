@@ -267,7 +267,7 @@ impl<'a> Talk<'a> {
         if Instant::now() >= self.job.deadline {
             return Some(Ended::Deadline);
         }
-        if let Some(message) = self.job.budget.and_then(|budget| budget.exhausted()) {
+        if let Some(message) = self.job.budget.and_then(super::RunBudget::exhausted) {
             return Some(Ended::Broken { part: Part::Budget, message });
         }
         if prompt(self.reported).saturating_add(self.reported.output) >= max_tokens {

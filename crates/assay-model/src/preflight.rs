@@ -35,23 +35,19 @@ pub fn preflight(
 ) -> Result<Option<String>, ModelError> {
     // Opened in either case: it checks the name.
     let model: Arc<dyn ChatModel> = open(spec, options, env)?;
-    match (api, spec.split_once(':')) {
-        (Api::Responses, Some(("openai", name))) => {
-            let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
-            let transport = bearing(endpoint, "/responses", options)?;
-            let mut body = json!({ "model": name, "input": PREFLIGHT_PROMPT, "store": false });
-            if let (Some(most), Some(body)) = (options.max_output_tokens, body.as_object_mut()) {
-                body.insert("max_output_tokens".to_owned(), json!(most));
-            }
-            let answer = transport.post(&body, call)?;
-            Ok(answer.body.get("model").and_then(serde_json::Value::as_str).map(str::to_owned))
+    if let (Api::Responses, Some(("openai", name))) = (api, spec.split_once(':')) {
+        let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
+        let transport = bearing(endpoint, "/responses", options)?;
+        let mut body = json!({ "model": name, "input": PREFLIGHT_PROMPT, "store": false });
+        if let (Some(most), Some(body)) = (options.max_output_tokens, body.as_object_mut()) {
+            body.insert("max_output_tokens".to_owned(), json!(most));
         }
-        _ => {
-            let message = Message::User { text: PREFLIGHT_PROMPT.to_owned() };
-            let request = ChatRequest { messages: vec![message], ..ChatRequest::default() };
-            Ok(model.chat(&request, call)?.model)
-        }
+        let answer = transport.post(&body, call)?;
+        return Ok(answer.body.get("model").and_then(serde_json::Value::as_str).map(str::to_owned));
     }
+    let message = Message::User { text: PREFLIGHT_PROMPT.to_owned() };
+    let request = ChatRequest { messages: vec![message], ..ChatRequest::default() };
+    Ok(model.chat(&request, call)?.model)
 }
 
 /// The address at which a model is reached; `None` for scripts and for what cannot be resolved.
