@@ -253,8 +253,8 @@ fn estimates_and_the_model_that_replied_are_told() {
             "other",
             "not the model that was asked for",
         ] {
-            // Lines are broken, and spaces in figures may be such as do not break.
-            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            // Lines are broken, spaces in figures may be such as do not break, and Markdown escapes.
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', "");
             assert!(text.contains(expected), "{format} lacks {expected}: {text}");
         }
         assert_eq!(text.matches('≈').count(), 2, "{format}: {text}");
