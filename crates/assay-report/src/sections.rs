@@ -250,8 +250,8 @@ fn reading(report: &Report, labels: &Labels) -> Section {
         "The verdict and the 95 % interval are about tasks like these, of which these are a sample. The interval for these tasks \
          takes them as fixed: it says how much the lift would vary if they were run again, and decides nothing."
             .to_owned(),
-        "Trials lost to infrastructure are no results. A verdict falls where it would change if the lost trials had scored a \
-         quarter above or below the others of their task, or where the lost shares of the two arms differ by more than 5 points."
+        "Trials lost to infrastructure are no results. A verdict falls where it would change if the lost trials had come \
+         out a quarter above or below the others of their task, or where the lost shares of the two arms differ by more than 5 points."
             .to_owned(),
         "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
          tool call used its path or the client’s skill tool (touched), at least half of its body reached the model (opened), a \

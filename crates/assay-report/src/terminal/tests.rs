@@ -302,10 +302,10 @@ fn verdict(comparison: Comparison) -> String {
 #[test]
 fn nobody_is_told_to_try_imported_trials_again() {
     let lost = |imported| Comparison { imported, ..comparison("curated", "underpowered", Some("losses")) };
-    assert!(verdict(lost(false)).contains("again"));
-    let text: Vec<String> = verdict(lost(true)).split_whitespace().map(str::to_owned).collect();
-    let text = text.join(" ");
-    assert!(!text.contains("again") && text.contains("where they were executed"), "{text}");
+    let told = |imported| verdict(lost(imported)).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(told(false).contains("run it again"));
+    let text = told(true);
+    assert!(!text.contains("run it again") && text.contains("where they were executed"), "{text}");
 }
 
 #[test]
