@@ -122,7 +122,7 @@ impl<'a> Folders<'a> {
             let roots: Vec<&PathBuf> =
                 self.writable.iter().chain(&self.private).map(|mount| &mount.source).collect();
             let above = place.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));
-            for folder in above.take_while(|above| above.starts_with(&self.attempt.scratch)) {
+            for folder in above.take_while(|above| above.starts_with(self.attempt.scratch)) {
                 // One that holds something else stays.
                 if std::fs::remove_dir(folder).is_err() {
                     break;

@@ -131,7 +131,7 @@ fn came(error: Option<Exception>, reward: Option<&Reward>) -> (Came, Option<Ende
         let reason = Some("there is no reward, and no error says why".to_owned());
         return (Came::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
-    let because = error.because();
+    let because = Some(error.because());
     match error.meaning(&[]) {
         Meaning::Cancelled => (Came::Cancelled(error.class), Some(Ended::Cancelled)),
         Meaning::TimedOut => (Came::Of(Outcome::TimedOut, None, because), Some(Ended::Deadline)),

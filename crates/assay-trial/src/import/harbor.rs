@@ -271,9 +271,9 @@ impl Exception {
     }
 
     /// Why, for the record.
-    pub(super) fn because(&self) -> Option<String> {
+    pub(super) fn because(&self) -> String {
         let said: String = exception::summary(&self.message).chars().take(REASON).collect();
-        Some(if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) })
+        if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) }
     }
 }
 
@@ -356,14 +356,15 @@ fn came(
         let reason = Some("there is no reward, and no exception says why".to_owned());
         return (Came::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
+    let because = exception.because();
     match exception.meaning(logs) {
         Meaning::Cancelled => (Came::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
         Meaning::TimedOut => {
-            let reason = late(result, reward).or_else(|| exception.because());
+            let reason = late(result, reward).or(Some(because));
             (Came::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
         }
-        Meaning::Agent(ended) => (graded(exception.because()), ended),
-        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), exception.because()), None),
+        Meaning::Agent(ended) => (graded(Some(because)), ended),
+        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), Some(because)), None),
     }
 }
 
