@@ -128,10 +128,10 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
     let gain = assay_stats::normalized_gain(&counted, 0.95);
     let bases: Vec<Vec<f64>> = counted.iter().map(|task| task.base.clone()).collect();
     let repetitions: Vec<usize> = counted.iter().map(|task| task.arm.len()).collect();
-    let both = |side: fn(&(&str, &'_ Slot, &'_ Slot)) -> Vec<[f64; 2]>| -> Vec<[f64; 2]> {
-        slots.iter().filter(|(task, _, _)| shared.contains(task)).flat_map(side).collect()
-    };
-    let times = Times::of(&both(|(_, _, base)| periods(base)), &both(|(_, arm, _)| periods(arm)));
+    let compared = || slots.iter().filter(|(task, _, _)| shared.contains(task));
+    let base_periods: Vec<[f64; 2]> = compared().flat_map(|(_, _, base)| periods(base)).collect();
+    let arm_periods: Vec<[f64; 2]> = compared().flat_map(|(_, arm, _)| periods(arm)).collect();
+    let times = Times::of(&base_periods, &arm_periods);
     let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
     Comparison {
         agent: pairing.agent.to_owned(),

@@ -58,7 +58,7 @@ pub(crate) enum Found {
     /// There is one that cannot be understood.
     Unreadable,
     /// There is one.
-    Result(TrialResult),
+    Result(Box<TrialResult>),
 }
 
 impl Gathered {
@@ -92,7 +92,7 @@ impl Gathered {
             Ok(Some(record)) if record.schema != Record::SCHEMA => {
                 Err(TrialResult::of_another_version(trial.as_str().into(), &record.schema))
             }
-            Ok(Some(record)) => Ok(Found::Result(TrialResult::from(&record))),
+            Ok(Some(record)) => Ok(Found::Result(Box::new(TrialResult::from(&record)))),
             Err(StoreError::Format { .. }) => Ok(Found::Unreadable),
             Err(error) => Err(error),
         })
@@ -161,7 +161,7 @@ impl Gathered {
                     gathered.unreadable += 1;
                     None
                 }
-                Found::Result(result) => Some(result),
+                Found::Result(result) => Some(*result),
             };
             let slot = table.slot(&cell.condition, &cell.task);
             slot.planned += 1;
@@ -185,7 +185,7 @@ fn read(store: &Store, trial: &TrialId) -> Result<Found, StoreError> {
     let path = store.trial_folder(trial).join("record.json");
     match fs::read(&path) {
         Ok(bytes) => match TrialResult::parse(&bytes) {
-            Ok(Ok(result)) => Ok(Found::Result(result)),
+            Ok(Ok(result)) => Ok(Found::Result(Box::new(result))),
             Ok(Err(schema)) => Err(TrialResult::of_another_version(path, &schema)),
             Err(_) => Ok(Found::Unreadable),
         },

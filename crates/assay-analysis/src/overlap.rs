@@ -10,9 +10,9 @@ use crate::report::Comparison;
 /// Below this overlap a comparison is warned of.
 const LEAST: f64 = 0.5;
 
-/// The share of trials at either end of a condition's period that do not stretch it: a trial that was run again a month later is
-/// no second measurement.
-const ENDS: f64 = 0.1;
+/// One trial in this many, at either end, does not stretch a condition's period: a trial that was run again a month later is no
+/// second measurement.
+const ENDS: usize = 10;
 
 /// When two conditions were measured.
 pub(crate) struct Times {
@@ -47,7 +47,7 @@ fn period(trials: &[[f64; 2]], slack: f64) -> [f64; 2] {
         times.sort_by(f64::total_cmp);
         times
     };
-    let left_out = (ENDS * trials.len() as f64) as usize;
+    let left_out = trials.len() / ENDS;
     let (starts, ends) = (sorted(0), sorted(1));
     let last = ends.len() - 1 - left_out;
     [starts[left_out] - slack, ends[last] + slack]
@@ -66,7 +66,8 @@ fn median(mut lengths: Vec<f64>) -> f64 {
 
 /// A time in UTC to the second.
 fn time(seconds: f64) -> String {
-    let time = jiff::Timestamp::from_second(seconds as i64);
+    let since_epoch = jiff::SignedDuration::try_from_secs_f64(seconds.floor());
+    let time = since_epoch.and_then(jiff::Timestamp::from_duration);
     time.map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 

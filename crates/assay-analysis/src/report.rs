@@ -22,6 +22,7 @@ pub const SCHEMA: &str = "assay.report/1";
 
 /// All findings about a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON document")]
 pub struct Report {
     /// `assay.report/1`.
     pub schema: &'static str,

@@ -153,8 +153,8 @@ fn language(path: &str, text: &str) -> Option<Language> {
 /// Names that the package itself answers to: its scripts, and the folders they lie in.
 fn own_modules(skill: &Skill) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
-    for script in skill.resources().iter().filter(|script| script.path.ends_with(".py")) {
-        own.extend(script.path.trim_end_matches(".py").split('/').map(str::to_owned));
+    for module in skill.resources().iter().filter_map(|script| script.path.strip_suffix(".py")) {
+        own.extend(module.split('/').map(str::to_owned));
     }
     own
 }
@@ -367,7 +367,9 @@ mod tests {
             fs::write(path, text).unwrap();
         };
         write("SKILL.md", "---\nname: x\ndescription: Does.\n---\nBody.\n");
-        files.iter().for_each(|(path, text)| write(path, text));
+        for (path, text) in files {
+            write(path, text);
+        }
         Requirements::of(&Skill::load(folder.path()))
     }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use assay_agent::shipped::Make;
 use assay_model::{Api, Call, ModelError, ModelOptions, Scene, address};
 
 use crate::{Cause, Plan, RunOptions, Store};
@@ -116,7 +117,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
             base_url: entry.spec.base_url.clone(),
             api_key_env: entry.spec.api_key_env.clone(),
             max_output_tokens: entry.spec.max_output_tokens,
-            api: if assay_agent::shipped::find(&entry.label.name).is_some_and(|make| make.asks_responses()) {
+            api: if assay_agent::shipped::find(&entry.label.name).is_some_and(<dyn Make>::asks_responses) {
                 Api::Responses
             } else {
                 Api::Chat
