@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use assay_analysis::{Arm, Report};
 
 /// Whether agents, and sandboxes, have to be told apart, and by what.
+#[expect(clippy::struct_excessive_bools, reason = "four independent questions")]
 pub(crate) struct Labels {
     agents: bool,
     /// Whether a model's name says which agent it is.

@@ -172,10 +172,10 @@ fn task(name: &str) -> PlannedTask {
 fn record(cell: &Cell, label: &AgentLabel, letter: char) -> Record {
     let (outcome, cause) = match letter {
         'P' => (Outcome::Passed, None),
-        'F' => (Outcome::Failed, None),
+        // A digit is the tenths of a reward.
+        'F' | '0'..='9' => (Outcome::Failed, None),
         'T' => (Outcome::TimedOut, None),
         'X' => (Outcome::Tampered, None),
-        '0'..='9' => (Outcome::Failed, None),
         'i' => (Outcome::Infrastructure, Some(Cause::ModelProvider)),
         other => panic!("no outcome is written {other}"),
     };

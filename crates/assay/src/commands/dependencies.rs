@@ -43,7 +43,9 @@ pub(crate) fn warn(plan: &Plan, ui: &Ui) {
                          run the tasks in images that have it",
                         place.kind()
                     ));
-                    lines.iter().for_each(|line| ui.note(line));
+                    for line in &lines {
+                        ui.note(line);
+                    }
                 }
             }
             Ok(None) => unchecked += needs.len(),

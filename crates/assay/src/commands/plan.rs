@@ -94,7 +94,7 @@ fn lay_out(forecast: &PlanForecast) -> String {
     text.push_str(&format!("  baseline: {:.0} % pass, {from}\n", 100.0 * design.baseline));
     match design.detectable_lift {
         Some(lift) => {
-            text.push_str(&format!("  minimum detectable effect (80 % power): {:.0} points\n", 100.0 * lift))
+            text.push_str(&format!("  minimum detectable effect (80 % power): {:.0} points\n", 100.0 * lift));
         }
         None => text.push_str(&format!(
             "  minimum detectable effect (80 % power): none with {} tasks\n",

@@ -52,7 +52,7 @@ fn show_run(store: &Store, name: &str, ui: &Ui) -> Result<(), Failure> {
         let outcome = record.as_ref().map_or("unfinished", |record| record.outcome.word());
         let reward = record.as_ref().and_then(|record| record.reward);
         let reward = reward
-            .filter(|reward| *reward != 0.0 && *reward != 1.0)
+            .filter(|reward| ![0.0, 1.0].contains(reward))
             .map_or(String::new(), |reward| format!("  reward {reward}"));
         let reason = record
             .and_then(|record| record.reason)

@@ -86,7 +86,7 @@ mod tests {
             let found = hint(who, text);
             match &found {
                 Some((hint, said)) => {
-                    assert!(hint.contains(part) && said == line && !part.is_empty(), "{text}: {found:?}")
+                    assert!(hint.contains(part) && said == line && !part.is_empty(), "{text}: {found:?}");
                 }
                 None => assert_eq!(part, "", "{text}"),
             }
