@@ -132,7 +132,7 @@ fn a_model_that_cannot_be_used_ends_the_run_before_its_first_trial() {
             Server::start_bare(move |_, _| Answer::of(status, json!({ "error": { "message": said } })));
         stopped(&lab_at(&server.url()), code, &[said, hint]);
         let asked = server.asked();
-        assert!(asked.iter().all(|asked| asked.is_preflight()), "{asked:?}");
+        assert!(asked.iter().all(super::server::Asked::is_preflight), "{asked:?}");
         assert_eq!(asked.len(), if status == 500 { 3 } else { 1 }, "{status}");
         // No limit is asked for that the experiment does not set.
         assert_eq!(asked[0].body.as_object().unwrap().len(), 2, "{}", asked[0].body);
@@ -150,7 +150,7 @@ fn each_model_is_asked_once_and_only_where_something_is_left_to_run() {
     );
     let lab = suite::lab(1).experiment(|e| e.served("openai:test-1", &server.url()).table(&again));
     let asked = || -> Vec<String> {
-        let asked = server.asked().into_iter().filter(|asked| asked.is_preflight());
+        let asked = server.asked().into_iter().filter(super::server::Asked::is_preflight);
         asked.map(|asked| asked.body["model"].as_str().unwrap().to_owned()).collect()
     };
     lab.assay(&["run", "experiment.toml", "--dry-run"]).ok();
@@ -180,7 +180,7 @@ fn a_slow_first_reply_is_waited_for_and_said() {
     let lab = lab_at(&server.url());
     let running = lab.start(&["run", "experiment.toml", "--no-checks"]);
     let waiting = "preflight: waiting for the first reply of openai:test-1 at http://127.0.0.1:";
-    assert!(within(Duration::from_secs(60), || running.said().contains(waiting)), "{}", running.said());
+    assert!(within(Duration::from_mins(1), || running.said().contains(waiting)), "{}", running.said());
     release.send(()).unwrap();
     let ran = running.wait().ok();
     assert!(ran.stderr.contains("preflight: openai:test-1 replied after "), "{}", ran.stderr);
