@@ -196,6 +196,16 @@ impl Compose {
                 harm(format!("mounts {source} of the host"));
             }
         }
+        if let Some(build) = service.get("build").and_then(Value::as_object) {
+            for key in ["entitlements", "secrets", "ssh", "privileged"] {
+                if build.contains_key(key) {
+                    harm(format!("wants `build.{key}`"));
+                }
+            }
+            if build.get("network").is_some_and(|network| text(network) == "host") {
+                harm("wants `build.network: host`".to_owned());
+            }
+        }
         self.logins.extend(logins);
         let context = match service.get("build") {
             Some(Value::String(context)) => Some(context.clone()),

@@ -66,6 +66,9 @@ fn what_reaches_the_host_is_refused() {
     check("    volumes: [{type: bind, source: /etc, target: /e}]\n", "mounts /etc");
     check("    build: ../..\n", "outside the task");
     check("    build: { context: /, network: host }\n", "build.network");
+    for key in ["entitlements", "secrets", "ssh", "privileged"] {
+        check(&format!("    build: {{ context: ., {key}: [x] }}\n"), &format!("`build.{key}`"));
+    }
     let other = Compose::parse("services:\n  main: {}\n  db: {image: x, privileged: true}\n");
     assert_eq!(other.hostile, ["the service `db` is privileged"]);
 }
