@@ -185,7 +185,7 @@ fn unreadable(plan: &Plan) -> String {
         "{} task{plural} could not be read and {} not run: {} (hint: mend them, or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
         plan.unreadable.len(),
         if plural.is_empty() { "was" } else { "were" },
-        plan.unreadable.join(", ")
+        assay_report::clean(&plan.unreadable.join(", "))
     )
 }
 
