@@ -83,10 +83,11 @@ fn lay_out(forecast: &PlanForecast) -> String {
         format!(" in {clusters} clusters (judged as {} units)", design.units)
     });
     text.push_str(&format!(
-        "\nthe design: {} tasks{clusters}, {} repetitions, {} comparison{} at once, margin ±{:.0} points\n",
+        "\nthe design: {} tasks{clusters}, {} repetitions, {} {}comparison{}, margin ±{:.0} points\n",
         design.tasks,
         design.repetitions,
         design.family,
+        design.primary.as_ref().map_or(String::new(), |name| format!("primary (`{}`) ", clean(name))),
         if design.family == 1 { "" } else { "s" },
         100.0 * design.margin
     ));
