@@ -157,7 +157,17 @@ fn normal(value: &Value, varying: &Varying) -> Value {
         Value::Array(items) => items.iter().map(|item| normal(item, varying)).collect(),
         Value::Object(object) => {
             let sorted: BTreeMap<&String, &Value> = object.iter().collect();
-            sorted.into_iter().map(|(name, value)| (name.clone(), normal(value, varying))).collect()
+            let of = |(name, value): (&String, &Value)| {
+                let mut value = normal(value, varying);
+                // Their order says nothing, and Gemini CLI lists skills there in that of the catalogue.
+                if let Value::Array(items) = &mut value
+                    && name == "enum"
+                {
+                    items.sort_by_cached_key(Value::to_string);
+                }
+                (name.clone(), value)
+            };
+            sorted.into_iter().map(of).collect()
         }
         other => other.clone(),
     }
@@ -195,16 +205,19 @@ fn settled(text: &str, varying: &Varying) -> String {
 fn catalogue_in_order(text: &str) -> String {
     /// What OpenCode lists at most.
     const SAMPLE: usize = 10;
-    static PATTERNS: LazyLock<Option<[Regex; 3]>> = LazyLock::new(|| {
+    static PATTERNS: LazyLock<Option<[Regex; 5]>> = LazyLock::new(|| {
         let compile = |pattern: &str| Regex::new(pattern).ok();
         Some([
             compile(r"(?s)<skill>.*?</skill>")?,
             compile(r"(?s)<skill_files>.*?</skill_files>")?,
             compile(r"(?s)<file>.*?</file>")?,
+            compile(r"\(Available: [^()]*\)")?,
+            compile(r"'[^']*'")?,
         ])
     });
-    let Some([skill, listing, file]) = PATTERNS.as_ref() else { return text.to_owned() };
+    let Some([skill, listing, file, names, name]) = PATTERNS.as_ref() else { return text.to_owned() };
     let text = in_order(skill, text);
+    let text = names.replace_all(&text, |found: &Captures<'_>| in_order(name, &found[0]));
     let listed = listing.replace_all(&text, |found: &Captures<'_>| {
         let listing = in_order(file, &found[0]);
         if file.find_iter(&listing).count() < SAMPLE {
@@ -243,6 +256,14 @@ mod tests {
         assert_eq!(digests(&body(["c", "a", "b"])), one);
         assert_ne!(digests(&body(["a", "b", "d"])), one);
         assert_ne!(digests(&body(["a", "b", "b"])), one);
+        // As Gemini CLI's tool for skills lists their names.
+        let tool = |names: [&str; 2]| {
+            let listed = names.map(|name| format!("'{name}'")).join(", ");
+            let text = format!("Activates a skill by name (Available: {listed}). It isn't 'a' tool.");
+            json!({ "tools": [{ "description": text, "parameters": { "name": { "enum": names } } }] })
+        };
+        assert_eq!(digests(&tool(["a", "b"])), digests(&tool(["b", "a"])));
+        assert_ne!(digests(&tool(["a", "b"])), digests(&tool(["a", "c"])));
     }
 
     /// What OpenCode's tool for skills gives: files in the order in which its search met them.

@@ -260,7 +260,7 @@ fn skills_can_stand_in_the_systems_text() {
                 text.replace("timeout = 240\n", &served).replace("repetitions = 1\n", &told),
             );
             let before = server.asked().len();
-            let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
+            let (document, code) = lab.run(&["--no-checks", "--no-preflight", "--only", "condition=curated"]);
             assert_eq!((code, &document["infrastructure"]), (3, &json!(1)), "{name}: {document:#}");
             let asked = server.asked().split_off(before);
             // OpenCode asks for a title beside the work.

@@ -144,7 +144,7 @@ fn a_store_may_lie_at_any_depth() {
     assert!(!lab.path("a-folder-with-a-name-of-forty-characters-").exists(), "no store was made for it");
     experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
     let (document, code) = lab.run(&["--store", &store, "--only", "condition=curated"]);
-    assert_eq!((code, &document["report"]["arms"][1]["pass_rate"]), (0, &json!(1.0)), "{document:#}");
+    assert_eq!((code, &document["report"]["arms"][0]["bounds"]), (0, &json!([1.0, 1.0])), "{document:#}");
 }
 
 /// What the experiment grants cuts the list, and what nothing can hold is left out.

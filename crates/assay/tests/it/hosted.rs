@@ -252,7 +252,7 @@ fn a_run_stops_when_its_provider_is_down() {
         _ => solve(number, asked),
     });
     let lab = suite::lab(5).experiment(|e| {
-        let design = e.agent("timeout = 60").served("openai:test-1", &server.url()).top("concurrency = 1");
+        let design = e.agent("timeout = 60").served("openai:test-1", &server.url()).concurrency(1);
         suite::paired(design.conditions(&["curated"]), 5)
     });
     let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ended(3);
