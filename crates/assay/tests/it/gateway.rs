@@ -22,7 +22,7 @@ def post(path, body):
         return urllib.request.urlopen(request).read().decode()
     except urllib.error.HTTPError as error:
         return str(error.code) + " " + error.read().decode()
-said = {"role": "user", "content": "<available_skills>ledger-export</available_skills>"}
+said = {"role": "user", "content": "<available_skills>\n- ledger-export: Exports ledgers.\n</available_skills>"}
 for asked in range(int(sys.argv[1])):
     print(post("/chat/completions", {"model": "strong", "messages": [said], "tools": [{"type": "function", "function": {"name": "bash"}}]}))
 print(post("/files", {}))
