@@ -15,6 +15,9 @@ fn store() -> Option<BTreeMap<String, Vec<u8>>> {
     let mut files = BTreeMap::new();
     for entry in archive.entries().unwrap() {
         let mut entry = entry.unwrap();
+        if !entry.header().entry_type().is_file() {
+            continue;
+        }
         let path = entry.path().unwrap().to_string_lossy().into_owned();
         let mut bytes = Vec::new();
         entry.read_to_end(&mut bytes).unwrap();
@@ -50,7 +53,9 @@ fn ten_of_twelve_opened_their_skill_and_no_trial_without_skills_was_told_of_one(
         let recorded = record["exposure"].as_array().unwrap();
         for (name, description, body) in &skills {
             let own = recorded.iter().find(|skill| skill["skill"] == name.as_str());
-            for mount in [String::new(), format!("/skills/{name}")] {
+            // Where nobody knows a skill's folder, `cat SKILL.md` may read it: that mode is held to the skills on offer.
+            let unknown = own.is_some().then(String::new);
+            for mount in unknown.into_iter().chain([format!("/skills/{name}")]) {
                 let skill = OfferedSkill { name, description, body, mount: &mount, files: &[] };
                 let found = exposure(&trajectory, &[skill]).remove(0);
                 let fact = |key: &str| {

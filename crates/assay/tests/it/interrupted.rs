@@ -87,7 +87,7 @@ fn twenty_kills_lose_nothing_and_leave_nothing() {
     }
     assert!(seen && kept > 0, "no kill met a sandbox at work, or nothing was ever finished");
     let (document, code) = lab.run(&["--no-checks"]);
-    assert_eq!(code, 0);
+    assert_eq!(code, 0, "{document:#}");
     assert_eq!((&document["planned"], &document["reused"]), (&json!(40), &json!(kept)));
     assert_eq!(document["executed"], json!(40 - kept));
     is_whole(&lab);
