@@ -129,8 +129,11 @@ impl<'a> Reference<'a> {
                 folder = join(&folder, entered);
                 return self.file_at(&folder).is_some();
             }
-            let follows_option =
-                words.windows(2).any(|pair| pair[0].starts_with('-') && pair[1] == "SKILL.md");
+            // `find … ! -name SKILL.md` looks for everything else.
+            let follows_option = (1..words.len()).any(|at| {
+                let is_negated = at > 1 && matches!(words[at - 2], "!" | "-not");
+                words[at] == "SKILL.md" && words[at - 1].starts_with('-') && !is_negated
+            });
             follows_option || simple.iter().any(|word| self.is_path(word, &folder))
         })
     }
