@@ -132,11 +132,21 @@ pub(super) fn is_ours(path: &Path) -> bool {
 pub(super) fn is_left(path: &Path) -> bool {
     match lease::read(&path.join("owner.json")) {
         Some(owner) => owner.is_dead(),
+        // Nothing is put beside a sign that is not there yet: who removed it died over the rest.
+        None if holds_folders(path) => true,
         // It was made a moment ago, or its maker died in that moment.
         None => fs::symlink_metadata(path)
             .and_then(|found| found.modified())
             .is_ok_and(|since| since.elapsed().is_ok_and(|age| age > UNSIGNED)),
     }
+}
+
+fn holds_folders(path: &Path) -> bool {
+    fs::read_dir(path)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .any(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
 }
 
 #[cfg(test)]

@@ -57,7 +57,14 @@ fn is_whole(lab: &Lab) {
             folder.display()
         );
     }
-    assert_eq!(fs::read_dir(lab.path(".assay/scratch")).unwrap().count(), 0);
+    let left: Vec<_> =
+        fs::read_dir(lab.path(".assay/scratch")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let within: Vec<_> = left
+        .iter()
+        .flat_map(|folder| fs::read_dir(folder).unwrap())
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(left.is_empty(), "{left:?} {within:?}");
 }
 
 #[test]
