@@ -20,13 +20,13 @@ use crate::{Ended, Part};
 pub struct ProviderSide {
     /// Requests of the agent's work. Those beside it, for a title or a count, are none.
     pub requests: usize,
-    /// What the last of them came to.
+    /// How the last of them was answered.
     pub last: LastAnswer,
     /// The longest time in which a request was under way and nothing came.
     pub silent: Duration,
 }
 
-/// What the last request of an agent's work came to.
+/// How the last request of an agent's work was answered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum LastAnswer {
     /// An answer, or the beginning of one when the agent's time was over.
@@ -43,7 +43,7 @@ pub enum LastAnswer {
 }
 
 impl LastAnswer {
-    /// What an error of a model comes to; `None` where it is the agent's own time, or the run, that ended.
+    /// Classifies a model error; `None` if the agent's own time or the run ended.
     pub(crate) fn of(error: &ModelError) -> Option<Self> {
         match error {
             ModelError::Cancelled | ModelError::Deadline => None,

@@ -37,7 +37,7 @@ const ETC_PUBLIC: [&str; 2] = ["hosts", "resolv.conf"];
 /// What a root filesystem has that is replaced by our own.
 const REPLACED: [&str; 6] = ["proc", "dev", "sys", "run", "tmp", "oldroot"];
 
-/// Files of `/proc` that tell of other users' and earlier sessions' keys: a namespace does not divide them.
+/// Files of `/proc` that list kernel keys of other users and sessions: namespaces do not isolate them.
 const KEYS: [&str; 2] = ["/proc/keys", "/proc/key-users"];
 
 /// The descriptor at which bubblewrap finds the system call filter.

@@ -179,7 +179,8 @@ impl Losses {
             > saturating(arm_of, base_of)
     }
 
-    /// Whether it is for losses that a comparison without them, `kind`, says nothing; `judge` tells of filled tasks.
+    /// Whether infrastructure errors are why the comparison is inconclusive: `kind` is its verdict without them, and `judge` gives
+    /// the verdict of tasks whose lost trials are filled in.
     pub(crate) fn decide(
         &self,
         kind: VerdictKind,

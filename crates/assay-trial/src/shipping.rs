@@ -318,7 +318,7 @@ fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     ProviderSide { requests, last, silent }
 }
 
-/// What a request came to that its agent waited for.
+/// Classifies the answer to a request whose agent waited for it.
 fn last_answer(exchange: &Exchange) -> LastAnswer {
     let Exchange { status, stream, complete, tokens, error, reply_bytes, .. } = exchange;
     if exchange.context_exceeded {

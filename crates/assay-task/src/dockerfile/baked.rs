@@ -131,8 +131,8 @@ pub(crate) fn skill_copies(
 const SHARED: [&str; 12] =
     ["/", "/bin", "/etc", "/home", "/lib", "/opt", "/root", "/srv", "/tmp", "/usr", "/usr/local", "/var"];
 
-/// Whether a skill that a `COPY` brings along lies there for the verifier and not for an agent: in a folder of its own, outside of the folders
-/// in which agents look for skills, that is named for grading or that the tests name.
+/// Whether a copied skill is for the verifier and not for agents: it has a folder of its own outside agents' skill folders, and
+/// the folder's name or a file of the tests says that it is for grading.
 pub(crate) fn is_verifiers(copy: &SkillCopy, workdir: &Path, named_by_tests: impl Fn(&str) -> bool) -> bool {
     let target = &copy.target;
     let is_system =

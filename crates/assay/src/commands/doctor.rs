@@ -139,7 +139,7 @@ fn buildx() -> Finding {
     buildx_finding(asked)
 }
 
-/// What `docker buildx version` came to: whether it ended well, and what it printed.
+/// The finding about buildx, from the success and the output of `docker buildx version`.
 fn buildx_finding(asked: std::io::Result<(bool, String)>) -> Finding {
     let (works, text) = match asked {
         Ok((true, said)) => (true, said.lines().next().unwrap_or_default().trim().to_owned()),

@@ -30,7 +30,7 @@ impl Rule for PathUntested {
         for text in &subject.instructions {
             for (line, path) in wanted(text) {
                 let name = mention::name(&path);
-                // What lies there, or what the Dockerfile speaks of, is an input.
+                // A file of the environment, or one that the Dockerfile mentions, is an input.
                 let is_input =
                     subject.finds(name) || subject.environment.iter().any(|file| file.text.contains(name));
                 if is_input || !seen.insert(path.clone()) || looked_at(subject, &path) {
