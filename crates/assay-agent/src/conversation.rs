@@ -120,7 +120,7 @@ impl Agent for Loop {
             "temperature": temperature,
         });
         if let (Some(CostCap { usd, price }), Some(options)) = (cost_cap, options.as_object_mut()) {
-            // What a dollar buys decides where the agent is stopped.
+            // Prices determine where the cost cap stops the agent.
             let prices = [price.input, price.output, price.cache_read, price.cache_write];
             options.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
         }
@@ -169,7 +169,7 @@ struct Talk<'a> {
     estimated: Estimated,
     /// Replies by the model that gave them, where the provider says.
     replied_models: BTreeMap<String, u64>,
-    /// What the provider gave figures for, which is what caps are held against.
+    /// Usage reported by the provider; only this counts towards caps.
     reported: Usage,
     throttled: Duration,
     commands: usize,
@@ -229,6 +229,7 @@ impl<'a> Talk<'a> {
             let asked = Instant::now();
             let reply = self.agent.model.chat(&self.request, &call);
             self.provider.requests += 1;
+            // A call that failed does not report its waits: its whole duration counts as silence.
             let waited = reply.iter().flat_map(|reply| &reply.retries).map(|retry| retry.waited).sum();
             self.provider.silent = self.provider.silent.max(asked.elapsed().saturating_sub(waited));
             let reply = match reply {
@@ -276,7 +277,7 @@ impl<'a> Talk<'a> {
         cost_cap.filter(|cap| cap.price.cost(&self.reported) >= cap.usd).map(|_| Ended::CostLimit)
     }
 
-    /// Puts down why there was no reply; what that makes of the trial is [`ending::judge`]'s to say.
+    /// Records why there was no reply; [`ending::judge`] decides how the trial ended.
     fn unanswered(&mut self, error: &ModelError) -> Ended {
         self.provider.last = LastAnswer::of(error).unwrap_or(LastAnswer::Awaited);
         match error {
@@ -503,7 +504,7 @@ fn prompt(usage: Usage) -> u64 {
     usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
 }
 
-/// What a reply without usage may have cost, by the characters that were sent and received.
+/// Estimates the usage of a reply without usage data from the characters sent and received.
 fn guess(request: &ChatRequest, reply: &ChatReply) -> Usage {
     let text = |text: &str| text.chars().count() as u64;
     let called = |calls: &[assay_model::ToolCall]| -> u64 {

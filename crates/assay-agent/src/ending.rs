@@ -5,7 +5,7 @@
 //! | was cancelled, reached a limit, or lost its sandbox | whatever | ended so |
 //! | ended by itself, died, or ran out of time | the last answer: the conversation exceeds the model's context | [`Ended::ContextLimit`] |
 //! | ended by itself, died, or ran out of time | the last answer: an error, or broken | [`Part::ModelProvider`] |
-//! | ended by itself or ran out of time | was never asked | [`Part::AgentSetup`] |
+//! | ended by itself or ran out of time | received no request for the task | [`Part::AgentSetup`] |
 //! | ran out of time, died, or gave a request up | sent nothing for more than half of the agent's time | [`Part::ModelProvider`] |
 //! | otherwise | | as the agent says |
 
@@ -15,14 +15,14 @@ use assay_model::ModelError;
 
 use crate::{Ended, Part};
 
-/// What an agent's provider did, as far as it decides whether the trial tells anything of the agent.
+/// How the provider behaved, as far as it decides whether a trial counts as the agent's result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProviderSide {
-    /// Requests of the agent's work. Those beside it, for a title or a count, are none.
+    /// Requests made for the task; side requests (titles, token counts) are excluded.
     pub requests: usize,
     /// How the last of them was answered.
     pub last: LastAnswer,
-    /// The longest time in which a request was under way and nothing came.
+    /// Longest time a request was pending without any data from the provider.
     pub silent: Duration,
 }
 
@@ -74,11 +74,11 @@ pub fn judge(ended: Ended, side: &ProviderSide, time: Duration) -> Ended {
                 let seconds = time.as_secs_f64();
                 broken(
                     Part::AgentSetup,
-                    format!("the agent sent no request to its model within its {seconds:.0} s"),
+                    format!("the agent sent no request for its task within {seconds:.0} s"),
                 )
             }
             Ended::Finished => {
-                broken(Part::AgentSetup, "the agent ended without a request to its model".to_owned())
+                broken(Part::AgentSetup, "the agent exited without sending a request to its model".to_owned())
             }
             died => died,
         };
@@ -124,8 +124,8 @@ mod tests {
         }
         // Nothing was asked.
         let none = side(0, LastAnswer::Whole, 0);
-        check(Ended::Finished, &none, "AgentSetup: the agent ended without a request");
-        check(Ended::Deadline, &none, "AgentSetup: the agent sent no request to its model within its 60 s");
+        check(Ended::Finished, &none, "AgentSetup: the agent exited without sending a request");
+        check(Ended::Deadline, &none, "AgentSetup: the agent sent no request for its task within 60 s");
         check(died(), &none, "AgentSetup: code 1");
         // Slow is not broken, up to half of the time.
         check(Ended::Deadline, &side(2, LastAnswer::Awaited, 30), "Deadline");
@@ -137,7 +137,7 @@ mod tests {
         check(Ended::Deadline, &side(2, LastAnswer::Whole, 31), "ModelProvider");
         check(died(), &side(2, LastAnswer::Awaited, 31), "ModelProvider");
         check(died(), &side(2, LastAnswer::Whole, 30), "AgentSetup: code 1");
-        // Who has the answer and finishes has finished, however slow it was.
+        // An agent that got its reply and finished counts as finished, however slow the provider was.
         check(Ended::Finished, &side(2, LastAnswer::Whole, 50), "Finished");
         check(Ended::Finished, &side(2, LastAnswer::Awaited, 50), "ModelProvider");
         // What ended otherwise ended so.

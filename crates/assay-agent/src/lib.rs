@@ -113,7 +113,7 @@ pub struct Job<'a> {
     pub env: &'a [(String, String)],
     /// The way to its model, for one that needs the gateway.
     pub door: Option<InnerDoor>,
-    /// What the whole run may spend, for one that asks its model itself.
+    /// The run's budget, for agents that call their model without the gateway.
     pub budget: Option<&'a dyn RunBudget>,
 }
 
@@ -169,7 +169,7 @@ impl AgentRun {
     }
 }
 
-/// Most models that are told of in one run: their names come from outside.
+/// Maximum number of model names recorded per run; the names are untrusted input.
 const MODELS: usize = 20;
 
 /// Counts a reply of a model that a provider names.
@@ -202,7 +202,7 @@ pub enum Ended {
     CostLimit,
     /// Its conversation grew longer than its model's context.
     ContextLimit,
-    /// It saw itself repeat the same step, and stopped.
+    /// It detected that it was repeating the same step, and stopped.
     LoopDetected,
     /// It passed the limit of memory or disk.
     ResourceLimit {

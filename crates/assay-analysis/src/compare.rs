@@ -126,6 +126,10 @@ pub fn compare_gathered(
         })
         .collect();
     adjust(&mut comparisons);
+    let imported = first.imported.is_some() || second.imported.is_some();
+    for comparison in &mut comparisons {
+        comparison.imported = imported;
+    }
     let (mine, theirs) = (second.trials(), first.trials());
     let notes = overlap::notes(second, comparisons.iter());
     RunComparison {

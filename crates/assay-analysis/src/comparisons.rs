@@ -16,15 +16,17 @@ pub(crate) const EQUAL: f64 = 1e-9;
 /// there is no primary condition all are.
 pub(crate) fn comparisons(run: &RunFolder, tables: &[Table], primary: Option<&str>) -> Vec<Comparison> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
-    let planned = |table: &&Table, other: &&String| {
-        table.planned_conditions.contains(baseline) && table.planned_conditions.contains(*other)
-    };
     let all = || tables.iter().flat_map(|table| others.iter().map(move |other| (table, other)));
     let is_primary = |condition: &str| primary == Some(condition);
     // The families are what the run plans: looking at a part of it, or before it is done, makes no verdict easier.
     let family = |first: bool| {
-        let pairs = all().filter(|(table, other)| planned(table, other));
-        pairs.filter(|(_, other)| is_primary(other) == first).count()
+        let selected = tables.iter().map(|table| &table.planned_conditions);
+        let planned = selected.chain(tables.iter().take(1).flat_map(|table| &table.unselected));
+        planned
+            .filter(|conditions| conditions.contains(baseline))
+            .flat_map(|conditions| others.iter().filter(move |other| conditions.contains(*other)))
+            .filter(|other| is_primary(other) == first)
+            .count()
     };
     let families = [family(false), family(true)];
     let pairs = all().filter(|(table, other)| table.is_usable(baseline) && table.is_usable(other));

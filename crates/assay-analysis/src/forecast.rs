@@ -190,7 +190,7 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
     let planned: Vec<PlannedTask> =
         PlannedTask::of(plan).into_iter().filter(|task| names.contains(task.name.as_str())).collect();
     let size = Size::of(&planned);
-    let pilot = pilot(plan, &records);
+    let pilot = pilot(plan, &records, &planned);
     let design = Design {
         tasks: size.units,
         repetitions: plan.experiment.repetitions as usize,
@@ -313,10 +313,20 @@ fn bill(plan: &Plan, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
 }
 
 /// The baseline's scores as the store has them, where it has enough.
-fn pilot(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Option<Baseline> {
+fn pilot(
+    plan: &Plan,
+    records: &BTreeMap<&assay_trial::TrialId, Record>,
+    planned: &[PlannedTask],
+) -> Option<Baseline> {
+    let controls: BTreeSet<&str> =
+        planned.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
     let baseline = plan.experiment.conditions.first()?;
     let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-    for cell in plan.cells.iter().filter(|cell| cell.condition == *baseline) {
+    let measured = plan
+        .cells
+        .iter()
+        .filter(|cell| cell.condition == *baseline && !controls.contains(cell.task.as_str()));
+    for cell in measured {
         if let Some(score) = records.get(&cell.trial).and_then(Record::score) {
             tasks.entry(&cell.task).or_default().push(score);
         }
@@ -334,7 +344,12 @@ fn judge(
 ) -> (DesignForecast, WishForecast, Vec<String>) {
     let seed = plan.experiment.seed;
     let mut impossible: Vec<Impossible> =
-        design.impossible(&Wanted { lift: wish.lift, margin: wish.no_effect_within, p: wish.p });
+        design.impossible(&Wanted { lift: wish.lift, margin: wish.no_effect_within, p: None });
+    // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
+    let compared = plan.experiment.conditions.len().saturating_sub(1) * plan.roster.len();
+    let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
+    let p_only = permuted.impossible(&Wanted { lift: None, margin: None, p: wish.p });
+    impossible.extend(p_only.into_iter().filter(|reason| matches!(reason, Impossible::SmallestP { .. })));
     let mut note = |error: Impossible| {
         if !impossible.contains(&error) {
             impossible.push(error);
@@ -371,7 +386,7 @@ fn judge(
         no_effect_within: wish.no_effect_within,
         tasks_for_margin,
         p: wish.p,
-        smallest_p: assay_stats::plan::smallest_p(design.tasks),
+        smallest_p: assay_stats::plan::smallest_p(permuted.tasks),
     };
     (found, wanted, impossible.iter().map(ToString::to_string).collect())
 }

@@ -35,6 +35,8 @@ pub(crate) struct Table {
     pub(crate) needs_replies: bool,
     /// Conditions that the run plans for this table, selected or not.
     pub(crate) planned_conditions: BTreeSet<String>,
+    /// The planned conditions of tables without a selected cell. They still count for the family.
+    pub(crate) unselected: Vec<BTreeSet<String>>,
     /// By condition, then by task.
     pub(crate) cells: BTreeMap<String, BTreeMap<String, Slot>>,
 }
@@ -46,7 +48,7 @@ pub(crate) struct Slot {
     pub(crate) planned: usize,
     /// With a record, in order of repetition.
     pub(crate) results: Vec<TrialResult>,
-    /// Whether they say nothing, for no trial of their whole arm does.
+    /// Whether the results are ignored because the arm has no usable trial.
     pub(crate) void: bool,
 }
 
@@ -147,6 +149,7 @@ impl Gathered {
                 sandbox: cell.sandbox.clone(),
                 needs_replies: run.imported.is_none() && run.agents[cell.agent].label.model.is_some(),
                 planned_conditions: BTreeSet::new(),
+                unselected: Vec::new(),
                 cells: BTreeMap::new(),
             });
             if !table.planned_conditions.contains(&cell.condition) {
@@ -169,9 +172,13 @@ impl Gathered {
         }
         let [measured, controls] = tables;
         let selected = |tables: BTreeMap<(usize, &str), Table>| {
-            let mut tables: Vec<Table> =
-                tables.into_values().filter(|table| !table.cells.is_empty()).collect();
-            tables.iter_mut().for_each(Table::void_unusable);
+            let (mut tables, dropped): (Vec<Table>, Vec<Table>) =
+                tables.into_values().partition(|table| !table.cells.is_empty());
+            let unselected: Vec<_> = dropped.into_iter().map(|table| table.planned_conditions).collect();
+            for table in &mut tables {
+                table.unselected.clone_from(&unselected);
+                table.void_unusable();
+            }
             tables
         };
         gathered.tables = selected(measured);
@@ -257,7 +264,7 @@ impl Table {
         arm.get_mut(task).expect("it has just been put there")
     }
 
-    /// Whether an arm has a trial that says anything: a valid one in which the agent's model replied at least once.
+    /// Whether an arm has a usable trial: a valid one in which the agent's model replied at least once.
     pub(crate) fn is_usable(&self, condition: &str) -> bool {
         let arm = self.cells.get(condition);
         arm.is_some_and(|tasks| {

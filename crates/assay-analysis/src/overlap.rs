@@ -7,7 +7,7 @@ use assay_trial::RunFolder;
 
 use crate::report::Comparison;
 
-/// Below this overlap a comparison is warned of.
+/// A comparison with less overlap than this gets a warning.
 const LEAST: f64 = 0.5;
 
 /// One trial in this many, at either end, does not stretch a condition's period: a trial that was run again a month later is no
@@ -71,7 +71,7 @@ fn time(seconds: f64) -> String {
     time.map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
-/// Which comparisons are of different times, in so many words.
+/// Warnings for conditions that were measured at different times.
 pub(crate) fn notes<'a>(run: &RunFolder, comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
     let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
     let mut notes = Vec::new();

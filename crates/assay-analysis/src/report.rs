@@ -401,7 +401,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     if unfinished > 0 {
         let trials = counted(unfinished, "planned trial has", "planned trials have");
         let what = match run.imported {
-            Some(_) => "import the jobs again, once they have ended",
+            Some(_) => "import the jobs again once they have finished",
             None => "run the experiment again to go on",
         };
         notes.push(format!("{trials} no record yet: {what}."));
@@ -437,7 +437,7 @@ fn notes(run: &RunFolder, gathered: &Gathered, report: &Report) -> Vec<String> {
     notes
 }
 
-/// Conditions that ran and have nothing to show for it, and what became of their trials.
+/// Conditions that ran without a usable trial, with the outcomes of their trials.
 fn unusable(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     let mut notes = Vec::new();
     let tables = gathered.tables.iter().map(|table| (table, ""));
@@ -559,7 +559,7 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for metered in results.filter_map(|result| result.metered) {
             replayed += usize::from(metered.replayed);
-            // An estimate is no count to hold a transcript against.
+            // An estimate cannot be checked against a transcript.
             if metered.estimated_tokens > 0 {
                 continue;
             }
@@ -627,7 +627,7 @@ fn imported(run: &RunFolder, gathered: &Gathered) -> Vec<String> {
     notes
 }
 
-/// Whether rewards had to be cut to give scores.
+/// A note where rewards had to be clamped to give scores.
 fn cut(gathered: &Gathered) -> Option<String> {
     let cut: Vec<[f64; 2]> =
         gathered.slots().flat_map(|slot| &slot.results).filter_map(|result| result.outside).collect();

@@ -201,7 +201,7 @@ fn period(started: &str, finished: &str) -> Option<[f64; 2]> {
     Some([from, seconds(finished).unwrap_or(from).max(from)])
 }
 
-/// The gateway knows best whether anything was asked; a transcript that could not be read has no turns.
+/// Whether a model replied. The gateway's count takes precedence: an unreadable transcript has no turns.
 fn has_reply(turns: usize, metered: Option<&Metered>) -> bool {
     metered.map_or(turns > 0, |metered| {
         metered.requests > 0 && (turns > 0 || metered.tokens > metered.estimated_tokens)

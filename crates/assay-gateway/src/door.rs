@@ -275,8 +275,8 @@ fn hex(byte: u8) -> [char; 2] {
     [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'))
 }
 
-/// Listens at a socket that only its owner can use. The path may be of any length: an address holds 107 bytes (unix(7)), so a
-/// longer one is bound by way of its open folder.
+/// Listens at a socket that only its owner can use. The folder's path may have any length: a socket address holds 107 bytes
+/// (unix(7)), so longer paths are bound through `/proc/self/fd`. The file's name is limited to about 90 bytes.
 pub(crate) fn unix_listener(path: &Path) -> Result<UnixListener, GatewayError> {
     let bound = || -> rustix::io::Result<UnixListener> {
         let (folder, named);
@@ -451,7 +451,7 @@ impl Inside {
         waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    /// Something of a reply came.
+    /// Records that part of a reply was received.
     pub(crate) fn heard(&self) {
         lock(&self.silence).heard(Instant::now());
     }

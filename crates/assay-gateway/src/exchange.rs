@@ -24,7 +24,7 @@ use crate::provider::{Answer, Kind, Stop};
 use crate::sse::Events;
 use crate::varying::{self, Part};
 
-/// What is put down of a reply that nobody waited for any more.
+/// Error recorded when the agent disconnected before the reply was complete.
 const AWAY: &str = "the agent went away";
 
 /// Answers a request. Whether the connection can serve another.
@@ -138,6 +138,7 @@ impl Call<'_> {
         let mut changes = Changes::default();
         if let Err(reason) = self.dialect.hold(&mut body, &pins, &mut changes) {
             exchange.stripped = changes.noted;
+            exchange.misconfigured = true;
             return self.fail(conn, exchange, 400, reason);
         }
         let conversation = self.dialect.conversation(&body);
@@ -263,14 +264,19 @@ impl Call<'_> {
         } else {
             self.whole(conn, exchange, &content_type, body.as_mut(), &mut seen, taped)
         };
-        if let Err(message) = &passed {
-            exchange.error = Some(message.clone());
-            exchange.abandoned = self.stop.is_stopped() || message == AWAY;
-        } else if let Some(error) = &seen.error {
+        let is_away = passed.as_ref().is_err_and(|message| self.stop.is_stopped() || message == AWAY);
+        // Clients may close the connection as soon as they have read the last event, or an error.
+        let is_served = is_stream && is_away && seen.finished;
+        if let Some(error) = &seen.error {
             exchange.context_exceeded = exceeds_context(error);
             exchange.error = Some(error.clone());
+        } else if let Err(message) = &passed
+            && !is_served
+        {
+            exchange.error = Some(message.clone());
+            exchange.abandoned = is_away;
         }
-        exchange.complete = seen.finished && passed.is_ok();
+        exchange.complete = seen.finished && (passed.is_ok() || is_served);
         if matches!(self.route.operation, Operation::Generate { .. }) {
             let usage = self.dialect.usage(&seen.usage);
             let (tokens, guess) = unmetered.reply(usage, &seen);

@@ -101,7 +101,7 @@ pub struct Totals {
     /// How many of `tokens` are an estimate. No cap counts these.
     #[serde(default)]
     pub estimated_tokens: Usage,
-    /// How much of `usd` is an estimate. No cap counts it.
+    /// The estimated part of `usd`; caps ignore it.
     #[serde(default)]
     pub estimated_usd: f64,
     /// In USD, as the provider charges; `None` where a price is unknown.
@@ -142,7 +142,7 @@ impl Totals {
         self.usd_without_cache = sum(self.usd_without_cache, exchange.usd_without_cache);
     }
 
-    /// Tokens that the provider counted, which is what caps are held against.
+    /// Tokens reported by the provider; caps count only these.
     pub fn reported_tokens(&self) -> u64 {
         self.tokens.total().saturating_sub(self.estimated_tokens.total())
     }
@@ -214,6 +214,9 @@ pub struct Exchange {
     /// Whether the agent went away, or its time was over, before the reply had come.
     #[serde(default)]
     pub abandoned: bool,
+    /// Whether the gateway itself refused the request or could not play its script: the provider was not asked.
+    #[serde(default)]
+    pub misconfigured: bool,
     /// Whether the provider refused the conversation because it is longer than the model's context.
     #[serde(default)]
     pub context_exceeded: bool,

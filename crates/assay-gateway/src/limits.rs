@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// What may be spent, as the provider reports it: estimates count for nothing here. Unset caps nothing.
+/// Spending limits. Only usage reported by the provider counts, not estimates. `None` means no limit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caps {

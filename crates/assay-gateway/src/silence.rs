@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The time in which requests are under way, cut wherever something comes. What no request waits for is nobody's silence.
+/// Measures the time during which requests are pending and nothing is received. Idle time does not count.
 #[derive(Debug, Default)]
 pub(crate) struct Silence {
     under_way: usize,
@@ -28,7 +28,7 @@ impl Silence {
         }
     }
 
-    /// Something came.
+    /// Data was received.
     pub(crate) fn heard(&mut self, now: Instant) {
         self.longest = self.longest(now);
         self.so_far = Duration::ZERO;

@@ -80,7 +80,7 @@ const SHELL_WORDS: &[&str] = &[
 ];
 
 /// Functions of Python that start a program.
-const STARTS: [&str; 16] = [
+const STARTS: [&str; 15] = [
     "subprocess.run",
     "subprocess.call",
     "subprocess.check_call",
@@ -89,7 +89,6 @@ const STARTS: [&str; 16] = [
     "subprocess.getoutput",
     "subprocess.getstatusoutput",
     "sp.run",
-    "run",
     "Popen",
     "check_call",
     "check_output",

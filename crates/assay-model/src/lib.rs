@@ -272,7 +272,7 @@ pub enum ModelError {
         /// What it said.
         message: String,
     },
-    /// The conversation is longer than the model's context: whoever holds it let it grow so long.
+    /// The conversation exceeds the model's context window.
     #[error("the conversation exceeds the model's context ({status}): {message}")]
     ContextExceeded {
         /// The HTTP status.

@@ -2,7 +2,7 @@
 
 /// Whether a provider's name for the model that replied can be one of the model that was asked for.
 ///
-/// Providers answer with more or less than they were asked for. None of these is a difference:
+/// Providers return more or less specific names than requested. These differences are ignored:
 ///
 /// - upper case, and `.`, `:`, `@` or `_` where the other has `-`;
 /// - what stands before the last `/`: `models/gemini-2.5-pro`, `openai/gpt-x`, a folder; and `.gguf` at the end;
@@ -10,8 +10,8 @@
 ///   `-001`, or `latest`. Two different releases are two models;
 /// - where a name that ends in `latest` was asked for, further words: it stands for whatever is current.
 ///
-/// Everything else is: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
-/// A name that is empty says nothing, and is no difference.
+/// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
+/// An empty name never counts as a mismatch.
 pub fn is_same_model(asked: &str, replied: &str) -> bool {
     let (asked, replied) = (words(asked), words(replied));
     if asked.is_empty() || replied.is_empty() || asked == replied {

@@ -37,7 +37,16 @@ pub fn exceeds_context(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     let asks_too_much = REPLIES.iter().any(|name| text.contains(name))
         && (text.contains("is too large") || text.contains("supported range"));
-    if asks_too_much {
+    // vLLM uses one sentence for a reply limit above the context and for a conversation that leaves no room for the reply.
+    let number_after = |words: &str| -> Option<u64> {
+        let rest = text.split(words).nth(1)?.trim_start();
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().ok()
+    };
+    let would_fit_alone = number_after("is too large:")
+        .zip(number_after("maximum context length is"))
+        .is_some_and(|(reply, context)| reply < context);
+    if asks_too_much && !would_fit_alone {
         return false;
     }
     let is_over = text.contains("exceed") || text.contains("too large for") || text.contains("longer than");
@@ -66,6 +75,8 @@ mod tests {
             "Range of input length should be [1, 30720]",
             "Prompt exceeds max length",
             "Input is too long for requested model.",
+            "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 32768 \
+             tokens and your request has 30000 input tokens",
         ] {
             assert!(exceeds_context(text), "{text}");
         }

@@ -22,7 +22,7 @@ pub enum Api {
     Responses,
 }
 
-/// Asks a model for a word. Gives the name of the model that replied, where the provider tells it.
+/// Sends one short request to a model. Returns the name of the model that replied, if reported.
 ///
 /// # Errors
 /// What a first turn of an agent would meet.

@@ -125,10 +125,9 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
             &comparison.condition,
         );
         let [better, equal, worse] = comparison.better_equal_worse;
-        let tasks = comparison.clusters.map_or_else(
-            || comparison.tasks.to_string(),
-            |clusters| format!("{} in {clusters} clusters", comparison.tasks),
-        );
+        let tasks = comparison
+            .clusters
+            .map_or_else(|| comparison.tasks.to_string(), |_| crate::sentences::units(comparison));
         row.extend([comparison.verdict.into(), tasks.into(), or_none(comparison.lift, points)]);
         row.extend(labels.fractional().then(|| or_none(comparison.pass_rate_lift, points)));
         row.extend([

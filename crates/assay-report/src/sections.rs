@@ -60,10 +60,12 @@ fn facts(report: &Report) -> String {
 pub(crate) fn family(report: &Report) -> Option<String> {
     let primary = report.comparisons.iter().filter(|comparison| comparison.primary).count();
     let others = report.comparisons.len() - primary;
+    let level = |comparison: &Comparison| comparison.family.map_or(0.95, |family| family.level);
+    let alone = report.comparisons.iter().all(|found| !found.primary || (level(found) - 0.95).abs() < 1e-9);
     match (&report.primary, primary, others) {
         (_, 0, 0 | 1) => None,
         (Some(name), 1, 0) => Some(format!("1 comparison, the primary one (`{}`)", clean(name))),
-        (Some(name), 1, others) => Some(format!(
+        (Some(name), 1, others) if alone => Some(format!(
             "primary comparison `{}` judged at 95 %, {} Bonferroni-adjusted apart from it",
             clean(name),
             counted(others, "other comparison", "other comparisons")

@@ -34,7 +34,11 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         return format!("{few} too few for an interval; {least} the least.{lost}");
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
-        format!(" Lost trials could have made it {} to {}.", points(low), points(high))
+        format!(
+            " With lost trials scored ±25 points around their cell's rate: {} to {}.",
+            points(low),
+            points(high)
+        )
     });
     let between = format!(
         "{} points ({} to {} at {:.1} % confidence), {}.{lost}",
@@ -49,7 +53,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
         ("no-effect", _) => {
             let direction = comparison
                 .direction
-                .map_or(String::new(), |direction| format!(" What there is, is {direction}."));
+                .map_or(String::new(), |direction| format!(" The remaining difference is {direction}."));
             format!("{between} That is within ±{margin:.0} points.{direction}")
         }
         ("underpowered", Some("losses")) => {
@@ -79,13 +83,13 @@ pub(crate) fn units(comparison: &Comparison) -> String {
     } else {
         format!(" ({effective:.1} effective)")
     };
-    format!("{tasks} in {clusters} clusters{weight}")
+    format!("{tasks} in {}{weight}", counted(clusters, "cluster", "clusters"))
 }
 
-/// How many tasks of this kind would tell; `margin` is in points.
+/// The sample sizes needed to confirm this effect and to detect the margin; `margin` is in points.
 fn needed(comparison: &Comparison, margin: f64) -> String {
     let about = |tasks: usize| format!("≈{}", grouped(tasks));
-    // A lift that was seen on as many tasks as confirm it, and is not shown all the same, is a matter of skew.
+    // With enough tasks already, only skew keeps the interval from excluding 0.
     let confirm = comparison.tasks_to_confirm.filter(|tasks| *tasks > comparison.tasks);
     match (confirm, comparison.tasks_needed) {
         (Some(confirm), Some(detect)) => format!(
@@ -102,7 +106,6 @@ fn needed(comparison: &Comparison, margin: f64) -> String {
 
 /// What has to be known of the trials that are no plain results.
 pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
-    let share = |share: Option<f64>| share.map_or_else(|| "unknown".to_owned(), percent);
     let mut lines = Vec::new();
     for arm in arms.iter().filter(|arm| arm.infrastructure > 0) {
         let causes: Vec<String> = arm
@@ -110,15 +113,17 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
             .iter()
             .map(|(cause, n)| format!("{} {n}", clean(&cause.replace('_', " "))))
             .collect();
+        // Without a usable trial there is no rate to bound.
+        let bounds = arm.bounds.map_or(String::new(), |[low, high]| {
+            let rate = if fractional { "score" } else { "pass rate" };
+            format!("; {rate} {} if all had failed, {} if all had passed", percent(low), percent(high))
+        });
         lines.push(format!(
-            "{}: {} of {} trials lost to infrastructure ({}); {} {} if all had failed, {} if all had passed",
+            "{}: {} of {} trials lost to infrastructure ({}){bounds}",
             clean(&arm.condition),
             arm.infrastructure,
             arm.planned,
-            causes.join(", "),
-            if fractional { "score" } else { "pass rate" },
-            share(arm.bounds.map(|[low, _]| low)),
-            share(arm.bounds.map(|[_, high]| high))
+            causes.join(", ")
         ));
     }
     for arm in arms.iter().filter(|arm| arm.tampered + arm.timed_out > 0) {
@@ -141,7 +146,7 @@ pub(crate) fn replied(report: &Report, agent: &str, model: Option<&str>) -> Opti
         .filter(own)
         .map(|found| {
             let trials = counted(found.trials, "trial", "trials");
-            let mark = if found.matches { "" } else { ", not the model that was asked for" };
+            let mark = if found.matches { "" } else { ", not the requested model" };
             format!("{} ({trials}{mark})", clean(&found.replied))
         })
         .collect();

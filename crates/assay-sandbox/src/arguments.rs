@@ -158,7 +158,7 @@ pub(crate) fn arguments(spec: &Spec, around: &Surroundings<'_>) -> Result<Vec<Os
         line.paths("--dev-bind", source, &Path::new("/dev").join(name));
     }
     line.tmpfs(Path::new("/dev/shm"), "1777", size);
-    // It is a folder in memory of half the machine's, and nothing has to be made in it.
+    // Its tmpfs may grow to half of the machine's memory, and nothing needs to create files in it.
     line.path("--remount-ro", Path::new("/dev"));
     line.tmpfs(Path::new("/tmp"), "1777", size);
     line.tmpfs(Path::new("/run"), "0755", size);

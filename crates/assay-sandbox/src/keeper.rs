@@ -38,7 +38,7 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 pub(crate) struct Watch {
     /// The first process, as the host numbers it.
     pub(crate) init: i32,
-    /// Most bytes of memory, of all processes and in-memory folders together.
+    /// Memory limit in bytes, for all processes and tmpfs mounts together. Mapped tmpfs pages are counted twice.
     pub(crate) memory: Option<u64>,
     /// The in-memory folders: what they hold belongs to no process.
     pub(crate) in_memory: Vec<OwnedFd>,

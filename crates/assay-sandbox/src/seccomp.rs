@@ -2,8 +2,8 @@
 //!
 //! Capabilities, namespaces and mounts decide what the sandbox can reach; this filter closes what they leave open: the kernel's
 //! keyrings, which no namespace divides, sockets to the hypervisor, which no network namespace holds, and large parts of the kernel
-//! that no task needs. It is a list of what is refused, after what Docker's default profile refuses: everything else is allowed, so
-//! that a program that runs in a container runs here too.
+//! that no task needs. It is a deny list modelled on Docker's default profile; every other 64-bit call is allowed. Unlike in Docker,
+//! 32-bit programs are killed.
 //!
 //! The program is classic BPF (`Documentation/userspace-api/seccomp_filter.rst` of Linux), given to bubblewrap as bytes.
 
@@ -54,7 +54,7 @@ const ARCHITECTURES: [Architecture; 2] = [
     Architecture { name: "aarch64", audit: 0xc000_00b7, has_x32: false, socket: 198, column: 1 },
 ];
 
-/// What an architecture does not have.
+/// A call that the architecture does not have.
 const NONE: u32 = u32::MAX;
 
 /// What is refused: its name, and its number on x86-64 (`arch/x86/entry/syscalls/syscall_64.tbl`) and on aarch64
@@ -77,7 +77,7 @@ const REFUSED: [(&str, [u32; 2]); 46] = [
     ("userfaultfd", [323, 282]),
     // The host's kernel log, where the host lets everybody read it.
     ("syslog", [103, 116]),
-    // What follows does nothing without a capability that nothing inside has. The filter is a second lock.
+    // What follows does nothing without a capability that nothing inside has. The filter is defence in depth.
     ("acct", [163, 89]),
     ("clock_settime", [227, 112]),
     ("delete_module", [176, 106]),
@@ -109,7 +109,7 @@ const REFUSED: [(&str, [u32; 2]); 46] = [
     ("swapoff", [168, 225]),
     ("swapon", [167, 224]),
     ("umount2", [166, 39]),
-    // Of the past; programs do without.
+    // Obsolete.
     ("_sysctl", [156, NONE]),
     ("sysfs", [139, NONE]),
     ("uselib", [134, NONE]),

@@ -82,7 +82,7 @@ impl Moments {
     /// The interval that decides on no effect within ±`margin`: its pseudo-tasks have d(1 − d) more variance.
     ///
     /// That is the variance of a task's difference where a share d of the tasks moves all the way, the sparsest effect
-    /// that is no longer within the margin. Suites of few tasks seldom show such a task, so s² knows nothing of it.
+    /// that is no longer within the margin. Small suites rarely contain such a task, so s² does not reflect it.
     pub(crate) fn equivalence(&self, quantiles: Quantiles, margin: f64) -> Interval {
         let sparse = if margin > 0.0 && margin < 1.0 { margin * (1.0 - margin) } else { 0.0 };
         Moments { noise: self.noise + sparse, ..*self }.interval_of(quantiles, (-1.0, 1.0))

@@ -128,7 +128,7 @@ impl Sample {
         let k = units.len();
         let effective = (tasks as f64).powi(2) / (squares as f64).max(1.0);
         let mut n = k as f64;
-        // Cauchy & Schwarz: N² = k·Σn² only where all n are one. A single unit has no variance to correct.
+        // Cauchy & Schwarz: N² = k·Σn² only where all n are equal. A single unit has no variance to correct.
         if k > 1 && tasks * tasks != k * squares {
             n = satterthwaite(&mut units) + 1.0;
         }

@@ -21,7 +21,7 @@ use crate::sample::{Sample, mean, scores};
 /// The error rate that a family of comparisons shares.
 pub(crate) const ALPHA: f64 = 0.05;
 
-/// The smallest p that is told: beyond it quantiles are not exact.
+/// The smallest p reported; quantiles are not exact below it.
 const LEAST_P: f64 = 1e-15;
 
 /// By how much lost trials may have differed from the rate of their cell.

@@ -220,7 +220,7 @@ impl Task {
             moved.insert((copy.line, copy.source.clone()), to.display().to_string());
         }
         if !moved.is_empty() {
-            self.keep_verifier_copies(into)?;
+            Self::keep_verifier_copies(into)?;
         }
         let at = into.join(&file);
         let read = tree::read_beneath(into, &file, DOCKERFILE_CAP);
@@ -232,13 +232,22 @@ impl Task {
         Ok(file)
     }
 
-    /// Has a context's `.dockerignore` leave the verifier's copies in.
-    #[expect(clippy::unused_self, reason = "part of laying the context out")]
-    fn keep_verifier_copies(&self, into: &Path) -> Result<(), TaskError> {
-        let path = into.join(".dockerignore");
-        let Ok(mut text) = std::fs::read_to_string(&path) else { return Ok(()) };
-        text.push_str(&format!("\n!{VERIFIERS}\n"));
-        std::fs::write(&path, text).map_err(|source| TaskError::Write { path, source })
+    /// Adds an exception for the verifier's copies to a context's ignore files.
+    fn keep_verifier_copies(into: &Path) -> Result<(), TaskError> {
+        for name in ["Dockerfile.dockerignore", ".dockerignore"] {
+            let path = into.join(name);
+            if path.symlink_metadata().is_err() {
+                continue;
+            }
+            // Not through a link: it could lead out of the context.
+            let read = tree::read_beneath(into, Path::new(name), DOCKERFILE_CAP);
+            let content = read.map_err(|source| TaskError::Read { path: path.clone(), source })?;
+            let text = format!("{}\n!{VERIFIERS}\n", decode(&content.bytes).text);
+            std::fs::remove_file(&path)
+                .and_then(|()| std::fs::write(&path, text))
+                .map_err(|source| TaskError::Write { path, source })?;
+        }
+        Ok(())
     }
 
     /// The images that the Dockerfile begins its stages with, as written, once each. What it makes itself, `scratch`, and what only the builder

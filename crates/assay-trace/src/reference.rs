@@ -36,7 +36,10 @@ const BEGINNING: usize = 24;
 /// A beginning that is shorter than this could stand anywhere.
 const SHORTEST_BEGINNING: usize = 8;
 
-/// Words with more braces than make this many paths are left as they are.
+/// Words with more brace groups than this are not expanded: they are code or JSON, not paths.
+const MOST_BRACES: usize = 8;
+
+/// At most this many expansions of a word are checked.
 const MOST_EXPANDED: usize = 64;
 
 /// One skill, as it can be referred to.
@@ -132,7 +135,8 @@ impl<'a> Reference<'a> {
             // `find … ! -name SKILL.md` looks for everything else.
             let follows_option = (1..words.len()).any(|at| {
                 let is_negated = at > 1 && matches!(words[at - 2], "!" | "-not");
-                words[at] == "SKILL.md" && words[at - 1].starts_with('-') && !is_negated
+                let is_search = matches!(words[at - 1], "-name" | "-iname" | "-g" | "--glob");
+                words[at] == "SKILL.md" && is_search && !is_negated
             });
             follows_option || simple.iter().any(|word| self.is_path(word, &folder))
         })
@@ -155,7 +159,7 @@ impl<'a> Reference<'a> {
                 self.file_at(&path).is_some() || (piece.contains('*') && self.is_matched(&path))
             })
         };
-        if word.contains('{') && word.contains(',') {
+        if word.contains('{') && word.contains(',') && word.matches('}').count() <= MOST_BRACES {
             let mut expanded = Vec::new();
             expand(word, &mut expanded);
             return expanded.iter().any(|word| holds(word));
@@ -333,7 +337,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The words that braces stand for: `{a,b}/c` is `a/c` and `b/c`. Words that stand for too many are left out.
+/// Expands braces: `{a,b}/c` is `a/c` and `b/c`. Stops after `MOST_EXPANDED` words.
 fn expand(word: &str, into: &mut Vec<String>) {
     if into.len() >= MOST_EXPANDED {
         return;
@@ -353,6 +357,7 @@ fn expand(word: &str, into: &mut Vec<String>) {
 fn matches_parts(pattern: &[&str], path: &[&str]) -> bool {
     match (pattern.split_first(), path.split_first()) {
         (None, None) => true,
+        (Some((&"**", rest)), _) if rest.first() == Some(&"**") => matches_parts(rest, path),
         (Some((&"**", rest)), _) => {
             matches_parts(rest, path) || (!path.is_empty() && matches_parts(pattern, &path[1..]))
         }
@@ -477,6 +482,14 @@ mod tests {
                 "cat /skills/pdf/SKILL.md",
             ] {
                 assert!(!called(mount, "bash", &json!({ "command": command })), "{mount:?}: {command}");
+            }
+            // Where a skill's folder is not known, any `SKILL.md` may be its own.
+            let reads = "cd /skills/pdf && cat -n SKILL.md; find . ! -name SKILL.md";
+            assert!(mount.is_empty() || !called(mount, "bash", &json!({ "command": reads })), "{mount}");
+            // Neither time nor stack grows with what an agent writes.
+            for long in ["{\"a\":1,\"b\":2},".repeat(20_000), "**/*/".repeat(400)] {
+                called(mount, "bash", &json!({ "command": format!("cat xlsx{long}") }));
+                called(mount, "Glob", &json!({ "pattern": format!("{long}xlsx/none") }));
             }
             assert!(!called(mount, "Write", &json!({"file_path": "/app/plan.xlsx", "content": "xlsx"})));
             assert!(!called(mount, "Skill", &json!({"skill": "pdf", "args": "turn it into xlsx"})));

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_sandbox::{Exec, Limits, Network, SandboxError, Sink, Spec};
+use assay_sandbox::{Exec, Exit, Limits, Network, SandboxError, Sink, Spec};
 
 use crate::desk::folders::PATH;
 use crate::place::{Ground, Place};
@@ -108,6 +108,10 @@ impl SkillPlace<'_> {
             &AtomicBool::new(false),
         )?;
         session.stop()?;
+        // Without a normal end the answer is not complete.
+        if outcome.exit != Exit::Code(0) {
+            return Ok(None);
+        }
         let mut missing = Dependencies::default();
         for line in outcome.stdout.text().lines() {
             match line.split_once(' ') {

@@ -40,7 +40,7 @@ pub(crate) trait Desk {
     /// Starts what the agent works in.
     fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken>;
 
-    /// Where the task's own skills lie, as far as they were given to this agent: the oracle alone gets them.
+    /// Paths of the task's own skills given to this agent; only the oracle gets any.
     fn task_skills(&self) -> Vec<PathBuf>;
 
     /// Kills all of it. When this returns, what the agent logged lies under [`Desk::logs`].

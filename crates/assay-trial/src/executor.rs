@@ -447,7 +447,7 @@ impl Pool<'_> {
     ) -> Result<bool, StoreError> {
         let lease = match self.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
-            Claim::Held(owner) if owner.is_alive() => return Ok(false),
+            Claim::Held(owner) if owner.is_alive() || owner.is_dead() => return Ok(false),
             // Whether it lives is not known here, and so neither is how long to wait.
             Claim::Held(_) => {
                 tell(Message::Note(format!(
@@ -486,7 +486,7 @@ impl Pool<'_> {
                         tell(Message::End(record, false));
                         if let Some(reason) = stopped {
                             shared.stop.store(true, Ordering::Relaxed);
-                            tell(Message::Note(format!("the run is stopped: {reason}")));
+                            tell(Message::Note(format!("stopping the run: {reason}")));
                         }
                         return Ok(true);
                     }

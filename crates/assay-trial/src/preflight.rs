@@ -1,5 +1,5 @@
-//! Asks every model of a plan for a word before its first trial, so that a wrong address, key or name costs seconds, and not a
-//! row of trials that are tried again.
+//! Sends one short request to every model of a plan before its first trial, so that a wrong address, key or name is found within
+//! seconds and not after several lost trials.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use assay_model::{Api, Call, ModelError, ModelOptions, Scene, address};
 
 use crate::{Cause, Plan, RunOptions, Store};
 
-/// How long a model may take before it is said that it is waited for.
+/// Delay before a waiting message is shown.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Tries where a provider answers that it failed; it may pass.
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// What happens on the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PreflightEvent {
-    /// A model takes its time.
+    /// A model has not replied yet.
     Waiting {
         /// `provider:model`.
         model: String,
@@ -39,7 +39,7 @@ pub enum PreflightEvent {
         /// How long it took.
         after: Duration,
     },
-    /// One limits the rate, and so is there.
+    /// The provider is reachable but rate-limited.
     RateLimited {
         /// `provider:model`.
         model: String,

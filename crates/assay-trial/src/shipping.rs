@@ -250,7 +250,7 @@ pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
     mounts
 }
 
-/// What the door saw counts for more than what the agent says of itself: tokens, waits, and why it ended. `time` is what the agent had.
+/// Overrides the agent's own report with the gateway's: tokens, waits, and why it ended. `time` is the agent's time limit.
 pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
     let four = |tokens: &assay_trace::Usage| assay_model::Usage {
         input: tokens.input,
@@ -304,14 +304,15 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
 fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     let asked: Vec<&Exchange> = ledger.exchanges.iter().filter(|one| !one.counts_only()).collect();
     let works: Vec<&Exchange> = asked.iter().copied().filter(|one| one.tools > 0).collect();
-    let requests = if works.is_empty() && !is_late { asked.len() } else { works.len() };
+    let is_answered = asked.last().is_some_and(|last| last.status != 0 && !last.abandoned);
+    let requests = if works.is_empty() && !(is_late && is_answered) { asked.len() } else { works.len() };
     // What goes wrong beside the work counts where there is no work.
     let told = if works.is_empty() { asked } else { works };
     let answered = told.iter().rfind(|exchange| exchange.status != 0);
     let last = match answered.filter(|exchange| !exchange.abandoned).map(|exchange| last_answer(exchange)) {
         Some(LastAnswer::Whole) if told.last().is_some_and(|last| last.status == 0) => LastAnswer::Awaited,
         Some(last) => last,
-        // Nothing is wrong with a reply that its agent did not wait for.
+        // The agent disconnected before the reply was complete.
         None => LastAnswer::Awaited,
     };
     let silent = Duration::from_secs_f64(ledger.silent_seconds.max(0.0));
@@ -324,12 +325,15 @@ fn last_answer(exchange: &Exchange) -> LastAnswer {
     if exchange.context_exceeded {
         return LastAnswer::ContextExceeded;
     }
+    if exchange.misconfigured {
+        return LastAnswer::Misconfigured(error.clone().unwrap_or_default());
+    }
     match error {
         Some(error) if *status >= 400 => {
-            LastAnswer::Broken(format!("the provider answered {status}: {error}"))
+            LastAnswer::Broken(format!("the last request failed ({status}): {error}"))
         }
         Some(error) => LastAnswer::Broken(format!("the provider's last reply is broken: {error}")),
-        None if *status >= 400 => LastAnswer::Broken(format!("the provider answered {status}")),
+        None if *status >= 400 => LastAnswer::Broken(format!("the last request failed ({status})")),
         None if *stream && !complete && tokens.is_some() => LastAnswer::Broken(format!(
             "the provider's last reply is broken: it ended after {reply_bytes} bytes, before its end"
         )),
@@ -452,7 +456,7 @@ mod tests {
         check(Ended::Finished, &[], "agent_setup");
         assert_eq!(
             check(Ended::Finished, &[answer(), failed()], "model_provider"),
-            "the provider answered 500: overloaded"
+            "the last request failed (500): overloaded"
         );
         // A request beside the work, for a title or a count, decides nothing.
         check(Ended::Finished, &[answer(), beside(error(404, "no"))], "finished");
@@ -500,6 +504,8 @@ mod tests {
             check(&Ended::Finished, &[answer(), last], 31.0, "sent nothing for 31 s");
         }
         check(&Ended::Finished, &[answer()], 31.0, "finished");
+        // Also where the first request was one beside the work.
+        check(&Ended::Deadline, &[Exchange { tools: 0, ..gone() }], 50.0, "sent nothing for 50 s");
     }
 
     #[test]

@@ -282,7 +282,8 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> Asked<'_, F> {
         }
         let is_named = |text: &str| {
             let after = |sign: &str| text.contains(&format!("{module}{sign}"));
-            let kinds = ["package", "module", "folder", "directory"];
+            // Not "module": "use the csv module" asks for Python's own.
+            let kinds = ["package", "folder", "directory"];
             after("/__init__")
                 || names(text, module).any(|(before, after)| {
                     after.starts_with('/')
@@ -295,10 +296,10 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> Asked<'_, F> {
         self.task.expected.iter().any(|expected| expected == module)
             || is_named(&self.task.instruction)
             || self.solution.iter().any(|(_, text)| text.contains(&format!("{module}/__init__")))
-            || self
-                .solution
-                .iter()
-                .any(|(_, text)| text.contains(&format!("{}", self.root.join(path).display())))
+            || {
+                let whole = self.root.join(path).display().to_string();
+                self.solution.iter().any(|(_, text)| names(text, &whole).next().is_some())
+            }
     }
 
     fn for_program(&self, name: &str) -> bool {
@@ -337,7 +338,10 @@ fn names<'a>(text: &'a str, name: &'a str) -> impl Iterator<Item = (&'a str, &'a
 fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
     let mut room = SEARCHED;
     let mut found = Vec::new();
-    for node in tree::walk(&task.root).nodes {
+    let mut nodes = tree::walk(&task.root).nodes;
+    // Scripts before data, so that large files cannot use up the budget.
+    nodes.sort_by_key(|node| node.size);
+    for node in nodes {
         let mut parts = node.path.iter();
         let first = parts.next().unwrap_or_default();
         let is_wanted = first == name || first == "steps" && parts.nth(1).is_some_and(|part| part == name);

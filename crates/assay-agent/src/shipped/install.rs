@@ -102,7 +102,7 @@ pub enum InstallError {
 }
 
 impl Installation {
-    /// The installation of a make in the cache, where it is whole: of a version, or else of the one that assay is tested with.
+    /// Finds a complete installation in the cache: the given version, or the one assay is tested with.
     pub fn find(cache: &Path, make: &dyn super::Make, version: Option<&str>) -> Option<Self> {
         let version = version.unwrap_or(make.package().version);
         let folder = place(cache, make, version);
@@ -113,8 +113,10 @@ impl Installation {
     pub fn all(cache: &Path, make: &dyn super::Make) -> Vec<Self> {
         let above = cache.join("agents").join(make.name());
         let names = fs::read_dir(above).into_iter().flatten().flatten();
-        let mut versions: Vec<String> =
-            names.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+        let mut versions: Vec<String> = names
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| !name.starts_with('.'))
+            .collect();
         versions.sort();
         versions.iter().filter_map(|version| Self::find(cache, make, Some(version))).collect()
     }
@@ -235,8 +237,9 @@ mod tests {
         assert_eq!(Installation::find(cache.path(), codex, None), None);
         assert_eq!(Installation::find(cache.path(), codex, Some("0.1.0")).unwrap().version, "0.1.0");
         lay(codex.package().version);
+        lay(".0.3.0-77");
         assert_eq!(Installation::find(cache.path(), codex, None).unwrap().version, codex.package().version);
-        // What died half way is none.
+        // An incomplete installation is not listed.
         fs::create_dir_all(place(cache.path(), codex, "0.2.0")).unwrap();
         let all: Vec<String> =
             Installation::all(cache.path(), codex).into_iter().map(|found| found.version).collect();

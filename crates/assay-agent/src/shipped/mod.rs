@@ -79,7 +79,7 @@ pub trait Make: Send + Sync {
     /// The providers whose protocol it speaks, as they begin a model's name.
     fn providers(&self) -> &'static [&'static str];
 
-    /// Whether it asks its model over OpenAI's Responses, and not over chat completions.
+    /// Whether it uses OpenAI's Responses API instead of chat completions.
     fn asks_responses(&self) -> bool {
         false
     }
@@ -112,7 +112,7 @@ pub trait Make: Send + Sync {
         &[]
     }
 
-    /// The words with which it says that it saw its model repeat itself, and stopped for that.
+    /// Messages it prints when its own loop detection stopped it.
     fn halts(&self) -> &'static [&'static str] {
         &[]
     }

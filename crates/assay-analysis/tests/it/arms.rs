@@ -217,4 +217,12 @@ fn a_report_on_a_part_holds_nothing_else() {
     let (all, part) = (whole.report(), whole.selected(&only(&[], &["none", "curated"])));
     assert_eq!((all.comparisons.len(), part.comparisons.len()), (2, 1));
     assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
+    // Also where whole agents are left out.
+    let whole = Suite::new(&["none", "curated", "placebo"], rows)
+        .agent("openai:two", rows)
+        .plan(|run| run.agents[1].label.name = "other".to_owned());
+    let one = Selection { agents: vec!["loop".to_owned()], ..Selection::default() };
+    let (all, part) = (whole.report(), whole.selected(&one));
+    assert!(part.comparisons.len() < all.comparisons.len());
+    assert_eq!(all.comparisons[0].family, part.comparisons[0].family);
 }

@@ -154,7 +154,10 @@ impl Call<'_> {
                     };
                     match plan {
                         Ok(plan) => plan.play(self.stop, limits.provider_idle),
-                        Err(message) => return Outcome::Failed { status: 400, message },
+                        Err(message) => {
+                            exchange.misconfigured = true;
+                            return Outcome::Failed { status: 400, message };
+                        }
                     }
                 }
             };

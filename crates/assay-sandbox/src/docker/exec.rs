@@ -148,7 +148,7 @@ struct Running<'a> {
     id: String,
     /// Its process on this machine, where the daemon is on this machine.
     pid: Option<Pid>,
-    /// Whether its process is known to run; looked for only where that matters.
+    /// Whether its process is known to have started; checked only when a freeze is requested.
     begun: bool,
     clock: Clock,
 }
@@ -290,8 +290,8 @@ impl Running<'_> {
         self.container.inner.api.inspect_exec(&self.id).await
     }
 
-    /// Whether the command's process runs. The daemon answers before the runtime has started it, and a container that is
-    /// paused in between holds back the runtime itself, which keeps the lock that resuming needs: neither ever ends.
+    /// Whether the command's process runs. The daemon answers before the runtime has started it, and pausing the
+    /// container in between also stops the runtime, which holds the lock that unpausing needs: a deadlock.
     async fn has_begun(&mut self) -> Result<bool, Error> {
         if !self.begun && self.clock.is_held() {
             // The daemon knows the process by the time that the runtime has returned.

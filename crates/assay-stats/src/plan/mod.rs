@@ -127,7 +127,7 @@ impl Plan {
     }
 
     /// What the plan's number of trials finds in other shapes, and in its own: 1, 2, 3, 5 and 10 repetitions of as many
-    /// tasks as come to no more trials, with `lift` as the lift asked for. By fewer suites than [`Plan::forecast`].
+    /// tasks as come to no more trials, with `lift` as the lift asked for. Other shapes use fewer suites than [`Plan::forecast`].
     /// Empty where the arms have unequal repetitions, and for a plan that cannot be.
     pub fn shapes(&self, lift: Option<f64>, seed: u64) -> Vec<Shape> {
         if self.check().is_err() || self.repetitions != self.base_repetitions {
@@ -146,10 +146,12 @@ impl Plan {
             })
             .filter(|plan| plan.check().is_ok())
             .map(|plan| {
-                let found = plan.forecast_of(SHAPE_SUITES, seed);
+                // The shape of this plan is simulated like its forecast, so that the two agree.
+                let suites = if plan.repetitions == self.repetitions { SUITES } else { SHAPE_SUITES };
+                let found = plan.forecast_of(suites, seed);
                 let power = lift.and_then(|lift| {
                     let shift = plan.shift_of(lift).ok()?;
-                    let chances = Draws::of(&plan, plan.spread, SHAPE_SUITES, seed).chances(shift);
+                    let chances = Draws::of(&plan, plan.spread, suites, seed).chances(shift);
                     Some(if lift > 0.0 { chances.helps } else { chances.harms })
                 });
                 Shape {

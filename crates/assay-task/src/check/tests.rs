@@ -244,10 +244,18 @@ fn instructions_name_no_skill() {
     say("Read SKILL.md first.", "fail 4 speaks of skills");
     say("Use the adder-kits of the kitchen.", "");
     say("This takes some skill.", "");
-    say("You have to apply skills in order to add.", "fail 4 speaks of skills: `apply skills`");
-    say("Use the table export skill, then stop.", "fail 4 speaks of skills: `use the table export skill`");
-    say("- `log`: the names of all adding skills used", "fail 4 speaks of skills: `skills used`");
+    say("You have to apply skills in order to add.", "fail 4 tells the agent to use skills: `apply skills`");
+    say(
+        "Use the table export skill, then stop.",
+        "fail 4 tells the agent to use skills: `use the table export skill`",
+    );
+    say(
+        "- `log`: the names of all adding skills used",
+        "fail 4 tells the agent to use skills: `skills used`",
+    );
     say("Use your writing skills.", "");
+    say("You need no special skills.", "");
+    say("The advertisements list the required skills.", "");
     say("List the amounts, with the skill of an accountant.", "");
     say("Read the file and rank the people by skill.", "");
     say("Write a column `skill` that is used by nobody.", "");

@@ -52,12 +52,10 @@ impl<'a> Reach<'a> {
         self.sources.iter().any(|source| source.names(path))
     }
 
-    /// The sources that lie within this entry.
-    fn within<'b>(&'b self, path: &'b Path) -> impl Iterator<Item = &'b Path> {
-        self.sources.iter().filter_map(move |source| match source {
-            Source::Path(own) if own.starts_with(path) && own != path => Some(own.as_path()),
-            _ => None,
-        })
+    /// The entries within this one that a source names, by path or by pattern.
+    fn within<'b>(&'b self, path: &'b Path, nodes: &'b [Node]) -> impl Iterator<Item = &'b Path> {
+        let inside = nodes.iter().map(|node| node.path.as_path());
+        inside.filter(move |own| own.starts_with(path) && *own != path && self.names(own))
     }
 }
 
@@ -119,7 +117,7 @@ pub(crate) fn skill_copies(
                 add(path, target);
                 continue;
             }
-            for part in reach.within(path) {
+            for part in reach.within(path, nodes) {
                 add(part, reach.destination(part, kind(part)).unwrap_or_else(|| reach.copy.target.clone()));
             }
         }

@@ -355,7 +355,15 @@ impl<'a> Root<'a> {
                     .is_ok_and(|content| decode(&content.bytes).text.contains(text))
             })
         };
-        copies.into_iter().partition(|copy| is_verifiers(copy, &workdir, names))
+        // Only a source that the instruction names itself can be redirected in a build (`rebuild::without`).
+        let is_named = |copy: &SkillCopy| {
+            dockerfile.into_iter().flat_map(|file| &file.copies).any(|one| {
+                let own = |text: &String| tree::normalize(Path::new(text.trim_start_matches('/')));
+                one.line == copy.line
+                    && one.sources.iter().any(|text| own(text).as_ref() == Some(&copy.source))
+            })
+        };
+        copies.into_iter().partition(|copy| is_named(copy) && is_verifiers(copy, &workdir, names))
     }
 
     /// The packages right beneath `environment/skills`. A link is followed as long as it stays in the task.
@@ -466,7 +474,7 @@ impl<'a> Root<'a> {
         let other = Path::new("environment/docker-compose.yml");
         if environment.compose.is_none() && tree.get(other).is_some() {
             let message = "nobody reads this: the format's file is called docker-compose.yaml".to_owned();
-            tell(Severity::Warning, "compose-name", other, message, "rename it, or take it out");
+            tell(Severity::Warning, "compose-name", other, message, "rename or remove it");
         }
         if let Some(compose) = &environment.compose {
             self.tell_compose(compose, diagnostics);

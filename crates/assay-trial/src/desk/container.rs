@@ -63,7 +63,7 @@ pub(super) struct Container<'a> {
     used: Usage,
     /// What differs from the image, since the agent.
     changes: Vec<Changed>,
-    /// Why what the agent left cannot be looked through, where that is so.
+    /// Reasons why the agent's files cannot be inspected, if they cannot.
     beyond: Vec<String>,
     verdict: image::Verdict,
 }
@@ -285,10 +285,11 @@ impl<'a> Container<'a> {
         let survey = &self.survey;
         let own: &[PathBuf] = if self.keeps_baked() { &survey.baked } else { &[] };
         // What the agent left where the verifier writes is no part of its work.
-        let left = self
-            .changes
-            .iter()
-            .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
+        let left = self.has_changes(Path::new(VERIFIER_LOGS))
+            || self
+                .changes
+                .iter()
+                .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
         let paths: Vec<&Path> = survey
             .grader
             .iter()
@@ -385,7 +386,8 @@ impl<'a> Container<'a> {
                     container.fetch(&from, &to, &LOG_CAPS)?;
                     leave_out(&to, &artifact.exclude);
                 }
-                Some(found) if found.is_file => {
+                // A larger one is left out, as in a folder: it must not discard the trial.
+                Some(found) if found.is_file && found.size <= LOG_CAPS.file_bytes => {
                     if let Some(bytes) = container.read(&from, LOG_CAPS.file_bytes)? {
                         write(&to, &bytes)?;
                     }
@@ -411,7 +413,7 @@ impl<'a> Container<'a> {
     /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
     fn is_ours(&self, change: &Changed) -> bool {
         let path = change.path.as_path();
-        // A solution is no cheat, whatever it leaves where rewards are written; it is removed before the verifier comes.
+        // Files that a reference solution leaves here are not tampering; they are removed before verification.
         if self.attempt.trial.agent.needs_solution() && path.starts_with(VERIFIER_LOGS) {
             return true;
         }
@@ -792,7 +794,7 @@ impl Desk for Container<'_> {
     }
 }
 
-/// The beginning and the end of what a daemon says, which may hold a path of thousands of letters.
+/// Shortens a daemon's message, which may contain a path of thousands of characters.
 fn shortened(text: &str) -> String {
     const EACH: usize = 100;
     let letters: Vec<char> = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();

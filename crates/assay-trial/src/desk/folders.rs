@@ -300,6 +300,12 @@ impl Desk for Folders<'_> {
         make(&tests)?;
         trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness(chain(&error)))?;
         let mut mounts = self.writable.clone();
+        if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
+            // The verifier gets an empty home. Mounted first, so that it does not hide the copies below it.
+            let home = self.attempt.scratch.join("verifier-home");
+            make(&home)?;
+            mounts.push(Mount { source: home, target: HOME.into(), writable: true });
+        }
         mounts.push(Mount { source: tests, target: "/tests".into(), writable: true });
         mounts.push(self.mount_logs("verifier", true));
         mounts.push(self.mount_logs("agent", false));
@@ -310,11 +316,7 @@ impl Desk for Folders<'_> {
         for target in copies.map_err(|error| Broken::new(Cause::Image, chain(&error)))? {
             mounts.push(Mount { source: inside(&laid, &target), target, writable: true });
         }
-        let mut spec = self.spec(mounts, &trial.verifier_network, "verifier");
-        if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
-            // The agent's home is not the grader's.
-            spec.tmpfs.push(HOME.into());
-        }
+        let spec = self.spec(mounts, &trial.verifier_network, "verifier");
         self.seat(&spec, &trial.verifier_network)
     }
 

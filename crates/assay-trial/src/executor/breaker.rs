@@ -1,4 +1,4 @@
-//! Stops a run whose provider answers nobody any more.
+//! Circuit breaker: stops a run after several consecutive trials were lost to one provider.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -52,7 +52,7 @@ impl Breaker {
         if *row < self.most || self.tripped.get().is_some() {
             return None;
         }
-        let last = record.reason.as_deref().unwrap_or("it gave no reason");
+        let last = record.reason.as_deref().unwrap_or("no reason recorded");
         let reason = format!("{row} trials in a row were lost to {provider}: {last}");
         self.tripped.set(reason.clone()).ok().map(|()| reason)
     }

@@ -93,7 +93,9 @@ pub(super) fn meaning(class: &str, message: &str, logs: &[String]) -> Meaning {
             return Meaning::Broken(Cause::ModelProvider);
         }
     }
-    if exit_code(message) == Some(KILLED) || printed.contains("OutOfMemory") {
+    if exit_code(message) == Some(KILLED)
+        || (exit_code(message).is_some() && last_words(printed).contains("OutOfMemory"))
+    {
         return Meaning::Agent(Some(Ended::ResourceLimit { limit: "memory".to_owned() }));
     }
     Meaning::Broken(cause)
@@ -106,8 +108,9 @@ pub(super) fn summary(message: &str) -> String {
         return message.lines().next().unwrap_or_default().to_owned();
     };
     let words = last_words(printed(message));
-    let killed = if code == KILLED { ", killed: out of memory" } else { "" };
-    let said = if words.is_empty() || code == KILLED { String::new() } else { format!(": {words}") };
+    let by_kernel = code == KILLED && !is_providers(&words) && !exceeds_context(&words);
+    let killed = if by_kernel { ", killed: out of memory" } else { "" };
+    let said = if words.is_empty() || by_kernel { String::new() } else { format!(": {words}") };
     format!("exit code {code}{killed}{said}")
 }
 

@@ -438,8 +438,16 @@ fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, St
         }
         let lease = match store.claim(&placed.id)? {
             Claim::Mine(lease) => lease,
-            // Who else has it is importing the same.
-            Claim::Held(_) => continue,
+            // A living process is importing the same trial.
+            Claim::Held(owner) if owner.is_alive() => continue,
+            Claim::Held(_) => {
+                let reason = "a process on another machine or in another container holds it; remove it if that process is gone";
+                return Err(StoreError::Io {
+                    action: "claim",
+                    path: store.trial_folder(&placed.id).join("lease"),
+                    source: std::io::Error::other(reason),
+                });
+            }
         };
         let (attempt, folder) = store.begin(&placed.id, &placed.specification, &lease)?;
         record.attempt = attempt;

@@ -25,7 +25,7 @@ impl Drop for Lease {
 pub enum Claim {
     /// It is ours.
     Mine(Lease),
-    /// A process has it that lives, or of which nobody here can tell.
+    /// It is held by a process that is alive, or whose state cannot be determined from here.
     Held(Owner),
 }
 

@@ -14,7 +14,7 @@ pub struct Owner {
     pub start: u64,
     /// Which boot of the machine that was.
     pub boot: String,
-    /// Which machine it was, in a word that does not say its name. Earlier versions did not write it.
+    /// Hashed identity of the machine. Earlier versions did not write it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The namespace in which its number counts: a container has one of its own. Earlier versions did not write it.
@@ -22,7 +22,7 @@ pub struct Owner {
     pub pid_namespace: Option<u64>,
 }
 
-/// What can be said of an owner from here.
+/// Liveness of an owner, as seen from this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
     /// It runs.
@@ -48,7 +48,9 @@ impl Owner {
 
     /// What can be said of it here.
     pub fn standing(&self) -> Standing {
-        if boot().is_ok_and(|boot| boot == self.boot) {
+        // Without it, nothing is known about any owner.
+        let Ok(here) = boot() else { return Standing::Foreign };
+        if here == self.boot {
             // The same kernel, whatever a container calls itself.
             if self.pid_namespace.is_some_and(|namespace| Some(namespace) != pid_namespace()) {
                 Standing::Foreign

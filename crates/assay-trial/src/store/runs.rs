@@ -199,13 +199,18 @@ impl Store {
             let known: RunFolder = match read_json(&path) {
                 Ok(known) => known,
                 Err(StoreError::Format { .. }) => {
-                    // Of another version of assay it is left alone; what no version can read makes way.
+                    // A plan of another assay version is kept; an unreadable one is moved aside.
                     if read_json::<Value>(&path).is_ok_and(|plan| plan["schema"].is_string()) {
                         continue;
                     }
                     let aside = path.with_file_name("plan.before.json");
                     let io = |source| StoreError::Io { action: "move", path: path.clone(), source };
                     fs::rename(&path, aside).map_err(io)?;
+                    // They belong to the unreadable plan, and would exclude tasks from this one.
+                    let checks = path.with_file_name("checks.json");
+                    if checks.exists() {
+                        fs::rename(&checks, path.with_file_name("checks.before.json")).map_err(io)?;
+                    }
                     if write_new(&path, &pretty(&folder, &path)?)? {
                         write_atomically(&path.with_file_name(source_name), source)?;
                         return Ok(folder);
@@ -379,7 +384,8 @@ impl RunFolder {
             "margin": self.margin, "seed": self.seed, "conditions": self.conditions, "cells": self.cells,
             "excluded": self.excluded,
         });
-        // Named after a look at the report it would be no plan. A run without one keeps the digest it had before there were any.
+        // Choosing the primary comparison after seeing results must yield a different plan. Omitted when unset, so that older digests
+        // stay valid.
         if let Some(primary) = &self.primary {
             what["primary"] = json!(primary);
         }

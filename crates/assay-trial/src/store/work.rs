@@ -132,8 +132,8 @@ pub(super) fn is_ours(path: &Path) -> bool {
 pub(super) fn is_left(path: &Path) -> bool {
     match lease::read(&path.join("owner.json")) {
         Some(owner) => owner.is_dead(),
-        // Nothing is put beside a sign that is not there yet: who removed it died over the rest.
-        None if holds_folders(path) => true,
+        // Folders are created only after owner.json, so a removal was interrupted.
+        None if !path.join("owner.json").exists() && holds_folders(path) => true,
         // It was made a moment ago, or its maker died in that moment.
         None => fs::symlink_metadata(path)
             .and_then(|found| found.modified())

@@ -156,6 +156,7 @@ fn a_task_may_ask_for_such_a_file_by_its_name() {
     check(instruction("Make a package csv."), write("csv/__init__.py"), &[]);
     // One is asked for, the other is not.
     check(instruction("Write conftest.py"), write("json.py"), &["stands in"]);
+    check(instruction("Use the json module."), write("json/__init__.py"), &["stands in"]);
     // Nobody asks for a link into the grader's folders.
     check(instruction("Link conftest.py"), link("conftest.py", "/tests/x.py"), &["a link into /tests"]);
     let expected = |house: &House| {

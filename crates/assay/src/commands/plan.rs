@@ -80,7 +80,7 @@ fn lay_out(forecast: &PlanForecast) -> String {
     text.push_str(&format!("to run: cost {cost}; time {time}\n"));
 
     let clusters = design.clusters.map_or(String::new(), |clusters| {
-        format!(" in {clusters} clusters (judged as {} units)", design.units)
+        format!(" in {clusters} cluster{} ({} effective)", if clusters == 1 { "" } else { "s" }, design.units)
     });
     text.push_str(&format!(
         "\nthe design: {} tasks{clusters}, {} repetitions, {} {}comparison{}, margin ±{:.0} points\n",
@@ -95,19 +95,20 @@ fn lay_out(forecast: &PlanForecast) -> String {
     text.push_str(&format!("  baseline: {:.0} % pass, {from}\n", 100.0 * design.baseline));
     match design.detectable_lift {
         Some(lift) => {
-            text.push_str(&format!("  minimum detectable effect (80 % power): {:.0} points\n", 100.0 * lift));
+            text.push_str(&format!("  minimum detectable effect (80% power): {:.0} points\n", 100.0 * lift));
         }
         None => text.push_str(&format!(
-            "  minimum detectable effect (80 % power): none with {} tasks\n",
-            design.units
+            "  minimum detectable effect (80% power): none with {} {}\n",
+            design.units,
+            if design.clusters.is_some() { "effective clusters" } else { "tasks" }
         )),
     }
     match design.smallest_margin {
         Some(margin) => text.push_str(&format!(
-            "  smallest margin for `no-effect` (80 % power): ±{:.0} points\n",
+            "  smallest margin for `no-effect` (80% power): ±{:.0} points\n",
             100.0 * margin
         )),
-        None => text.push_str("  smallest margin for `no-effect` (80 % power): none\n"),
+        None => text.push_str("  smallest margin for `no-effect` (80% power): none\n"),
     }
     if let Some(nothing) = design.if_nothing {
         text.push_str(&format!("  expected verdicts if the true effect is zero: {}\n", verdicts(nothing)));
@@ -232,7 +233,12 @@ fn shapes(forecast: &PlanForecast) -> String {
 fn wanted(forecast: &PlanForecast) -> String {
     let wanted = &forecast.wanted;
     let tasks = |tasks: Option<usize>| {
-        tasks.map_or_else(|| "more tasks than can be simulated".to_owned(), |tasks| format!("{tasks} tasks"))
+        let unit = if forecast.design.clusters.is_some() {
+            "independent tasks (clusters of one size)"
+        } else {
+            "tasks"
+        };
+        tasks.map_or_else(|| "more tasks than can be simulated".to_owned(), |tasks| format!("{tasks} {unit}"))
     };
     let mut text = String::new();
     if let Some(lift) = wanted.lift {

@@ -87,7 +87,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
         checks: !args.no_checks,
     };
     super::dependencies::warn(&plan, ui);
-    // Models first: it is quick, and without them the rest is in vain.
+    // Preflight first: it is quick, and nothing works without a model.
     if args.replay.is_none() && !args.no_preflight && !ask_models(&plan, &store, &options, &cancel, ui)? {
         return Ok(Status::Interrupted);
     }
@@ -107,7 +107,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     Ok(status(&outcome, &plan))
 }
 
-/// Asks each model for a word; false where that was interrupted.
+/// Sends the preflight requests. False if interrupted.
 fn ask_models(
     plan: &Plan,
     store: &Store,
@@ -182,7 +182,7 @@ fn unreadable(plan: &Plan) -> String {
     }
     let plural = if plan.unreadable.len() == 1 { "" } else { "s" };
     format!(
-        "{} task{plural} could not be read and {} not run: {} (hint: mend them, or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
+        "{} task{plural} could not be read and {} not run: {} (hint: fix them, or exclude them with `\"!tasks/NAME\"` in `suite`)\n",
         plan.unreadable.len(),
         if plural.is_empty() { "was" } else { "were" },
         assay_report::clean(&plan.unreadable.join(", "))
@@ -313,10 +313,11 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
     Ok(selection)
 }
 
-/// A selection that means nothing is a typing mistake, and a run of no trial would look like a success.
+/// Rejects a selection that matches nothing: an empty run would look like a success.
 fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
     let label = |agent: usize| plan.roster[agent].label.name.as_str();
-    let tasks: Vec<&str> = plan.tasks.iter().map(|task| task.name.as_str()).collect();
+    let tasks: Vec<&str> =
+        plan.tasks.iter().map(|task| &task.name).chain(&plan.unreadable).map(String::as_str).collect();
     let conditions: Vec<&str> = plan.experiment.conditions.iter().map(String::as_str).collect();
     let agents: Vec<&str> = (0..plan.roster.len()).map(label).collect();
     for (key, patterns, names) in [

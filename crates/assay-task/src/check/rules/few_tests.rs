@@ -55,7 +55,7 @@ impl Rule for FewTests {
 
 /// The least number of tests that needs no reason.
 const ENOUGH: usize = 10;
-/// Tests or assertions below which luck and work look alike.
+/// With fewer tests or assertions than this a lucky guess can pass.
 const LEAST: usize = 3;
 
 #[derive(Default)]

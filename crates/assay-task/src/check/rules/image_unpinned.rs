@@ -53,5 +53,5 @@ impl Rule for ImageUnpinned {
 
 fn message(image: &str) -> String {
     let tag = if image.ends_with(":latest") { "is tagged `latest`" } else { "has no tag" };
-    format!("the image {image} {tag}: another build of it may stand there tomorrow")
+    format!("the image {image} {tag}: it can change between runs")
 }

@@ -32,7 +32,7 @@ impl Rule for InstructionNamesSkill {
             let lower = there.to_lowercase();
             let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
             if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
-                let message = format!("speaks of skills: `{phrase}`");
+                let message = format!("tells the agent to use skills: `{phrase}`");
                 found.push(Finding::new(Level::Fail, self.code(), &text.file, message, hint).at(line));
             }
             for name in &names {
@@ -64,7 +64,7 @@ const WORDS: [&str; 7] = [
 ];
 
 /// Verbs by which an instruction tells the agent to work with something.
-const USE: [&str; 20] = [
+const USE: [&str; 18] = [
     "use",
     "using",
     "utilize",
@@ -82,9 +82,7 @@ const USE: [&str; 20] = [
     "read",
     "run",
     "execute",
-    "need",
     "rely",
-    "list",
 ];
 /// Skills of people, and of no agent's folder.
 const OWN: [&str; 16] = [

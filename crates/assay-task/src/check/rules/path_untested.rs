@@ -45,7 +45,7 @@ impl Rule for PathUntested {
 }
 
 /// What an instruction says to have a file made.
-const VERBS: [&str; 14] = [
+const VERBS: [&str; 13] = [
     "write",
     "save",
     "create",
@@ -58,7 +58,6 @@ const VERBS: [&str; 14] = [
     "render",
     "deliver",
     "implement",
-    "store",
     "place",
 ];
 

@@ -1,4 +1,4 @@
-//! The image of a container as it was, to tell what only looks changed.
+//! The unmodified image, used to recognise paths that are listed as changed but are identical.
 
 use std::path::Path;
 

@@ -131,8 +131,8 @@ fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
     }
 }
 
-/// A folder in which a trial meets what one of this store meets: the same file system, and a path at least as long. A store that
-/// is not there yet is not made for it.
+/// A folder in which a trial meets what one of this store meets: the same file system and, where the store exists, a path at least as long. The
+/// store is not created.
 fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
     if store.join("store.json").is_file() {
         let store = Store::open(store)?;

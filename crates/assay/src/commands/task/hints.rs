@@ -1,4 +1,4 @@
-//! What to do about a solution or a verifier that did not do its work, by what it said at last.
+//! Hints for failed solutions and verifiers, chosen from the end of their output.
 
 /// Whose output is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(super) fn hint(who: Who, text: &str) -> Option<(&'static str, String)> {
                     "it needs a host that cannot be reached: `verifier_network = true` in the experiment, or put what it fetches into the image"
                 }
             }
-        } else if says(&MISSING) {
+        } else if says(&MISSING) && !lower.contains("404") {
             "the image lacks what is named there: install it in the Dockerfile, or run the task in Docker, in its own image"
         } else if says(&MEMORY) {
             "it needs more memory: `memory_mb` in the experiment, or under `[environment]` in task.toml"
