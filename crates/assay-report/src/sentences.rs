@@ -35,7 +35,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
         format!(
-            " With lost trials scored ±25 points around their cell's rate: {} to {}.",
+            " With lost trials assumed ±25 points from the rate of their cell: {} to {}.",
             points(low),
             points(high)
         )

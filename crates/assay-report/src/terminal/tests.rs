@@ -200,9 +200,10 @@ fn a_whole_report() {
      log-audit      0/5  5/5  +100  0/5    +0
 
     loop with gemini:two in bubblewrap
-     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Lost
-                   trials could have made it +34 to +56. Trials lost to infrastructure could change the
-                   verdict, or the arms lost unequal shares: run it again, the lost ones are tried anew.
+     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. With
+                   lost trials assumed ±25 points from the rate of their cell: +34 to +56. Trials lost
+                   to infrastructure could change the verdict, or the arms lost unequal shares: run it
+                   again, the lost ones are tried anew.
 
      condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
      none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s        –        –        –       –         –
@@ -251,7 +252,7 @@ fn estimates_and_the_model_that_replied_are_told() {
             "≈$0.0123",
             "model that replied: one-2026-01-01 (60 trials)",
             "other",
-            "not the model that was asked for",
+            "not the requested model",
         ] {
             // Lines are broken, spaces in figures may be such as do not break, and Markdown escapes.
             let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\\', "");
@@ -349,7 +350,7 @@ fn each_verdict_in_words() {
     no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
     within ±10 points.
     no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
-    within ±10 points. What there is, is negative.
+    within ±10 points. The remaining difference is negative.
     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
     an effect nor its absence (±10 points) is shown. ≈18 tasks to confirm an effect this
     large; ≈1,293 to detect ±10 points (80% power).

@@ -241,7 +241,7 @@ fn instructions_name_no_skill() {
         check("instruction-names-skill", &[("instruction.md", &instruction), (SKILL, &skill("Add."))], part);
     };
     say("Use adder-kit.", "fail 4 names the skill `adder-kit`");
-    say("Read SKILL.md first.", "fail 4 speaks of skills");
+    say("Read SKILL.md first.", "fail 4 tells the agent to use skills: `skill.md`");
     say("Use the adder-kits of the kitchen.", "");
     say("This takes some skill.", "");
     say("You have to apply skills in order to add.", "fail 4 tells the agent to use skills: `apply skills`");

@@ -181,7 +181,8 @@ fn skills_are_left_out() {
     check(&harbor, "COPY skills/ /opt/s/\nCOPY a.txt .\n", &["app/a.txt"], &[(3, "skills", "/opt/s")]);
     check(&harbor, "COPY skills/x /opt/x\n", &["app"], &[(3, "skills/x", "/opt/x")]);
     check(&harbor, "COPY skills/x/run.sh /opt/\n", &["app"], &[(3, "skills/x/run.sh", "/opt/run.sh")]);
-    check(&harbor, "COPY skills/* /opt/s/\n", &["app"], &[(3, "skills/x", "/opt/s")]);
+    let both = [(3, "skills/README.md", "/opt/s/README.md"), (3, "skills/x", "/opt/s")];
+    check(&harbor, "COPY skills/* /opt/s/\n", &["app"], &both);
     check(&harbor, "COPY skills/*/SKILL.md /opt/\n", &["app"], &[(3, "skills/x/SKILL.md", "/opt/SKILL.md")]);
     check(&harbor, "COPY . .\n", &["app/a.txt"], &[(3, "skills", "/app/skills")]);
     check(&harbor, "COPY a.txt .\n", &["app/a.txt"], &[]);
