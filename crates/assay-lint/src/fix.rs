@@ -1,18 +1,59 @@
 //! Carrying out what is safe to do.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use assay_skill::Document;
+
 use crate::diagnostic::{Diagnostic, Edit};
+use crate::engine::{Options, Outcome, lint};
+use crate::yaml::{Kind, Node, Scalar, Yaml};
+
+/// Most rounds of linting and fixing. A fix can bring another one to light, two or three deep.
+const ROUNDS: usize = 10;
+
+/// Lints, fixes, and lints again until nothing is left that can be fixed. Returns what is found then, and what became of each file
+/// that had a fix.
+pub fn run(paths: &[PathBuf], options: &Options) -> (Outcome, Vec<Fixed>) {
+    let mut files: BTreeMap<PathBuf, Fixed> = BTreeMap::new();
+    let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
+    let mut outcome = lint(paths, options);
+    for _ in 0..ROUNDS {
+        let found = outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
+        let fixed = apply(found.filter(|found| !failed.contains(&found.file)));
+        let mut changed = false;
+        for fixed in fixed {
+            if fixed.error.is_some() || fixed.findings == 0 {
+                failed.insert(fixed.file.clone());
+            } else {
+                changed = true;
+            }
+            match files.get_mut(&fixed.file) {
+                Some(before) => {
+                    before.findings += fixed.findings;
+                    before.error = fixed.error;
+                }
+                None => {
+                    files.insert(fixed.file.clone(), fixed);
+                }
+            }
+        }
+        if !changed {
+            break;
+        }
+        outcome = lint(paths, options);
+    }
+    (outcome, files.into_values().collect())
+}
 
 /// What became of one file.
 #[derive(Debug)]
 pub struct Fixed {
     /// The file.
     pub file: PathBuf,
-    /// How many findings were mended.
+    /// How many findings were fixed.
     pub findings: usize,
     /// Why it was left as it was.
     pub error: Option<io::Error>,
@@ -67,10 +108,50 @@ fn mend(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
         at = edit.range.end;
     }
     mended.push_str(&text[at..]);
-    if mended.as_bytes() != bytes {
-        replace_file(file, mended.as_bytes())?;
+    if mended.as_bytes() == bytes {
+        return Ok(0);
     }
+    if !keeps_types(file, &bytes, mended.as_bytes()) {
+        return Err(io::Error::other("the fix would change the type of a value"));
+    }
+    replace_file(file, mended.as_bytes())?;
     Ok(count)
+}
+
+/// Whether every value of the front matter that could be read before has the type that it had. No rule's fix changes one; a client
+/// may compare with `true` and not with `"true"`, so that this is checked before a file is written.
+fn keeps_types(file: &Path, before: &[u8], after: &[u8]) -> bool {
+    let types = |bytes: &[u8]| {
+        let (document, _) = Document::parse(bytes, file);
+        let yaml = Yaml::parse(&document.text[document.yaml.clone()], 0);
+        let mut types = BTreeMap::new();
+        if let Some(root) = yaml.root.filter(|_| yaml.error.is_none()) {
+            collect_types(&root, String::new(), &mut types);
+        }
+        types
+    };
+    let after = types(after);
+    types(before).iter().all(|(key, kind)| after.get(key).is_none_or(|new| new == kind))
+}
+
+/// What a value is to readers of YAML 1.1 and of 1.2; `None` twice where it is no scalar.
+type Types = (Option<Scalar>, Option<Scalar>);
+
+fn collect_types(node: &Node, path: String, types: &mut BTreeMap<String, Types>) {
+    match &node.kind {
+        Kind::Map(entries) => {
+            for (key, value) in entries {
+                collect_types(value, format!("{path}/{}", key.text().unwrap_or("?")), types);
+            }
+        }
+        Kind::List(items) => {
+            for (at, item) in items.iter().enumerate() {
+                collect_types(item, format!("{path}/{at}"), types);
+            }
+        }
+        _ => {}
+    }
+    types.insert(path, (node.type_1_1(), node.type_1_2()));
 }
 
 /// Whether two edits touch different stretches. Two insertions at one place do not.

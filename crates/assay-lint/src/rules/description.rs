@@ -109,8 +109,7 @@ impl Family for Description {
                     &at,
                     format!("`description` is {word} to an ordinary YAML reader"),
                 )
-                .hint("put it between quotes")
-                .fix(super::name::quoted(node, text));
+                .hint("put it between quotes");
         }
         length(skill, text, findings);
         if let Some(c) = text.chars().find(|c| matches!(c, '<' | '>')) {

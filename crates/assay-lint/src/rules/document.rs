@@ -8,7 +8,7 @@ use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::diagnostic::{Edit, Fix, Severities, Span};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Breach, Yaml};
+use crate::yaml::{Breach, Kind, Node, Style, Yaml};
 
 pub(super) struct Document;
 
@@ -231,6 +231,9 @@ fn fix(code: &str, skill: &Skill) -> Option<Fix> {
             // What can be parsed and was refused all the same, a bomb say, is nothing that quotes are meant to mend.
             Yaml::parse(block, 0).error?;
             let repaired = quote_values(block)?;
+            if !quotes_only_what_fails(block, &repaired) {
+                return None;
+            }
             Some(Fix {
                 title: "quote such values".to_owned(),
                 edits: vec![changed_lines(block, &repaired, document.yaml.start)],
@@ -238,6 +241,26 @@ fn fix(code: &str, skill: &Skill) -> Option<Fix> {
         }
         _ => None,
     }
+}
+
+/// Whether each value that was quoted could not be read without quotes. What can be, a tagged number say, has a type that quotes
+/// would change.
+fn quotes_only_what_fails(written: &str, repaired: &str) -> bool {
+    fn check(node: &Node, written: &str, repaired: &str) -> bool {
+        match &node.kind {
+            Kind::Scalar { text, style: Style::Quoted } if text.starts_with(['&', '!', '*']) => {
+                let quoted = format!("\"{text}\"");
+                let is_new = repaired.matches(&quoted).count() > written.matches(&quoted).count();
+                let is_alias =
+                    text.strip_prefix('*').is_some_and(|name| written.contains(&format!("&{name}")));
+                !is_new || !is_alias && Yaml::parse(&format!("v: {text}"), 0).error.is_some()
+            }
+            Kind::List(items) => items.iter().all(|item| check(item, written, repaired)),
+            Kind::Map(entries) => entries.iter().all(|(_, value)| check(value, written, repaired)),
+            _ => true,
+        }
+    }
+    Yaml::parse(repaired, 0).root.is_none_or(|root| check(&root, written, repaired))
 }
 
 /// One edit from the first line that differs to the last.

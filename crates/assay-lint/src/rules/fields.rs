@@ -3,11 +3,11 @@
 use crate::client::Client::{ClaudeCode, Codex, OpenCode, Spec, Upload};
 use crate::client::skills_ref::{COMPATIBILITY, FIELDS};
 use crate::client::{AGENTS, VALIDATORS};
-use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Error, Info, Warning};
+use crate::diagnostic::{Edit, Fix, Severities};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node, Scalar};
+use crate::yaml::{Kind, Node, Scalar, Style};
 
 pub(super) struct Fields;
 
@@ -184,8 +184,35 @@ fn unknown(skill: &Skill, key: &Node, name: &str, findings: &mut Findings) {
     if let Some(near) = near {
         findings
             .add("field-misspelt", skill, &key.span, format!("`{name}` is read by nobody; `{near}` is"))
-            .hint(format!("write `{near}`"));
+            .hint(format!("write `{near}`"))
+            .fix(renamed(skill, key, name, near));
     }
+}
+
+/// The field under its right name: only where the value is one that the field may have, and where nothing but what the skill says
+/// of itself changes. Permissions, hooks and the like are for their author to turn on.
+fn renamed(skill: &Skill, key: &Node, name: &str, near: &str) -> Option<Fix> {
+    if skill.document.as_ref()?.trouble.is_some() || skill.field(near).is_some() {
+        return None;
+    }
+    let fields = skill.yaml.fields();
+    let same = |other: &str| other == name || (!FIELDS.contains(&other) && nearest(other) == Some(near));
+    if fields.iter().filter_map(|(key, _)| key.text()).filter(|other| same(other)).count() != 1 {
+        return None;
+    }
+    let (_, value) = skill.field(name)?;
+    let fits = match near {
+        "name" | "description" | "license" | "compatibility" => {
+            (value.type_1_1(), value.type_1_2()) == (Some(Scalar::Text), Some(Scalar::Text))
+        }
+        "metadata" => matches!(value.kind, Kind::Map(_)),
+        _ => false,
+    };
+    let plain = matches!(&key.kind, Kind::Scalar { style: Style::Plain, .. }) && key.span.len() == name.len();
+    (fits && plain).then(|| Fix {
+        title: format!("write `{near}`"),
+        edits: vec![Edit { range: key.span.clone(), text: near.to_owned() }],
+    })
 }
 
 /// A known field that one edit, or case and underscores, make of a name.
@@ -228,8 +255,7 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
                 ),
             )
             .severities(Severities::none().with(Error, &[Upload]))
-            .hint("put it between quotes")
-            .fix(super::name::quoted(node, text));
+            .hint("put it between quotes");
     }
     let length = text.chars().count();
     if length > COMPATIBILITY {
@@ -290,6 +316,8 @@ fn metadata(skill: &Skill, findings: &mut Findings) {
                     )
                     .hint("write it as one text");
             }
+            // The installer `skills` leaves out what says `internal: true`, and compares with the boolean.
+            Kind::Scalar { .. } if name == "internal" && value.type_1_1() == Some(Scalar::Bool) => {}
             Kind::Scalar { text, .. } if !matches!(value.type_1_1(), Some(Scalar::Text | Scalar::Null)) => {
                 findings
                     .add(
@@ -301,8 +329,7 @@ fn metadata(skill: &Skill, findings: &mut Findings) {
                             value.type_1_1().map_or("", Scalar::word)
                         ),
                     )
-                    .hint("put it between quotes")
-                    .fix(super::name::quoted(value, text));
+                    .hint("put it between quotes, unless a client reads it as what it is now");
             }
             _ => {}
         }

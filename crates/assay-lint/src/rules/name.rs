@@ -191,18 +191,14 @@ fn typed(skill: &Skill, node: &Node, text: &str, findings: &mut Findings) {
     findings
         .add("name-type", skill, &at, format!("`{text}` is {} to an ordinary YAML reader", type_.word()))
         .severities(severities)
-        .hint("put it between quotes")
-        .fix(quoted(node, text));
+        .hint("put it between quotes");
 }
 
-/// Puts a plain scalar between quotes.
-pub(super) fn quoted(node: &Node, text: &str) -> Option<Fix> {
-    let plain = matches!(node.kind, Kind::Scalar { style: Style::Plain, .. });
-    let simple = !text.contains(['"', '\\', '\n']);
-    (plain && simple && node.span.len() == text.len()).then(|| Fix {
-        title: "put it between quotes".to_owned(),
-        edits: vec![Edit { range: node.span.clone(), text: format!("\"{text}\"") }],
-    })
+/// What readers of YAML 1.1 and 1.2 take a plain scalar for.
+fn types(plain: &str) -> (Option<Scalar>, Option<Scalar>) {
+    let kind = Kind::Scalar { text: plain.to_owned(), style: Style::Plain };
+    let node = Node { kind, span: 0..plain.len() };
+    (node.type_1_1(), node.type_1_2())
 }
 
 fn form(skill: &Skill, name: &str, findings: &mut Findings) {
@@ -228,7 +224,10 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
     if lower != normal {
         findings
             .add("name-case", skill, &at, format!("`{normal}` is not in lower case"))
-            .hint(format!("write `{lower}`"))
+            .hint(slug(&normal).map_or_else(
+                || "write lower-case letters, digits and single hyphens only".to_owned(),
+                |slug| format!("write `{slug}`"),
+            ))
             .fix(lowered(skill, name, &lower));
     }
     let strange: Vec<String> =
@@ -267,10 +266,23 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
     }
 }
 
+/// The valid name that is nearest to a text: in lower case, with single hyphens for what a name may not hold. `None` when nothing
+/// valid is left, or letters beyond a to z would be lost.
+fn slug(name: &str) -> Option<String> {
+    let lower = name.to_lowercase();
+    if lower.chars().any(|c| c.is_alphanumeric() && !c.is_ascii()) {
+        return None;
+    }
+    let words: Vec<&str> =
+        lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    Some(words.join("-")).filter(|slug| agents_slug(slug))
+}
+
 /// The folder's own name, where it differs in case only: then there is no doubt which is meant.
 fn lowered(skill: &Skill, name: &str, lower: &str) -> Option<Fix> {
     let (_, node) = skill.field("name")?;
-    (skill.directory() == lower && agents_slug(lower) && node.span.len() == name.len()).then(|| Fix {
+    let safe = agents_slug(lower) && types(lower) == (node.type_1_1(), node.type_1_2());
+    (skill.directory() == lower && safe && node.span.len() == name.len()).then(|| Fix {
         title: "write it as the folder's name".to_owned(),
         edits: vec![Edit { range: node.span.clone(), text: lower.to_owned() }],
     })
@@ -281,7 +293,8 @@ fn insert(skill: &Skill) -> Option<Fix> {
     let document = skill.document.as_ref()?;
     let fence = document.fence.as_ref().filter(|fence| fence.closed)?;
     let known = !skill.yaml.fields().is_empty() && document.trouble.is_none();
-    (known && agents_slug(skill.directory())).then(|| Fix {
+    let is_text = types(skill.directory()) == (Some(Scalar::Text), Some(Scalar::Text));
+    (known && agents_slug(skill.directory()) && is_text).then(|| Fix {
         title: "add it with the folder's name".to_owned(),
         edits: vec![Edit {
             range: fence.inside.start..fence.inside.start,

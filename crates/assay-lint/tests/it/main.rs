@@ -2,6 +2,7 @@
 
 mod conformance;
 mod coverage;
+mod fix;
 mod formats;
 mod fuzz;
 mod hostile;

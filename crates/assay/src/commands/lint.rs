@@ -22,7 +22,7 @@ pub(crate) struct LintArgs {
     /// The clients that count; may be given several times [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
-    /// Mend what is safe to mend, then look again
+    /// Fix what is safe to fix, then report what is left
     #[arg(long)]
     pub(crate) fix: bool,
     /// Tell only what this file does not know; where it does not exist, write it
@@ -67,11 +67,13 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if let Some(file) = args.baseline.as_ref().filter(|_| writes.is_none()) {
         options.baseline = Some(Baseline::read(file)?);
     }
-    let mut outcome = assay_lint::lint(&args.paths, &options);
-    if args.fix {
-        mend(&outcome, ui);
-        outcome = assay_lint::lint(&args.paths, &options);
-    }
+    let outcome = if args.fix {
+        let (outcome, fixed) = fix::run(&args.paths, &options);
+        tell_fixed(&fixed, ui);
+        outcome
+    } else {
+        assay_lint::lint(&args.paths, &options)
+    };
     if let Some(file) = writes {
         let all = outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
         Baseline::of(all, &options.base).write(file)?;
@@ -111,12 +113,15 @@ fn self_test(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     Ok(Status::Done)
 }
 
-/// Carries out the fixes, and says so.
-fn mend(outcome: &Outcome, ui: &Ui) {
-    for fixed in fix::apply(outcome.skills.iter().flat_map(|skill| &skill.diagnostics)) {
-        match fixed.error {
-            None => ui.note(&format!("{}: {} mended", fixed.file.display(), fixed.findings)),
-            Some(error) => ui.note(&format!("{}: left as it was: {error}", fixed.file.display())),
+/// Reports what became of each file that had a fix.
+fn tell_fixed(files: &[fix::Fixed], ui: &Ui) {
+    for fixed in files {
+        let file = fixed.file.display();
+        if fixed.findings > 0 {
+            ui.note(&format!("{file}: {} fixed", fixed.findings));
+        }
+        if let Some(error) = &fixed.error {
+            ui.note(&format!("{file}: not fixed: {error}"));
         }
     }
 }

@@ -24,7 +24,7 @@ fn what_is_found_fixed_and_accepted_decides_the_exit_status() {
     assert_eq!(lab.assay(&["lint", "skills", "--client", "claude-code"]).code, 0);
     let mended = lab.assay(&["lint", "skills", "--fix"]);
     assert_eq!(mended.code, 0, "{}", mended.stdout);
-    assert!(mended.stderr.contains("1 mended"), "{}", mended.stderr);
+    assert!(mended.stderr.contains("1 fixed"), "{}", mended.stderr);
     assert_eq!(lab.assay(&["lint", "nowhere"]).code, 2);
 }
 
