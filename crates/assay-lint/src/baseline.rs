@@ -7,13 +7,19 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
+use crate::engine::Outcome;
+use crate::policy::relative;
 
 /// How often each finding occurred, by code, file and message. Lines are left out: they move.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     schema: String,
     findings: Vec<Entry>,
+    /// The folder that files are named relative to: the baseline's own. `None` in the first form, whose files are relative to wherever
+    /// it was written from.
+    #[serde(skip)]
+    root: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -48,34 +54,66 @@ pub enum BaselineError {
     },
 }
 
-const SCHEMA: &str = "assay.lint-baseline/1";
+const SCHEMA: &str = "assay.lint-baseline/2";
+/// Its files are relative to the folder in which it was written.
+const FIRST: &str = "assay.lint-baseline/1";
 
-type Key = (String, String, String);
+/// Code, file and message.
+pub(crate) type Key = (String, String, String);
+/// The folders of packages as they were found, and the same absolute and without links.
+pub(crate) type Folders = BTreeMap<String, PathBuf>;
+/// How many of each finding are known.
+pub(crate) type Known = BTreeMap<Key, usize>;
 
 impl Baseline {
-    /// The baseline of some findings. Paths are written relative to a folder, where they lie beneath it.
-    pub fn of<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>, base: &Path) -> Self {
-        let mut counts: BTreeMap<Key, usize> = BTreeMap::new();
-        for finding in findings {
-            *counts.entry(key(finding, base)).or_default() += 1;
+    /// The baseline of an outcome, to be written to a file: findings are named relative to its folder, so that it holds wherever the
+    /// linter is run.
+    pub fn of(outcome: &Outcome, file: &Path) -> Result<Self, BaselineError> {
+        let root = folder(file)?;
+        let baseline = Self { schema: SCHEMA.to_owned(), findings: Vec::new(), root: Some(root) };
+        let mut counts = Known::new();
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        let folders: Folders = outcome
+            .skills
+            .iter()
+            .map(|skill| (skill.path.to_string_lossy().into_owned(), real(&skill.path)))
+            .collect();
+        for skill in &outcome.skills {
+            let real = real(&skill.path);
+            for found in &skill.diagnostics {
+                let path = real.join(found.file.strip_prefix(&skill.path).unwrap_or(&found.file));
+                *counts.entry(baseline.key(found, &path, Path::new(""), &folders)).or_default() += 1;
+            }
         }
         let findings = counts
             .into_iter()
             .map(|((code, file, message), count)| Entry { code, file, message, count })
             .collect();
-        Self { schema: SCHEMA.to_owned(), findings }
+        Ok(Self { findings, ..baseline })
     }
 
     /// Reads one.
     pub fn read(path: &Path) -> Result<Self, BaselineError> {
         let bytes =
             std::fs::read(path).map_err(|source| BaselineError::Io { path: path.to_path_buf(), source })?;
-        let read: Self = serde_json::from_slice(&bytes)
+        let mut read: Self = serde_json::from_slice(&bytes)
             .map_err(|source| BaselineError::Format { path: path.to_path_buf(), source: Some(source) })?;
-        if read.schema != SCHEMA {
-            return Err(BaselineError::Format { path: path.to_path_buf(), source: None });
-        }
+        read.root = match read.schema.as_str() {
+            SCHEMA => Some(folder(path)?),
+            FIRST => None,
+            _ => return Err(BaselineError::Format { path: path.to_path_buf(), source: None }),
+        };
         Ok(read)
+    }
+
+    /// How many findings it holds.
+    pub fn len(&self) -> usize {
+        self.findings.iter().map(|entry| entry.count).sum()
+    }
+
+    /// Whether it holds none.
+    pub fn is_empty(&self) -> bool {
+        self.findings.is_empty()
     }
 
     /// Writes it, whole or not at all.
@@ -86,16 +124,30 @@ impl Baseline {
     }
 
     /// How many of each finding are known.
-    pub(crate) fn counts(&self) -> BTreeMap<Key, usize> {
+    pub(crate) fn counts(&self) -> Known {
         self.findings
             .iter()
             .map(|entry| ((entry.code.clone(), entry.file.clone(), entry.message.clone()), entry.count))
             .collect()
     }
+
+    /// What a finding is known by. `path` is its file's, absolute and without links; where its message names another package's folder,
+    /// that too is written relative to the baseline.
+    pub(crate) fn key(&self, finding: &Diagnostic, path: &Path, base: &Path, folders: &Folders) -> Key {
+        let Some(root) = &self.root else {
+            let file = finding.file.strip_prefix(base).unwrap_or(&finding.file);
+            let file = file.strip_prefix("./").unwrap_or(file);
+            return (finding.code.to_owned(), file.to_string_lossy().into_owned(), finding.message.clone());
+        };
+        let shown = |path: &Path| relative(path, root).to_string_lossy().into_owned();
+        let word = |word: &str| folders.get(word).map_or_else(|| word.to_owned(), |folder| shown(folder));
+        let words: Vec<String> = finding.message.split(' ').map(word).collect();
+        (finding.code.to_owned(), shown(path), words.join(" "))
+    }
 }
 
-pub(crate) fn key(finding: &Diagnostic, base: &Path) -> Key {
-    let file = finding.file.strip_prefix(base).unwrap_or(&finding.file);
-    let file = file.strip_prefix("./").unwrap_or(file);
-    (finding.code.to_owned(), file.to_string_lossy().into_owned(), finding.message.clone())
+/// The folder of a file that may have to be written yet, absolute and without links.
+fn folder(file: &Path) -> Result<PathBuf, BaselineError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::canonicalize(folder).map_err(|source| BaselineError::Io { path: file.to_path_buf(), source })
 }

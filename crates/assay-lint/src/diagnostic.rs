@@ -163,6 +163,8 @@ pub struct Diagnostic {
     pub fix: Option<Fix>,
     /// What it is to each client.
     pub clients: Severities,
+    /// What tells it from other findings, wherever its line moves to; empty for findings of the search.
+    pub fingerprint: String,
 }
 
 /// A span whose keys stand in the finding itself, `null` when there is none.

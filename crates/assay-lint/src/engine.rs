@@ -7,14 +7,15 @@ use assay_skill::Digest;
 use rayon::prelude::*;
 use serde::{Serialize, Serializer};
 
-use crate::baseline::{Baseline, key};
+use crate::baseline::{Baseline, Folders, Known};
 use crate::client::{CLIENTS, Client, Fate, fate};
 use crate::diagnostic::{Diagnostic, Place, Severities, Severity, Span};
 use crate::library;
+use crate::policy::{Level, Policy, Selection};
 use crate::rule::{Findings, Rule};
 use crate::rules::{self, families};
 use crate::skill::Skill;
-use crate::suppress::{Allow, Suppressions};
+use crate::suppress::Suppressions;
 
 /// The rules of the engine itself.
 pub(crate) const RULES: &[Rule] = &[
@@ -23,6 +24,13 @@ pub(crate) const RULES: &[Rule] = &[
         severities: Severities::all(Severity::Error),
         about: "a client refuses or drops the skill for a reason that no other rule names",
         source: "skills-ref, quick_validate, the agents' sources",
+        numbers: &[],
+    },
+    Rule {
+        code: "suppression-safety",
+        severities: Severities::all(Severity::Warning),
+        about: "a comment in a skill would suppress a safety rule, and does not",
+        source: "assay",
         numbers: &[],
     },
     Rule {
@@ -41,42 +49,33 @@ pub(crate) const RULES: &[Rule] = &[
     },
 ];
 
-/// What is asked for.
-#[derive(Debug, Clone)]
+/// How to lint.
+#[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// The clients whose severities count.
-    pub clients: Vec<Client>,
-    /// Rules accepted by the configuration.
-    pub allow: Vec<Allow>,
+    /// What is reported.
+    pub policy: Policy,
+    /// What is reported of what lies beneath some of the linted paths, where that is something else. The longest path wins.
+    pub local: Vec<(PathBuf, Policy)>,
     /// Findings known before.
     pub baseline: Option<Baseline>,
-    /// What the baseline's paths are relative to.
+    /// The folder that paths in output are relative to.
     pub base: PathBuf,
-    /// Rules that are told: codes, beginnings of codes up to a hyphen, or `safety` for all safety rules. Empty: all.
-    pub select: Vec<String>,
 }
 
 impl Options {
-    /// Whether a rule is told.
-    fn selects(&self, code: &str) -> bool {
-        self.select.is_empty()
-            || self.select.iter().any(|wanted| {
-                code.strip_prefix(wanted.as_str())
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-                    || wanted == "safety" && crate::safety::lint::owns(code)
-            })
+    /// What holds for a package.
+    fn policy(&self, package: &Path) -> &Policy {
+        let fitting = self.local.iter().filter(|(root, _)| package.starts_with(root));
+        fitting.max_by_key(|(root, _)| root.components().count()).map_or(&self.policy, |(_, policy)| policy)
     }
-}
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            clients: CLIENTS.to_vec(),
-            allow: Vec::new(),
-            baseline: None,
-            base: PathBuf::new(),
-            select: Vec::new(),
-        }
+    /// All clients that count somewhere, in the order of reports.
+    pub fn clients(&self) -> Vec<Client> {
+        let policies = || self.local.iter().map(|(_, policy)| policy).chain([&self.policy]);
+        CLIENTS
+            .into_iter()
+            .filter(|client| policies().any(|policy| policy.clients.contains(client)))
+            .collect()
     }
 }
 
@@ -125,6 +124,14 @@ pub struct Summary {
     pub infos: usize,
     /// Findings accepted with a reason.
     pub suppressed: usize,
+    /// Those of them that safety rules made.
+    pub suppressed_safety: usize,
+    /// Findings of rules that are switched off, or in files that are excluded.
+    pub ignored: usize,
+    /// Those of them that safety rules made.
+    pub ignored_safety: usize,
+    /// Packages that were not looked at because they are excluded.
+    pub excluded: usize,
     /// Findings known before.
     pub baselined: usize,
     /// Packages that each client calls valid, loads, lists and cuts.
@@ -174,10 +181,21 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         }
         told.retain(|told| !is_empty(told));
     }
+    let before = folders.len();
+    folders.retain(|folder| {
+        let policy = options.policy(folder);
+        let path = real(folder);
+        !(policy.form.excludes(&path) && policy.safety.excludes(&path))
+    });
+    let excluded = before - folders.len();
     let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, options)).collect();
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
-    let mut findings: Vec<Findings> = looked.iter().map(|_| Findings::new()).collect();
-    let members: Vec<&library::Member> = looked.iter().map(|looked| &looked.member).collect();
+    // What is looked at for its safety alone is no part of the library.
+    let (library, rest): (Vec<Looked>, Vec<Looked>) = looked
+        .into_iter()
+        .partition(|looked| !options.policy(&looked.skill.path).form.excludes(&looked.real));
+    let mut findings: Vec<Findings> = library.iter().map(|_| Findings::new()).collect();
+    let members: Vec<&library::Member> = library.iter().map(|looked| &looked.member).collect();
     for family in library::families() {
         for own in &mut findings {
             own.begin(family.rules());
@@ -186,9 +204,23 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     }
     let mut known = options.baseline.as_ref().map(Baseline::counts).unwrap_or_default();
     let mut outcome = Outcome::default();
-    for (mut looked, found) in looked.into_iter().zip(findings) {
-        looked.skill.diagnostics.extend(found.into_list());
-        settle(looked, options, &mut known, &mut outcome);
+    outcome.summary.excluded = excluded;
+    let mut looked: Vec<Looked> = Vec::with_capacity(library.len() + rest.len());
+    for (mut own, found) in library.into_iter().zip(findings) {
+        own.skill.diagnostics.extend(found.into_list());
+        looked.push(own);
+    }
+    looked.extend(rest);
+    looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
+    let folders: Folders = match options.baseline {
+        Some(_) => looked
+            .iter()
+            .map(|looked| (looked.skill.path.to_string_lossy().into_owned(), looked.real.clone()))
+            .collect(),
+        None => Folders::new(),
+    };
+    for looked in looked {
+        settle(looked, options, &folders, &mut known, &mut outcome);
     }
     outcome.diagnostics = told.iter().map(searched).collect();
     outcome.summary.errors += outcome.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
@@ -198,7 +230,7 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
 }
 
 /// The folder of a document, else the path itself.
-fn folder_of(path: &Path) -> PathBuf {
+pub fn folder_of(path: &Path) -> PathBuf {
     let is_document = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -231,18 +263,22 @@ fn searched(told: &assay_skill::Diagnostic) -> Diagnostic {
         hint: told.hint.clone(),
         fix: None,
         clients: Severities::all(severity),
+        fingerprint: String::new(),
     }
 }
 
 struct Looked {
     skill: LintedSkill,
+    /// The folder, absolute and without links.
+    real: PathBuf,
     member: library::Member,
     suppressions: Suppressions,
 }
 
 /// Reads one package and asks every family.
 fn look(folder: &Path, options: &Options) -> Looked {
-    let skill = Skill::load(folder);
+    let mut skill = Skill::load(folder);
+    skill.budgets = options.policy(folder).budgets;
     let mut findings = Findings::new();
     for family in families() {
         findings.begin(family.rules());
@@ -270,17 +306,51 @@ fn look(folder: &Path, options: &Options) -> Looked {
     crate::safety::lint::check(&skill, &mut unsafe_findings);
     diagnostics.extend(unsafe_findings.into_list());
     let member = library::Member::of(&skill, &fates);
-    let keep = !suppressions.allowed.is_empty()
-        || diagnostics.iter().any(|found| found.clients.gravest(&options.clients).is_some());
-    let document = keep.then(|| (skill.file.clone(), skill.text().to_owned()));
+    remember(&skill, &mut diagnostics);
+    let document = Some((skill.file.clone(), skill.text().to_owned()));
     let name = skill.package.as_ref().map_or_else(
         || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
         |package| package.name.clone(),
     );
     let digest = skill.package.as_ref().map(|package| package.digest);
+    let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let skill =
         LintedSkill { path: skill.root, name, digest, diagnostics, clients: fates.to_vec(), document };
-    Looked { skill, member, suppressions }
+    Looked { skill, real, member, suppressions }
+}
+
+/// Keeps what findings outside the document stand in, for their fingerprints.
+fn remember(skill: &Skill, diagnostics: &mut [Diagnostic]) {
+    for found in diagnostics.iter_mut().filter(|found| found.file != skill.file) {
+        let Some(span) = found.span.0 else { continue };
+        let path = found.file.strip_prefix(&skill.root).unwrap_or(&found.file);
+        let resource = skill.resources().iter().find(|resource| Path::new(&resource.path) == path);
+        let line = resource.and_then(|resource| resource.text.lines().nth(span.line - 1));
+        found.fingerprint = line.map(|line| Digest::of(line.trim().as_bytes()).short()).unwrap_or_default();
+    }
+}
+
+/// Gives each finding what tells it from the others, wherever its line moves to: the rule, the file, the text of the line, and the
+/// how-manieth it is of those.
+fn fingerprint(skill: &mut LintedSkill, base: &Path) {
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let lines: Vec<&str> =
+        skill.document.as_ref().map(|(_, text)| text.lines().collect()).unwrap_or_default();
+    for found in &mut skill.diagnostics {
+        if skill.document.as_ref().is_some_and(|(file, _)| *file == found.file) {
+            let line = found.span.0.and_then(|span| lines.get(span.line - 1));
+            found.fingerprint =
+                line.map(|line| Digest::of(line.trim().as_bytes()).short()).unwrap_or_default();
+        }
+        let file = found.file.strip_prefix(base).unwrap_or(&found.file);
+        let file = file.strip_prefix("./").unwrap_or(file);
+        let parts = [found.code.as_bytes(), assay_skill::tree::bytes(file), found.fingerprint.as_bytes()];
+        let mut digest = Digest::of(&parts.join(&0)).hex();
+        digest.truncate(16);
+        let count = counts.entry(digest.clone()).or_default();
+        *count += 1;
+        found.fingerprint = format!("{digest}:{count}");
+    }
 }
 
 /// Says so where a client refuses and no rule has said why.
@@ -309,14 +379,9 @@ fn align(diagnostics: &mut [Diagnostic], fates: &[(Client, Fate)]) {
     }
 }
 
-/// Sets the severities for the clients asked about, takes away what is accepted or known, and counts.
-fn settle(
-    looked: Looked,
-    options: &Options,
-    known: &mut BTreeMap<(String, String, String), usize>,
-    outcome: &mut Outcome,
-) {
-    let Looked { mut skill, suppressions, .. } = looked;
+/// Sets the severities for the clients that count, takes away what is switched off, accepted or known, and counts.
+fn settle(looked: Looked, options: &Options, folders: &Folders, known: &mut Known, outcome: &mut Outcome) {
+    let Looked { mut skill, real, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
         let refuses = |found: &&Diagnostic| {
             found.clients.of(*client) == Some(Severity::Error) && !crate::safety::lint::owns(found.code)
@@ -327,61 +392,128 @@ fn settle(
             fate.reason.get_or_insert_with(|| error.message.clone());
         }
     }
-    let summary = &mut outcome.summary;
+    let policy = options.policy(&skill.path);
+    let mut sieve = Sieve {
+        policy,
+        options,
+        folder: skill.path.clone(),
+        real,
+        folders,
+        known,
+        summary: &mut outcome.summary,
+    };
     let all = std::mem::take(&mut skill.diagnostics);
     let mut used = vec![false; suppressions.allowed.len()];
-    for mut found in all {
-        let Some(severity) = found.clients.gravest(&options.clients) else { continue };
-        found.severity = severity;
-        if !options.selects(found.code) {
-            continue;
-        }
-        let mut accepted = options.allow.iter().any(|allow| allow.covers(found.code, &found.file));
+    for found in all {
+        let mut commented = false;
         for (at, (code, ..)) in suppressions.allowed.iter().enumerate() {
             if code == found.code {
-                (accepted, used[at]) = (true, true);
+                (commented, used[at]) = (true, true);
             }
         }
-        if accepted {
-            summary.suppressed += 1;
-            continue;
-        }
-        let left = if known.is_empty() { None } else { known.get_mut(&key(&found, &options.base)) };
-        if let Some(left) = left.filter(|left| **left > 0) {
-            *left -= 1;
-            summary.baselined += 1;
-            continue;
-        }
-        skill.diagnostics.push(found);
+        skill.diagnostics.extend(sieve.pass(found, commented));
     }
-    unused(&mut skill, &suppressions, &used);
+    for found in idle(&skill, policy, &suppressions, &used) {
+        skill.diagnostics.extend(sieve.pass(found, false));
+    }
     skill.diagnostics.sort_by(|a, b| (&a.file, a.span.0, a.code).cmp(&(&b.file, b.span.0, b.code)));
-    count(&skill, summary);
+    fingerprint(&mut skill, &options.base);
+    count(&skill, &mut outcome.summary);
     if skill.diagnostics.is_empty() {
         skill.document = None;
     }
     outcome.skills.push(skill);
 }
 
-fn unused(skill: &mut LintedSkill, suppressions: &Suppressions, used: &[bool]) {
-    let Some((file, text)) = &skill.document else { return };
+/// What findings of one package pass through.
+struct Sieve<'a> {
+    policy: &'a Policy,
+    options: &'a Options,
+    /// The package's folder as it was found.
+    folder: PathBuf,
+    /// The same, absolute and without links.
+    real: PathBuf,
+    folders: &'a Folders,
+    known: &'a mut Known,
+    summary: &'a mut Summary,
+}
+
+impl Sieve<'_> {
+    /// The finding with its severity, where it is to be reported. `commented` says that a comment in the document accepts it.
+    fn pass(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
+        found.severity = found.clients.gravest(&self.policy.clients)?;
+        let rules: &Selection = self.policy.of(found.code);
+        if !rules.selects(found.code) {
+            return None;
+        }
+        let path = self.real.join(found.file.strip_prefix(&self.folder).unwrap_or(&found.file));
+        let safety = usize::from(crate::safety::lint::owns(found.code));
+        if rules.is_off(found.code) || rules.excludes(&path) {
+            self.summary.ignored += 1;
+            self.summary.ignored_safety += safety;
+            return None;
+        }
+        if let Some(Level::As(severity)) = rules.level(found.code) {
+            found.severity = severity;
+        }
+        let relative = rules.relative(&path);
+        if commented && rules.comments
+            || rules.allow.iter().any(|allow| allow.covers(found.code, &relative, &path))
+        {
+            self.summary.suppressed += 1;
+            self.summary.suppressed_safety += safety;
+            return None;
+        }
+        if let Some(baseline) = &self.options.baseline
+            && let Some(left) =
+                self.known.get_mut(&baseline.key(&found, &path, &self.options.base, self.folders))
+            && *left > 0
+        {
+            *left -= 1;
+            self.summary.baselined += 1;
+            return None;
+        }
+        Some(found)
+    }
+}
+
+/// What there is to say of comments that suppress nothing.
+fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used: &[bool]) -> Vec<Diagnostic> {
+    let Some((file, text)) = &skill.document else { return Vec::new() };
+    if !policy.form.comments {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
     for ((code, _, range), used) in suppressions.allowed.iter().zip(used) {
-        if *used {
+        let safety = crate::safety::lint::owns(code) && !policy.safety.comments;
+        if *used && !safety {
             continue;
         }
         let exists = rules::rules().iter().any(|rule| rule.code == code);
-        let what = if exists { "finds nothing here" } else { "is no rule" };
-        skill.diagnostics.push(Diagnostic {
-            code: "suppression-unused",
-            severity: Severity::Info,
-            message: format!("`{code}` {what}"),
+        let (code, severity, message, hint) = if safety {
+            (
+                "suppression-safety",
+                Severity::Warning,
+                format!("`{code}` is a safety rule, which a comment in a skill does not suppress"),
+                "accept it in your own assay.toml with [[lint.allow]], or set `suppression-comments = \"all\"` there",
+            )
+        } else {
+            let what = if exists { "finds nothing here" } else { "is no rule" };
+            ("suppression-unused", Severity::Info, format!("`{code}` {what}"), "remove it")
+        };
+        found.push(Diagnostic {
+            code,
+            severity,
+            message,
             file: file.clone(),
             span: Place(Some(Span::of(text, range))),
-            hint: Some("remove it".to_owned()),
+            hint: Some(hint.to_owned()),
             fix: None,
-            clients: Severities::all(Severity::Info),
+            clients: Severities::all(severity),
+            fingerprint: String::new(),
         });
     }
+    found
 }
 
 fn count(skill: &LintedSkill, summary: &mut Summary) {

@@ -124,6 +124,7 @@ impl Findings {
             hint: None,
             fix: None,
             clients,
+            fingerprint: String::new(),
         };
         Last(self.list.push_mut(diagnostic))
     }

@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values, tree};
 
 use crate::markdown::Markdown;
+use crate::policy::Budgets;
 use crate::yaml::{Node, Yaml};
 
 /// Most bytes of a resource that are read.
@@ -39,6 +40,8 @@ pub struct Skill {
     pub document: Option<Document>,
     /// The front matter with its places. Of a block that is only readable with its values quoted, the values so read.
     pub yaml: Yaml,
+    /// Limits of size that advice is measured by.
+    pub budgets: Budgets,
     /// What the loader had to say.
     pub loader: Vec<assay_skill::Diagnostic>,
     markdown: OnceLock<Markdown>,
@@ -57,6 +60,7 @@ impl Skill {
             package: loaded.package,
             document: loaded.document,
             yaml,
+            budgets: Budgets::default(),
             loader: loaded.diagnostics,
             markdown: OnceLock::new(),
             resources: OnceLock::new(),

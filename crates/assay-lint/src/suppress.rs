@@ -9,7 +9,8 @@
 //! reason = "renaming would break published links"
 //! ```
 //!
-//! Without a reason nothing is suppressed, and the missing reason is a finding.
+//! Without a reason nothing is suppressed, and the missing reason is a finding. A comment does not suppress a safety rule unless the
+//! caller's configuration says so: whoever wrote a skill does not decide what is found in it.
 
 use std::ops::Range;
 use std::path::Path;
@@ -28,14 +29,14 @@ pub struct Allow {
 }
 
 impl Allow {
-    /// Whether it speaks of a finding.
-    pub fn covers(&self, code: &str, file: &Path) -> bool {
+    /// Whether it is about a finding in a file, which is given relative to the configuration's folder and absolute.
+    pub fn covers(&self, code: &str, relative: &Path, absolute: &Path) -> bool {
         self.code == code
             && self.path.as_deref().is_none_or(|pattern| {
+                let file = if pattern.starts_with('/') { absolute } else { relative };
                 let file = file.to_string_lossy();
-                let file = file.strip_prefix("./").unwrap_or(&file);
                 let pattern = pattern.trim_end_matches('/').trim_start_matches("./");
-                fits(pattern, file) || fits(&format!("{pattern}/*"), file)
+                fits(pattern, &file) || fits(&format!("{pattern}/*"), &file)
             })
     }
 }

@@ -110,7 +110,7 @@ pub(crate) enum Command {
     History,
     /// Read trials that were executed elsewhere into the store, as a run
     Import(ImportArgs),
-    /// Tell what each client makes of skills, and what is worth mending
+    /// Lint skills: per-client validity, safety and quality rules
     Lint(LintArgs),
     /// Work with tasks
     Task(TaskArgs),

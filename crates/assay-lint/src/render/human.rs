@@ -6,7 +6,7 @@ use assay_skill::printable;
 
 use crate::client::{Client, Fate};
 use crate::diagnostic::{Diagnostic, Severity, Span};
-use crate::engine::{LintedSkill, Outcome};
+use crate::engine::{LintedSkill, Outcome, Summary};
 use crate::rule::clipped;
 
 /// Longest line of an excerpt, in characters.
@@ -167,6 +167,25 @@ fn becomes(client: Client, fate: &Fate) -> String {
     format!("{listed} as `{name}`, description of {length} characters{cut}{reason}")
 }
 
+/// What is not reported, and how many of it safety rules found: always counted, so that nothing is hidden without a trace.
+pub fn omitted(sum: &Summary) -> Vec<String> {
+    let mut parts = Vec::new();
+    let counts = [
+        (sum.suppressed, sum.suppressed_safety, "suppressed"),
+        (sum.ignored, sum.ignored_safety, "ignored"),
+        (sum.baselined, 0, "known before"),
+        (sum.excluded, 0, if sum.excluded == 1 { "skill excluded" } else { "skills excluded" }),
+    ];
+    for (count, safety, word) in counts {
+        match (count, safety) {
+            (0, _) => {}
+            (_, 0) => parts.push(format!("{count} {word}")),
+            _ => parts.push(format!("{count} {word} ({safety} safety)")),
+        }
+    }
+    parts
+}
+
 fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
     let sum = &outcome.summary;
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -180,10 +199,8 @@ fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
     if sum.infos > 0 && !advice {
         text.push_str(" (-v shows them)");
     }
-    for (count, word) in [(sum.suppressed, "suppressed"), (sum.baselined, "known before")] {
-        if count > 0 {
-            text.push_str(&format!(", {count} {word}"));
-        }
+    for part in omitted(sum) {
+        text.push_str(&format!(", {part}"));
     }
     text.push('\n');
     for client in clients {

@@ -1,6 +1,6 @@
 //! JUnit's XML, as continuous integration reads it: a suite a skill, a case a client, its errors as failures.
 
-use crate::client::Client;
+use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::Outcome;
 
@@ -12,12 +12,8 @@ pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
         let mut cases = String::new();
         let mut failed = 0;
         for &client in clients {
-            let errors: Vec<String> = skill
-                .diagnostics
-                .iter()
-                .filter(|found| found.clients.of(client) == Some(Severity::Error))
-                .map(line)
-                .collect();
+            let errors: Vec<String> =
+                skill.diagnostics.iter().filter(|found| fails(found, client)).map(line).collect();
             let name = client.name();
             let class = escape(&skill.path.to_string_lossy());
             if errors.is_empty() {
@@ -50,6 +46,13 @@ pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"assay lint\" tests=\"{tests}\" failures=\"{failures}\" errors=\"{errors}\">\n{suites}</testsuites>\n"
     )
+}
+
+/// Whether a finding is an error to a client. Where the configuration makes an error of what none has as one, it is to all that have it.
+fn fails(found: &Diagnostic, client: Client) -> bool {
+    let raised = found.clients.gravest(&CLIENTS) != Some(Severity::Error);
+    let own = found.clients.of(client);
+    found.severity == Severity::Error && (own == Some(Severity::Error) || raised && own.is_some())
 }
 
 fn line(found: &Diagnostic) -> String {

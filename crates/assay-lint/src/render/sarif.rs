@@ -5,8 +5,11 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::client::CLIENTS;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::engine::Outcome;
+use crate::explain::Explanation;
+use crate::rule::Rule;
 use crate::rules::rules;
 
 /// The outcome as a SARIF log with one run. Paths beneath `base` are written relative to it.
@@ -17,14 +20,7 @@ pub fn sarif(outcome: &Outcome, base: &Path) -> Value {
     let results: Vec<Value> = found.map(|found| result(found, &places, base)).collect();
     let described: Vec<Value> = all
         .iter()
-        .map(|rule| {
-            json!({
-                "id": rule.code,
-                "shortDescription": {"text": rule.about},
-                "help": {"text": format!("Says so: {}.", rule.source)},
-                "properties": {"clients": rule.severities},
-            })
-        })
+        .filter_map(|rule| Explanation::of(rule.code).map(|explained| describe(rule, &explained)))
         .collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -44,12 +40,55 @@ pub fn sarif(outcome: &Outcome, base: &Path) -> Value {
     })
 }
 
-fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Value {
-    let level = match found.severity {
+/// A rule as code scanning shows it.
+fn describe(rule: &Rule, explained: &Explanation) -> Value {
+    let severity = rule.severities.gravest(&CLIENTS).unwrap_or(Severity::Info);
+    let sources: Vec<&str> = explained.sources.iter().map(|source| source.name.as_str()).collect();
+    let linked: Vec<String> = explained
+        .sources
+        .iter()
+        .map(|source| match source.url {
+            Some(url) => format!("[{}]({url})", source.name),
+            None => source.name.clone(),
+        })
+        .collect();
+    let mut properties = json!({"clients": rule.severities});
+    if explained.safety {
+        properties["tags"] = json!(["security"]);
+        properties["security-severity"] = json!(security_severity(severity));
+    }
+    json!({
+        "id": rule.code,
+        "shortDescription": {"text": explained.about},
+        "fullDescription": {"text": explained.summary()},
+        "helpUri": explained.url,
+        "help": {
+            "text": format!("How to fix: {} Sources: {}.", explained.fix, sources.join(", ")),
+            "markdown": format!("{}\n\n**How to fix:** {}\n\n**Sources:** {}", explained.summary(), explained.fix, linked.join(", ")),
+        },
+        "defaultConfiguration": {"level": level(severity)},
+        "properties": properties,
+    })
+}
+
+/// The number from 0 to 10 by which code scanning ranks a safety rule: high, medium or low.
+fn security_severity(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "8.0",
+        Severity::Warning => "5.5",
+        Severity::Info => "2.0",
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
         Severity::Info => "note",
-    };
+    }
+}
+
+fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Value {
     let mut text = found.message.clone();
     if let Some(hint) = &found.hint {
         text = format!("{text}. What to do: {hint}");
@@ -65,11 +104,16 @@ fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Va
     }
     let mut result = json!({
         "ruleId": found.code,
-        "level": level,
+        "level": level(found.severity),
         "message": {"text": text},
         "locations": [{"physicalLocation": location}],
         "properties": {"clients": found.clients},
     });
+    if !found.fingerprint.is_empty() {
+        // The first is the one that GitHub knows alerts by.
+        result["partialFingerprints"] =
+            json!({"primaryLocationLineHash": found.fingerprint, "assay/v1": found.fingerprint});
+    }
     if let Some(at) = places.get(found.code) {
         result["ruleIndex"] = json!(at);
     }

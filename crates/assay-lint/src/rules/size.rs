@@ -57,16 +57,6 @@ const RULES: &[Rule] = &[
     ),
 ];
 
-/// The document should have fewer lines.
-const LINES: usize = 500;
-/// The instructions should have fewer tokens.
-const BODY: usize = 5_000;
-/// Name and description should have about half of it.
-const CATALOGUE: usize = 200;
-/// A reference that is read whole costs more than the instructions should.
-const REFERENCE: usize = 10_000;
-/// A reference of more lines should begin with what it holds.
-const CONTENTS: usize = 100;
 /// The largest upload, in bytes.
 const UPLOAD: u64 = 8 * 1024 * 1024;
 
@@ -79,22 +69,34 @@ impl Family for Size {
         let Some(package) = &skill.package else { return };
         let text = skill.text();
         let lines = text.lines().count();
-        if lines >= LINES {
-            let at = text.lines().take(LINES - 1).map(|line| line.len() + 1).sum::<usize>().min(text.len());
+        let budgets = skill.budgets;
+        if lines >= budgets.body_lines {
+            let at = text
+                .lines()
+                .take(budgets.body_lines - 1)
+                .map(|line| line.len() + 1)
+                .sum::<usize>()
+                .min(text.len());
             findings
-                .add("body-lines", skill, &(at..at), format!("{lines} lines, fewer than {LINES} are advised"))
+                .add(
+                    "body-lines",
+                    skill,
+                    &(at..at),
+                    format!("{lines} lines, fewer than {} are advised", budgets.body_lines),
+                )
                 .hint("move detail into references/, and say when to read it");
         }
-        if let Some(count) = tokens_from(skill.body(), BODY) {
+        if let Some(count) = tokens_from(skill.body(), budgets.body_tokens) {
             let at = skill.body_start();
-            let message = format!("instructions of {count} tokens, fewer than {BODY} are advised");
+            let message =
+                format!("instructions of {count} tokens, fewer than {} are advised", budgets.body_tokens);
             findings
                 .add("body-tokens", skill, &(at..at), message)
                 .hint("move detail into references/, and say when to read it");
         }
-        if package.description.len() >= CATALOGUE {
+        if package.name.len() + package.description.len() >= budgets.catalogue_tokens {
             let count = tokens(&package.name) + tokens(&package.description);
-            if count > CATALOGUE {
+            if count > budgets.catalogue_tokens {
                 findings
                     .add(
                         "catalogue-tokens",
@@ -126,14 +128,14 @@ fn references(skill: &Skill, findings: &mut Findings) {
         return;
     }
     for file in skill.resources().iter().filter(|file| file.path.to_lowercase().ends_with(".md")) {
-        if let Some(count) = tokens_from(&file.text, REFERENCE + 1) {
+        if let Some(count) = tokens_from(&file.text, skill.budgets.reference_tokens + 1) {
             findings
                 .add_in(
                     "reference-tokens",
                     skill,
                     file,
                     &(0..0),
-                    format!("{count} tokens, more than {REFERENCE}"),
+                    format!("{count} tokens, more than {}", skill.budgets.reference_tokens),
                 )
                 .hint("split it by what is needed together");
         }
@@ -141,7 +143,7 @@ fn references(skill: &Skill, findings: &mut Findings) {
         let headings = file.text.lines().filter(|line| line.starts_with("## ")).count();
         let head = file.text.lines().take(30).collect::<Vec<_>>().join("\n").to_lowercase();
         let contents = head.contains("contents") || head.matches("](#").count() > 1 || head.contains("[toc]");
-        if lines > CONTENTS && headings > 3 && !contents {
+        if lines > skill.budgets.reference_lines && headings > 3 && !contents {
             findings
                 .add_in(
                     "reference-contents",

@@ -175,15 +175,20 @@ fn what_is_accepted_or_known_is_not_told_again() {
         path: path.map(str::to_owned),
         reason: "known".into(),
     };
+    let allowing = |allow: Allow| {
+        let mut options = Options::default();
+        options.policy.form.allow.push(allow);
+        options.policy.form.root.clone_from(&root);
+        options
+    };
     let long = root.join("long").display().to_string();
-    assert_eq!(told(Options { allow: vec![allow(None)], ..Options::default() }), (total - 1, 1, 0));
-    assert_eq!(told(Options { allow: vec![allow(Some(&long))], ..Options::default() }), (total - 1, 1, 0));
-    assert_eq!(told(Options { allow: vec![allow(Some("elsewhere"))], ..Options::default() }), (total, 0, 0));
+    assert_eq!(told(allowing(allow(None))), (total - 1, 1, 0));
+    assert_eq!(told(allowing(allow(Some("long")))), (total - 1, 1, 0));
+    assert_eq!(told(allowing(allow(Some(&long)))), (total - 1, 1, 0));
+    assert_eq!(told(allowing(allow(Some("elsewhere")))), (total, 0, 0));
 
     let file = root.join("baseline.json");
-    Baseline::of(all.skills.iter().flat_map(|skill| &skill.diagnostics), &root)
-        .write(&file)
-        .expect("written");
+    Baseline::of(&all, &file).expect("a folder").write(&file).expect("written");
     let baseline = || Some(Baseline::read(&file).expect("read"));
     assert_eq!(told(Options { baseline: baseline(), ..Options::default() }), (0, 0, total));
     // What is new is told, wherever the old has moved to.
@@ -200,11 +205,60 @@ fn only_the_clients_asked_about_count() {
     let temp = tempfile::tempdir().expect("a folder");
     library(temp.path());
     let errors = |clients: &[Client]| {
-        let options = Options { clients: clients.to_vec(), ..Options::default() };
+        let mut options = Options::default();
+        options.policy.clients = clients.to_vec();
         lint(&[temp.path().to_path_buf()], &options).summary.errors
     };
     assert_eq!(errors(&[Client::ClaudeCode]), 0);
     // The unquoted colon, and the long description.
     assert_eq!(errors(&[Client::Codex]), 2);
     assert_eq!(errors(&[Client::OpenCode]), 0);
+}
+
+#[test]
+fn a_baseline_holds_from_any_folder() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    // Two skills whose messages name each other's folder.
+    for name in ["twin-a", "twin-b"] {
+        let folder = temp.path().join("skills").join(name);
+        fs::create_dir_all(&folder).expect("created");
+        let text = "---\nname: twin\ndescription: Sorts long lists by the date of their entries. Use when one is unsorted.\n---\n# T\n\nSort it.\n";
+        fs::write(folder.join("SKILL.md"), text).expect("written");
+    }
+    let file = temp.path().join("notes/baseline.json");
+    fs::create_dir_all(temp.path().join("notes")).expect("created");
+    let real = fs::canonicalize(temp.path()).expect("a folder");
+    let all = lint(&[temp.path().to_path_buf()], &Options::default());
+    Baseline::of(&all, &file).expect("a folder").write(&file).expect("written");
+    let text = fs::read_to_string(&file).expect("read");
+    assert!(text.contains("\"../long/SKILL.md\"") && !text.contains(&*real.to_string_lossy()), "{text}");
+    // The same folder by other names.
+    let link = temp.path().join("notes/link");
+    std::os::unix::fs::symlink(temp.path(), &link).expect("linked");
+    for root in [temp.path().to_path_buf(), temp.path().join("notes/.."), link, real] {
+        let options = Options { baseline: Some(Baseline::read(&file).expect("read")), ..Options::default() };
+        let outcome = lint(std::slice::from_ref(&root), &options);
+        let left: usize = outcome.skills.iter().map(|skill| skill.diagnostics.len()).sum();
+        assert_eq!(left, 0, "{}", root.display());
+    }
+}
+
+/// Of the first form, files are relative to the folder where it was written.
+#[test]
+fn a_baseline_of_the_first_form_is_read() {
+    let temp = tempfile::tempdir().expect("a folder");
+    library(temp.path());
+    let file = temp.path().join("baseline.json");
+    let old = r#"{"schema": "assay.lint-baseline/1", "findings": [{"code": "yaml-unquoted", "file": "colon/SKILL.md", "message": "MESSAGE", "count": 1}]}"#;
+    let all = outcome(temp.path());
+    let found = all.skills.iter().flat_map(|skill| &skill.diagnostics);
+    let message = &found.clone().find(|found| found.code == "yaml-unquoted").expect("a finding").message;
+    fs::write(&file, old.replace("MESSAGE", message)).expect("written");
+    let options = Options {
+        base: temp.path().to_path_buf(),
+        baseline: Some(Baseline::read(&file).expect("read")),
+        ..Options::default()
+    };
+    assert_eq!(lint(&[temp.path().to_path_buf()], &options).summary.baselined, 1);
 }

@@ -7,5 +7,6 @@ mod formats;
 mod fuzz;
 mod hostile;
 mod pages;
+mod policy;
 mod sarif;
 mod shared;

@@ -14,7 +14,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use assay_lint::client::CLIENTS;
-use assay_lint::{Diagnostic, Options, Rule, fix, lint, rules::rules};
+use assay_lint::{Diagnostic, Explanation, Options, Rule, Source, fix, lint, rules::rules};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// Rules whose findings no text on a page can bring about; tests in `hostile.rs` do.
@@ -289,9 +289,7 @@ fn reference() -> String {
     text.push_str(&"---|".repeat(CLIENTS.len() + 1));
     text.push('\n');
     for rule in &rules {
-        let page = if is_of_safety(rule) { "SAFETY.md" } else { "" };
-        let anchor = if is_of_safety(rule) { String::new() } else { format!("#{}", rule.code) };
-        write!(text, "| [`{}`]({page}{anchor}) |", rule.code).expect("written");
+        write!(text, "| [`{0}`](#{0}) |", rule.code).expect("written");
         for client in CLIENTS {
             let word = rule.severities.of(client).map_or("", |severity| match severity {
                 assay_lint::Severity::Error => "**E**",
@@ -320,10 +318,27 @@ fn reference() -> String {
                 .filter(|_| deeper)
                 .and_then(|rest| rest.trim_end().strip_suffix('`'));
             if let Some(rule) = code.and_then(|code| by_code.get(code)) {
-                writeln!(text, "\nSays so: {}.", rule.source).expect("written");
+                writeln!(text, "\n{}", origin(rule.code)).expect("written");
             }
         }
     }
+    text.push_str(
+        "\n## Safety\n\ndocs/SAFETY.md says how these rules look, and how often they are wrong. A comment in a skill does not suppress them.\n",
+    );
+    for rule in rules.iter().filter(|rule| is_of_safety(rule)) {
+        write!(text, "\n### `{}`\n\n{}\n\n{}\n", rule.code, rule.about, origin(rule.code)).expect("written");
+    }
     text.push_str(&super::coverage::table(&rules));
     text
+}
+
+/// How to fix what a rule finds, and who says so.
+fn origin(code: &str) -> String {
+    let rule = Explanation::of(code).expect("a rule");
+    let source = |source: &Source| match source.url {
+        Some(url) => format!("[{}]({url})", source.name),
+        None => source.name.clone(),
+    };
+    let sources: Vec<String> = rule.sources.iter().map(source).collect();
+    format!("How to fix: {}\n\nSources: {}.", rule.fix, sources.join(", "))
 }

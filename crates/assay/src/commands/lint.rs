@@ -1,9 +1,12 @@
-//! `assay lint`: what each client makes of skills, and what is worth mending.
+//! `assay lint`: what each client makes of skills, and what is worth fixing.
+
+mod explain;
+mod policy;
 
 use std::path::PathBuf;
 
 use assay_lint::safety::self_test;
-use assay_lint::{Allow, Baseline, Client, Options, Outcome, Severity, Stats, fix, render};
+use assay_lint::{Baseline, Client, Options, Outcome, Severity, Stats, fix, render};
 use clap::builder::PossibleValuesParser;
 
 use crate::args::Format;
@@ -14,31 +17,56 @@ use crate::ui::Ui;
 /// What can be typed.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
-#[command(after_help = "More formats: sarif, junit, github")]
+#[command(
+    after_help = "More formats: sarif, junit, github\n\n\
+                  Exit status: 0 no errors, 1 errors (or warnings that --deny or --max-warnings does not accept), 2 bad usage",
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true
+)]
 pub(crate) struct LintArgs {
+    #[command(subcommand)]
+    pub(crate) what: Option<LintWhat>,
     /// Packages, libraries, repositories, or single documents
     #[arg(required_unless_present = "self_test", value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The clients that count; may be given several times [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
+    /// Report only these rules: a code, its beginning, `safety` or `all`; may be given several times
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) select: Vec<String>,
+    /// Do not report these rules; named as for --select
+    #[arg(long, value_name = "RULE", value_delimiter = ',')]
+    pub(crate) ignore: Vec<String>,
+    /// Report what comments and [[lint.allow]] suppress, too
+    #[arg(long)]
+    pub(crate) ignore_suppressions: bool,
+    /// Fail on warnings, too
+    #[arg(long, value_name = "WHAT")]
+    pub(crate) deny: Option<Deny>,
+    /// Fail on more than N warnings
+    #[arg(long, value_name = "N")]
+    pub(crate) max_warnings: Option<usize>,
+    /// Read the configuration from FILE, whichever assay.toml there is
+    #[arg(long, value_name = "FILE", conflicts_with = "no_config")]
+    pub(crate) config: Option<PathBuf>,
+    /// Read no assay.toml for the rules
+    #[arg(long)]
+    pub(crate) no_config: bool,
     /// Fix what is safe to fix, then report what is left
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Tell only what this file does not know; where it does not exist, write it
+    /// Report only findings that are not in FILE; create it if it is missing
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
     /// Write the baseline anew
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
-    /// Tell only these rules: a code, its beginning, or `safety`; may be given several times
-    #[arg(long, value_name = "RULE", value_delimiter = ',')]
-    pub(crate) select: Vec<String>,
-    /// Count in how many packages each rule finds something, instead of telling what
+    /// Count the packages in which each rule finds something, instead of reporting findings
     #[arg(long, conflicts_with = "self_test")]
     pub(crate) stats: bool,
     /// Measure the safety rules: attacks hidden in clean skills, those at PATH or assay's own, and look-alikes that are none
-    #[arg(long, conflicts_with_all = ["fix", "baseline", "select", "clients"])]
+    #[arg(long, conflicts_with_all = ["fix", "baseline", "select", "ignore", "clients"])]
     pub(crate) self_test: bool,
     /// Where the draws of --self-test begin
     #[arg(long, value_name = "N", default_value_t = 1, requires = "self_test")]
@@ -48,21 +76,30 @@ pub(crate) struct LintArgs {
     pub(crate) repetitions: u16,
 }
 
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum LintWhat {
+    /// Explain a rule: what it finds, for which clients, who says so, and how to fix it
+    Explain(explain::ExplainArgs),
+}
+
+/// What fails beside errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Deny {
+    /// Any warning
+    Warnings,
+}
+
 pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    if let Some(LintWhat::Explain(args)) = &args.what {
+        return explain::run(args, settings, ui);
+    }
     if args.self_test {
         return self_test(args, settings, ui);
     }
-    let mut options = Options {
-        allow: settings.lint.allow.iter().map(Allow::from).collect(),
-        base: std::env::current_dir().unwrap_or_default(),
-        select: args.select.clone(),
-        ..Options::default()
-    };
-    if !args.clients.is_empty() {
-        options.clients = args.clients.iter().filter_map(|name| Client::find(name)).collect();
-        options.clients.sort_unstable();
-        options.clients.dedup();
+    for path in &args.paths {
+        check_path(path)?;
     }
+    let mut options = policy::options(args, ui)?;
     let writes = args.baseline.as_ref().filter(|file| args.update_baseline || !file.exists());
     if let Some(file) = args.baseline.as_ref().filter(|_| writes.is_none()) {
         options.baseline = Some(Baseline::read(file)?);
@@ -75,15 +112,36 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         assay_lint::lint(&args.paths, &options)
     };
     if let Some(file) = writes {
-        let all = outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
-        Baseline::of(all, &options.base).write(file)?;
-        ui.note(&format!("{} holds what there is now", file.display()));
+        let baseline = Baseline::of(&outcome, file)?;
+        baseline.write(file)?;
+        ui.note(&format!("{} findings written to {}", baseline.len(), file.display()));
     }
     if args.stats {
         return count(&outcome, settings, ui);
     }
     lay_out(&outcome, &options, settings, ui)?;
-    Ok(status(&outcome, writes.is_some()))
+    Ok(status(&outcome, args, writes.is_some()))
+}
+
+/// Refuses a file that is no document: nothing would be looked at, and that must not pass for a clean result.
+fn check_path(path: &PathBuf) -> Result<(), Failure> {
+    let is_document = path
+        .file_name()
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
+    // What is not there, or is an empty folder, is a finding.
+    let is_file = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
+    if !is_file || is_document {
+        return Ok(());
+    }
+    let package = path.ancestors().skip(1).find(|folder| folder.join("SKILL.md").is_file());
+    let hint = match package {
+        Some(package) if !package.as_os_str().is_empty() => {
+            format!("name the package that it belongs to: {}", package.display())
+        }
+        _ => "name a SKILL.md, or a folder that holds skills".to_owned(),
+    };
+    Err(Failure::bad_input(format!("{} is neither a folder nor a SKILL.md", path.display())).hint(hint))
 }
 
 /// Prints how many packages each rule hits. What is wrong with packages is no failure of a count.
@@ -127,20 +185,32 @@ fn tell_fixed(files: &[fix::Fixed], ui: &Ui) {
 }
 
 fn lay_out(outcome: &Outcome, options: &Options, settings: &Settings, ui: &Ui) -> Result<(), Failure> {
+    let clients = options.clients();
+    if matches!(settings.format, Format::Sarif | Format::Junit | Format::Github) {
+        // These formats have no summary.
+        for line in render::omitted(&outcome.summary) {
+            ui.note(&line);
+        }
+    }
     match settings.format {
         Format::Json => ui.document(&render::json(outcome)),
         Format::Sarif => ui.document(&render::sarif(outcome, &options.base)),
-        Format::Junit => ui.out(&render::junit(outcome, &options.clients)),
+        Format::Junit => ui.out(&render::junit(outcome, &clients)),
         Format::Github => ui.out(&render::github(outcome, &options.base)),
-        _ => ui.out(&render::human(outcome, &options.clients, settings.verbose, ui.style().color)),
+        _ => ui.out(&render::human(outcome, &clients, settings.verbose, ui.style().color)),
     }
 }
 
-fn status(outcome: &Outcome, accepted: bool) -> Status {
+fn status(outcome: &Outcome, args: &LintArgs, accepted: bool) -> Status {
     if outcome.diagnostics.iter().any(|found| found.code == "library-missing") {
         return Status::BadInput;
     }
     let errors = outcome.summary.errors > 0
         || outcome.diagnostics.iter().any(|found| found.severity == Severity::Error);
-    if errors && !accepted { Status::DidNotHold } else { Status::Done }
+    let most = match args.deny {
+        Some(Deny::Warnings) => Some(0),
+        None => args.max_warnings,
+    };
+    let warnings = most.is_some_and(|most| outcome.summary.warnings > most);
+    if (errors || warnings) && !accepted { Status::DidNotHold } else { Status::Done }
 }

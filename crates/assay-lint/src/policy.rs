@@ -1,0 +1,343 @@
+//! What of the findings is reported, and how grave it is: the choices of whoever runs the linter.
+//!
+//! They are kept twice, for safety rules and for the others ([`Selection`]). A configuration that comes with the content that is
+//! linted decides over the others alone: it must not be able to switch off the scanner that looks at it.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+
+use crate::client::{CLIENTS, Client};
+use crate::diagnostic::Severity;
+use crate::rules::rules;
+use crate::safety;
+use crate::suppress::Allow;
+
+/// Names of rules: a code, the beginning of codes up to a hyphen, `safety` for all safety rules, or `all`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Selector(String);
+
+/// A name that is no rule's.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown rule `{name}`")]
+pub struct UnknownRule {
+    /// What was written.
+    pub name: String,
+    /// The rules that are spelt similarly, nearest first.
+    pub near: Vec<String>,
+}
+
+impl UnknownRule {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        did_you_mean(&self.near).unwrap_or_else(|| "docs/RULES.md lists the rules".to_owned())
+    }
+}
+
+/// `did you mean A, B or C?`, where there is anything.
+pub fn did_you_mean(near: &[String]) -> Option<String> {
+    let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
+    let (last, first) = quoted.split_last()?;
+    Some(if first.is_empty() {
+        format!("did you mean {last}?")
+    } else {
+        format!("did you mean {} or {last}?", first.join(", "))
+    })
+}
+
+impl Selector {
+    /// Reads a name; one that no rule answers to is an error.
+    pub fn parse(name: &str) -> Result<Self, UnknownRule> {
+        let selector = Self(name.to_owned());
+        if name == "all" || rules().iter().any(|rule| selector.covers(rule.code)) {
+            return Ok(selector);
+        }
+        let names = rules().into_iter().map(|rule| rule.code).chain(["all", "safety"]);
+        Err(UnknownRule { name: name.to_owned(), near: assay_skill::nearest(name, names) })
+    }
+
+    /// Whether it names a rule.
+    pub fn covers(&self, code: &str) -> bool {
+        let begins = code
+            .strip_prefix(self.0.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && !self.0.is_empty());
+        begins || self.0 == "all" || self.0 == "safety" && safety::lint::owns(code)
+    }
+
+    /// The name.
+    pub fn name(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How grave a rule's findings are reported, instead of what each client makes of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// Not at all.
+    Off,
+    /// As this.
+    As(Severity),
+}
+
+impl Level {
+    /// The words that a configuration may use.
+    pub const NAMES: [&str; 4] = ["off", "info", "warning", "error"];
+
+    /// The level of a word.
+    pub fn find(word: &str) -> Option<Self> {
+        match word {
+            "off" => Some(Self::Off),
+            "info" => Some(Self::As(Severity::Info)),
+            "warning" => Some(Self::As(Severity::Warning)),
+            "error" => Some(Self::As(Severity::Error)),
+            _ => None,
+        }
+    }
+}
+
+/// Patterns of paths: `*` stands for any stretch within a name, `**` for any folders. One without a slash fits a name at any depth, and
+/// what fits a folder fits what lies beneath it.
+#[derive(Debug, Clone, Default)]
+pub struct Patterns(GlobSet);
+
+impl Patterns {
+    /// Compiles patterns; one that is none is an error.
+    pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, globset::Error> {
+        let mut set = GlobSetBuilder::new();
+        for pattern in patterns {
+            for glob in globs(pattern)? {
+                set.add(glob);
+            }
+        }
+        set.build().map(Self)
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Whether one of them fits a path.
+    pub fn fit(&self, path: &Path) -> bool {
+        self.0.is_match(path)
+    }
+}
+
+fn globs(pattern: &str) -> Result<[Glob; 2], globset::Error> {
+    let trimmed = pattern.trim_end_matches('/');
+    let anchored = trimmed.trim_start_matches("./").trim_start_matches('/');
+    let whole = if trimmed.contains('/') { anchored.to_owned() } else { format!("**/{anchored}") };
+    let compile = |text: &str| GlobBuilder::new(text).literal_separator(true).build();
+    Ok([compile(&whole)?, compile(&format!("{whole}/**"))?])
+}
+
+/// Which rules are reported, and how.
+#[derive(Debug, Clone, Default)]
+pub struct Selection {
+    /// The rules that are reported; empty: all.
+    pub select: Vec<Selector>,
+    /// Those of them that are not.
+    pub ignore: Vec<Selector>,
+    /// Other severities. Of several that name a rule, the longest name wins.
+    pub levels: Vec<(Selector, Level)>,
+    /// What is not looked at, by paths relative to `root`.
+    pub exclude: Patterns,
+    /// Findings that are accepted, by paths relative to `root`.
+    pub allow: Vec<Allow>,
+    /// Whether a comment in a skill suppresses these rules.
+    pub comments: bool,
+    /// The folder that paths are relative to; absolute and without links.
+    pub root: PathBuf,
+}
+
+impl Selection {
+    /// Whether a rule was chosen.
+    pub fn selects(&self, code: &str) -> bool {
+        self.select.is_empty() || self.select.iter().any(|name| name.covers(code))
+    }
+
+    /// Whether a rule that was chosen is switched off.
+    pub fn is_off(&self, code: &str) -> bool {
+        self.ignore.iter().any(|name| name.covers(code)) || self.level(code) == Some(Level::Off)
+    }
+
+    /// The level that was set for a rule.
+    pub fn level(&self, code: &str) -> Option<Level> {
+        let fitting = self.levels.iter().filter(|(name, _)| name.covers(code));
+        // `all` and `safety` are wider than any beginning of a code.
+        let width = |name: &str| if matches!(name, "all" | "safety") { 0 } else { name.len() };
+        fitting.max_by_key(|(name, _)| width(name.name())).map(|(_, level)| *level)
+    }
+
+    /// A path as patterns see it: relative to the root.
+    pub fn relative(&self, path: &Path) -> PathBuf {
+        if self.root.as_os_str().is_empty() { path.to_path_buf() } else { relative(path, &self.root) }
+    }
+
+    /// Whether a path is left out.
+    pub fn excludes(&self, path: &Path) -> bool {
+        !self.exclude.is_empty() && self.exclude.fit(&self.relative(path))
+    }
+}
+
+/// Limits of size that advice is measured by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budgets {
+    /// The document should have fewer lines.
+    pub body_lines: usize,
+    /// The instructions should have fewer tokens.
+    pub body_tokens: usize,
+    /// Name and description should have no more tokens.
+    pub catalogue_tokens: usize,
+    /// A reference should have no more tokens.
+    pub reference_tokens: usize,
+    /// A reference of more lines should begin with a table of contents.
+    pub reference_lines: usize,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            body_lines: 500,
+            body_tokens: 5_000,
+            catalogue_tokens: 200,
+            reference_tokens: 10_000,
+            reference_lines: 100,
+        }
+    }
+}
+
+impl Budgets {
+    /// The names that a configuration may use.
+    pub const NAMES: [&str; 5] =
+        ["body-lines", "body-tokens", "catalogue-tokens", "reference-tokens", "reference-lines"];
+
+    /// The budget of a name.
+    pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
+        match name {
+            "body-lines" => Some(&mut self.body_lines),
+            "body-tokens" => Some(&mut self.body_tokens),
+            "catalogue-tokens" => Some(&mut self.catalogue_tokens),
+            "reference-tokens" => Some(&mut self.reference_tokens),
+            "reference-lines" => Some(&mut self.reference_lines),
+            _ => None,
+        }
+    }
+}
+
+/// All choices for some packages.
+#[derive(Debug, Clone)]
+pub struct Policy {
+    /// The clients whose severities count.
+    pub clients: Vec<Client>,
+    /// For the safety rules.
+    pub safety: Selection,
+    /// For all other rules.
+    pub form: Selection,
+    /// Limits of size.
+    pub budgets: Budgets,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self {
+            clients: CLIENTS.to_vec(),
+            // Whoever wrote the content that is scanned does not decide what is found in it.
+            safety: Selection { comments: false, ..Selection::default() },
+            form: Selection { comments: true, ..Selection::default() },
+            budgets: Budgets::default(),
+        }
+    }
+}
+
+impl Policy {
+    /// What holds for a rule.
+    pub fn of(&self, code: &str) -> &Selection {
+        if safety::lint::owns(code) { &self.safety } else { &self.form }
+    }
+}
+
+/// A path as seen from a folder, with `..` where it does not lie beneath. Both are absolute.
+pub(crate) fn relative(path: &Path, folder: &Path) -> PathBuf {
+    let (mut there, mut here) = (path.components().peekable(), folder.components().peekable());
+    while there.peek().is_some() && there.peek() == here.peek() {
+        there.next();
+        here.next();
+    }
+    let up = here.map(|_| Component::ParentDir);
+    up.chain(there).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_rules_are_checked() {
+        for name in ["name-case", "name", "safety", "all", "listing-budget"] {
+            assert!(Selector::parse(name).is_ok(), "{name}");
+        }
+        let check = |name: &str, near: &str| {
+            let error = Selector::parse(name).expect_err(name);
+            assert!(error.hint().contains(near), "{name}: {}", error.hint());
+        };
+        check("name-cose", "did you mean `name-case`");
+        check("desciption-length", "`description-length`");
+        check("saftey", "`safety`");
+        check("nam", "name-");
+        check("", "docs/RULES.md");
+        assert!(Selector::parse("name-").is_err());
+    }
+
+    #[test]
+    fn the_longest_name_sets_the_level() {
+        let level = |name: &str, level: &str| {
+            (Selector::parse(name).expect("a rule"), Level::find(level).expect("a level"))
+        };
+        let selection = Selection {
+            levels: vec![level("name-case", "error"), level("name", "off"), level("all", "info")],
+            ..Selection::default()
+        };
+        let check = |code: &str, expected| assert_eq!(selection.level(code), Level::find(expected), "{code}");
+        check("name-case", "error");
+        check("name-clash", "off");
+        check("body-lines", "info");
+        assert!(selection.is_off("name-clash") && !selection.is_off("name-case"));
+    }
+
+    #[test]
+    fn patterns_fit_folders_and_what_lies_beneath() {
+        let check = |pattern: &str, path: &str, expected: bool| {
+            let patterns = Patterns::new([pattern]).expect("a pattern");
+            assert_eq!(patterns.fit(Path::new(path)), expected, "{pattern} {path}");
+        };
+        check("vendor", "vendor/a/SKILL.md", true);
+        check("vendor", "a/vendor/b", true);
+        check("vendor", "vendored/a", false);
+        check("skills/old-*", "skills/old-a/scripts/x.sh", true);
+        check("skills/old-*", "other/skills/old-a", false);
+        check("./skills/a/", "skills/a", true);
+        check("*.min.js", "a/b/x.min.js", true);
+        check("skills/*/x.md", "skills/a/b/x.md", false);
+        check("skills/**/x.md", "skills/a/b/x.md", true);
+        check("**/fixtures/**", "a/fixtures/b/SKILL.md", true);
+        assert!(Patterns::new(["a{"]).is_err());
+    }
+
+    #[test]
+    fn paths_are_seen_from_a_folder() {
+        let check = |path: &str, folder: &str, expected: &str| {
+            assert_eq!(relative(Path::new(path), Path::new(folder)), Path::new(expected), "{path} {folder}");
+        };
+        check("/a/b/c", "/a", "b/c");
+        check("/a/b", "/a/c/d", "../../b");
+        check("/a", "/a", "");
+    }
+}

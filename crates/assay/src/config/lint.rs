@@ -1,0 +1,248 @@
+//! `[lint]` of `assay.toml`: read with the place of every key, so that a mistake is reported where it stands.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use assay_lint::{Allow, Budgets, Client, Level, Patterns, Selection, Selector, did_you_mean};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::failure::Failure;
+
+/// The name of the file.
+pub(crate) const FILE: &str = "assay.toml";
+
+/// The keys of a whole file.
+const TOP: [&str; 3] = ["store", "color", "lint"];
+/// The keys of `[lint]`.
+const KEYS: [&str; 8] =
+    ["clients", "select", "ignore", "severity", "budgets", "exclude", "suppression-comments", "allow"];
+
+/// What a configuration says of `assay lint`.
+#[derive(Debug, Clone)]
+pub(crate) struct LintConfig {
+    /// The file as it was found.
+    pub(crate) file: PathBuf,
+    pub(crate) clients: Option<Vec<Client>>,
+    pub(crate) budgets: Budgets,
+    /// For the rules that are not safety rules.
+    pub(crate) form: Selection,
+    /// For the safety rules, where the configuration is the caller's.
+    pub(crate) safety: Selection,
+}
+
+/// The configuration that holds for a folder: in it, or in the nearest one above that has one.
+pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
+    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+/// Reads the `[lint]` table of a file.
+pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
+    let text = std::fs::read_to_string(file)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", file.display())))?;
+    let real = std::fs::canonicalize(file)
+        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", file.display())))?;
+    let root = real.parent().unwrap_or(Path::new("/")).to_path_buf();
+    let reader = Reader { file, text: &text };
+    let document = reader.parse()?;
+    reader.keys(&document, &TOP, "the file")?;
+    let empty = DeTable::new();
+    let lint = match document.get("lint") {
+        Some(value) => reader.table(value, "lint")?,
+        None => &empty,
+    };
+    reader.keys(lint, &KEYS, "[lint]")?;
+    reader.lint(lint, root)
+}
+
+/// Fails on a file whose top level holds an unknown key.
+pub(crate) fn check_top(file: &Path, text: &str) -> Result<(), Failure> {
+    let reader = Reader { file, text };
+    reader.keys(&reader.parse()?, &TOP, "the file")
+}
+
+struct Reader<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+type Value<'a> = Spanned<DeValue<'a>>;
+
+impl<'a> Reader<'a> {
+    fn parse(&self) -> Result<DeTable<'a>, Failure> {
+        DeTable::parse(self.text)
+            .map(Spanned::into_inner)
+            .map_err(|error| self.fail(error.span().unwrap_or(0..0), error.message().trim()))
+    }
+
+    fn fail(&self, at: Range<usize>, message: impl AsRef<str>) -> Failure {
+        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        Failure::bad_input(format!("{}:{line}: {}", self.file.display(), message.as_ref()))
+    }
+
+    fn keys(&self, table: &DeTable<'_>, known: &[&str], place: &str) -> Result<(), Failure> {
+        for key in table.keys() {
+            let name = key.get_ref().as_ref();
+            if !known.contains(&name) {
+                let near = assay_skill::nearest(name, known.iter().copied());
+                let hint =
+                    did_you_mean(&near).unwrap_or_else(|| format!("{place} may hold {}", known.join(", ")));
+                return Err(self.fail(key.span(), format!("unknown key `{name}`")).hint(hint));
+            }
+        }
+        Ok(())
+    }
+
+    fn table<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v DeTable<'a>, Failure> {
+        let fail = || self.wrong(value, name, "a table");
+        value.get_ref().as_table().ok_or_else(fail)
+    }
+
+    fn text<'v>(&self, value: &'v Value<'a>, name: &str) -> Result<&'v str, Failure> {
+        value.get_ref().as_str().ok_or_else(|| self.wrong(value, name, "a string"))
+    }
+
+    /// The strings of an array, each with its place.
+    fn texts<'v>(&self, table: &'v DeTable<'a>, name: &str) -> Result<Vec<(&'v str, Range<usize>)>, Failure> {
+        let Some(value) = table.get(name) else { return Ok(Vec::new()) };
+        let items = value.get_ref().as_array().ok_or_else(|| self.wrong(value, name, "a list of strings"))?;
+        items.iter().map(|item| Ok((self.text(item, name)?, item.span()))).collect()
+    }
+
+    fn wrong(&self, value: &Value<'a>, name: &str, expected: &str) -> Failure {
+        let found = value.get_ref().type_str();
+        self.fail(value.span(), format!("`{name}` is {found}, expected {expected}"))
+    }
+
+    fn selector(&self, name: &str, at: Range<usize>) -> Result<Selector, Failure> {
+        Selector::parse(name).map_err(|error| self.fail(at, error.to_string()).hint(error.hint()))
+    }
+
+    fn selectors(&self, table: &DeTable<'a>, name: &str) -> Result<Vec<Selector>, Failure> {
+        self.texts(table, name)?.into_iter().map(|(rule, at)| self.selector(rule, at)).collect()
+    }
+
+    fn one_of(&self, word: &str, at: Range<usize>, what: &str, known: &[&str]) -> Failure {
+        let near = assay_skill::nearest(word, known.iter().copied());
+        let hint = did_you_mean(&near).unwrap_or_else(|| format!("one of {}", known.join(", ")));
+        self.fail(at, format!("unknown {what} `{word}`")).hint(hint)
+    }
+
+    fn lint(&self, table: &DeTable<'a>, root: PathBuf) -> Result<LintConfig, Failure> {
+        let selection = Selection {
+            select: self.selectors(table, "select")?,
+            ignore: self.selectors(table, "ignore")?,
+            levels: self.levels(table)?,
+            exclude: self.exclude(table)?,
+            allow: self.allow(table)?,
+            comments: true,
+            root,
+        };
+        let (form, safety) = match table.get("suppression-comments") {
+            None => (true, false),
+            Some(value) => match self.text(value, "suppression-comments")? {
+                "none" => (false, false),
+                "form" => (true, false),
+                "all" => (true, true),
+                other => {
+                    return Err(self.one_of(other, value.span(), "value", &["none", "form", "all"]));
+                }
+            },
+        };
+        Ok(LintConfig {
+            file: self.file.to_path_buf(),
+            clients: self.clients(table)?,
+            budgets: self.budgets(table)?,
+            form: Selection { comments: form, ..selection.clone() },
+            safety: Selection { comments: safety, ..selection },
+        })
+    }
+
+    fn clients(&self, table: &DeTable<'a>) -> Result<Option<Vec<Client>>, Failure> {
+        let Some(value) = table.get("clients") else { return Ok(None) };
+        let names = assay_lint::client::CLIENTS.map(Client::name);
+        let mut clients = Vec::new();
+        for (name, at) in self.texts(table, "clients")? {
+            clients.push(Client::find(name).ok_or_else(|| self.one_of(name, at, "client", &names))?);
+        }
+        if clients.is_empty() {
+            return Err(self
+                .fail(value.span(), "`clients` is empty")
+                .hint("name at least one client, or leave the key out for all"));
+        }
+        clients.sort_unstable();
+        clients.dedup();
+        Ok(Some(clients))
+    }
+
+    fn levels(&self, table: &DeTable<'a>) -> Result<Vec<(Selector, Level)>, Failure> {
+        let Some(value) = table.get("severity") else { return Ok(Vec::new()) };
+        let mut levels = Vec::new();
+        for (rule, level) in self.table(value, "severity")? {
+            let selector = self.selector(rule.get_ref(), rule.span())?;
+            let word = self.text(level, rule.get_ref())?;
+            let level = Level::find(word)
+                .ok_or_else(|| self.one_of(word, level.span(), "severity", &Level::NAMES))?;
+            levels.push((selector, level));
+        }
+        Ok(levels)
+    }
+
+    fn budgets(&self, table: &DeTable<'a>) -> Result<Budgets, Failure> {
+        let mut budgets = Budgets::default();
+        let Some(value) = table.get("budgets") else { return Ok(budgets) };
+        for (key, value) in self.table(value, "budgets")? {
+            let name = key.get_ref().as_ref();
+            let Some(budget) = budgets.get_mut(name) else {
+                return Err(self.one_of(name, key.span(), "budget", &Budgets::NAMES));
+            };
+            let digits = value.get_ref().as_integer().filter(|integer| integer.radix() == 10);
+            *budget = digits
+                .and_then(|integer| integer.as_str().parse().ok())
+                .filter(|&number: &usize| number > 0)
+                .ok_or_else(|| self.wrong(value, name, "a whole number above 0"))?;
+        }
+        Ok(budgets)
+    }
+
+    fn exclude(&self, table: &DeTable<'a>) -> Result<Patterns, Failure> {
+        let patterns = self.texts(table, "exclude")?;
+        for (pattern, at) in &patterns {
+            Patterns::new([*pattern])
+                .map_err(|error| self.fail(at.clone(), format!("not a pattern: {}", error.kind())))?;
+        }
+        Patterns::new(patterns.iter().map(|(pattern, _)| *pattern))
+            .map_err(|error| self.fail(0..0, format!("not patterns: {}", error.kind())))
+    }
+
+    fn allow(&self, table: &DeTable<'a>) -> Result<Vec<Allow>, Failure> {
+        let Some(value) = table.get("allow") else { return Ok(Vec::new()) };
+        let items = value.get_ref().as_array().ok_or_else(|| self.wrong(value, "allow", "[[lint.allow]]"))?;
+        let mut allowed = Vec::new();
+        for item in items {
+            let entry = self.table(item, "allow")?;
+            self.keys(entry, &["code", "path", "reason"], "[[lint.allow]]")?;
+            let get = |name: &str| entry.get(name).map(|value| self.text(value, name)).transpose();
+            let need = |name: &str| {
+                get(name)?.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
+                    self.fail(item.span(), format!("[[lint.allow]] without `{name}`"))
+                        .hint("each needs `code` and `reason`, and may have `path`")
+                })
+            };
+            let code = need("code")?;
+            let at = entry.get("code").map_or_else(|| item.span(), Spanned::span);
+            let known = assay_lint::rules::rules();
+            if known.iter().all(|rule| rule.code != code) {
+                let codes: Vec<&str> = known.iter().map(|rule| rule.code).collect();
+                return Err(self.one_of(code, at, "rule", &codes));
+            }
+            allowed.push(Allow {
+                code: code.to_owned(),
+                path: get("path")?.map(str::to_owned),
+                reason: need("reason")?.to_owned(),
+            });
+        }
+        Ok(allowed)
+    }
+}
