@@ -25,7 +25,7 @@ pub use answers::{Answers, AnswersError};
 pub use bench::{Bench, Caps, Forecast, Ran};
 pub use findings::{Confusion, Failed, Findings, RouterFindings, Share, Versus, findings};
 pub use lexical::Lexical;
-pub use prompts::{Prompt, read_prompts};
+pub use prompts::{KEYS, Prompt, UNKNOWN_KEY, read_prompts};
 pub use render::render;
 pub use shuffle::{order, seed32};
 pub use template::{TEMPLATE, Template, TemplateError};

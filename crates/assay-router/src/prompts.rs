@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use assay_skill::{Diagnostic, Severity};
+use assay_skill::{Diagnostic, Severity, nearest};
 use serde::Deserialize;
+use serde_json::Value;
 
 /// One request and what would be a right answer to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +29,21 @@ impl Prompt {
     }
 }
 
-/// A line of the researcher plan's `prompts.jsonl`, and what is added to it here.
+/// The keys of a line: those of the researcher plan's `prompts.jsonl`, and `off_topic`.
+pub const KEYS: [&str; 7] = [
+    "prompt_id",
+    "prompt",
+    "expected_primary_skill",
+    "acceptable_secondary_skills",
+    "rejected_skills",
+    "off_topic",
+    "reason",
+];
+
+/// The code of a diagnostic about a key that is not one of [`KEYS`].
+pub const UNKNOWN_KEY: &str = "prompt-unknown-key";
+
+/// A line of the file.
 #[derive(Deserialize)]
 struct Line {
     prompt_id: String,
@@ -50,7 +65,8 @@ struct Line {
 ///
 /// A request is off topic where nothing is expected (`null`, an empty text or `none`), where `off_topic` says so, or where
 /// `reason` begins with "Negative control": the published file forces a label on such requests. What cannot be used is
-/// left out with a diagnostic; `skills` are the names there are.
+/// left out with a diagnostic; `skills` are the names there are. A misspelt key would make a request off topic without a
+/// word, so a key that is not one of [`KEYS`] is an error too ([`UNKNOWN_KEY`]).
 pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Prompt>, Vec<Diagnostic>) {
     let mut prompts: Vec<Prompt> = Vec::new();
     let mut told = Vec::new();
@@ -62,8 +78,22 @@ pub fn read_prompts(text: &str, file: &Path, skills: &BTreeSet<&str>) -> (Vec<Pr
         if line.trim().is_empty() {
             continue;
         }
-        let line: Line = match serde_json::from_str(line) {
-            Ok(line) => line,
+        let parsed = serde_json::from_str(line).and_then(|value: Value| {
+            let unknown = value.as_object().into_iter().flat_map(|keys| keys.keys());
+            let unknown: Vec<String> = unknown.filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
+            // From the text again: an error of a parsed value has no column.
+            if unknown.is_empty() { serde_json::from_str(line).map(Ok) } else { Ok(Err(unknown)) }
+        });
+        let line: Line = match parsed {
+            Ok(Ok(line)) => line,
+            Ok(Err(unknown)) => {
+                for key in unknown {
+                    let near = nearest(&key, KEYS);
+                    let hint = near.first().map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+                    tell(Severity::Error, UNKNOWN_KEY, format!("unknown key `{key}`{hint}"));
+                }
+                continue;
+            }
             Err(error) => {
                 tell(Severity::Error, "prompt-malformed", format!("no prompt: {error}"));
                 continue;
@@ -125,6 +155,21 @@ mod tests {
             (Some(4), "prompt-unknown-skill"),
             (Some(5), "prompt-malformed"),
             (Some(7), "prompt-unknown-skill"),
+        ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn an_unknown_key_is_an_error_with_its_line() {
+        let text = r#"{"prompt_id":"p1","prompt":"x","expected_primary_skill":"a","reason":"because","off_topic":false}
+{"prompt_id":"p2","prompt":"y","expected_primary_skil":"a","x":1}
+"#;
+        let (prompts, told) = read_prompts(text, Path::new("p.jsonl"), &BTreeSet::from(["a"]));
+        assert_eq!(prompts.len(), 1);
+        let told: Vec<String> = told.iter().map(ToString::to_string).collect();
+        let expected = [
+            "p.jsonl:2: error: unknown key `expected_primary_skil`; did you mean `expected_primary_skill`? [prompt-unknown-key]",
+            "p.jsonl:2: error: unknown key `x` [prompt-unknown-key]",
         ];
         assert_eq!(told, expected);
     }

@@ -325,13 +325,31 @@ pub(crate) struct RouteArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum RouteWhat {
-    /// Ask models which skill fits each request of a file, and hold the answers against counting words
+    /// Evaluate how models choose a skill, on labelled requests
+    ///
+    /// Asks models which skill fits each request of a file, and compares the answers with routers that count words.
+    #[command(after_long_help = PROMPT_FORMAT)]
     Bench(RouteBenchArgs),
 }
 
+/// The format of the prompt file, as `route bench --help` has it; docs/ROUTING.md has the same table.
+const PROMPT_FORMAT: &str = r#"Prompt file: JSON Lines, one request a line. An unknown key is an error.
+  prompt_id                    unique in the file (required)
+  prompt                       the request (required)
+  expected_primary_skill       name of the skill that serves it best; null, "" or "none": no skill does
+  acceptable_secondary_skills  names of skills that serve it too
+  rejected_skills              names of skills that must not be chosen
+  off_topic                    true: no skill serves it
+  reason                       why; "Negative control …" means off topic
+
+Example:
+  {"prompt_id":"p1","prompt":"make a pivot table","expected_primary_skill":"xlsx","rejected_skills":["pdf"]}
+  {"prompt_id":"p2","prompt":"tell me a joke","expected_primary_skill":null}
+"#;
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct RouteBenchArgs {
-    /// Requests and the skills that serve them, as JSON Lines (.gz and .zst too; - is standard input)
+    /// Labelled requests as JSON Lines in the format below (.gz and .zst too; - is standard input)
     #[arg(long, value_name = "FILE")]
     pub(crate) prompts: PathBuf,
     /// Folders of skills to choose from

@@ -25,3 +25,19 @@ pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
+
+use assay_skill::{Library, Severity};
+
+use crate::ui::Ui;
+
+/// Notes what kept a skill or a folder from being read. What is wrong with skills that were read all the same is the business of
+/// `assay lint`, and shown here only with `--verbose`.
+pub(crate) fn note_losses(library: &Library, ui: &Ui) {
+    for told in library.diagnostics.iter().filter(|told| told.severity == Severity::Error) {
+        if library.packages.iter().any(|package| told.file.starts_with(&package.root)) {
+            ui.detail(&told.to_string());
+        } else {
+            ui.note(&told.to_string());
+        }
+    }
+}

@@ -9,13 +9,14 @@ use std::sync::atomic::Ordering;
 
 use assay_model::{ChatModel, ModelOptions, Price};
 use assay_router::{
-    Answers, AnswersError, Bench, Candidate, Caps, Findings, Forecast, Lexical, Prompt, Ran, Routed, Router,
-    Status as Ended, Template, findings, read_prompts, render,
+    Answers, AnswersError, Bench, Candidate, Caps, Findings, Forecast, KEYS, Lexical, Prompt, Ran, Routed,
+    Router, Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
 };
-use assay_skill::{Library, Severity};
+use assay_skill::Library;
 use serde_json::json;
 
 use crate::args::{RouteArgs, RouteBenchArgs, RouteWhat};
+use crate::commands::note_losses;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::input;
@@ -106,9 +107,7 @@ impl Set<'_> {
 
 fn skills(args: &RouteBenchArgs, ui: &Ui) -> Result<Vec<Candidate>, Failure> {
     let library = Library::load(&args.library);
-    for told in library.diagnostics.iter().filter(|told| told.severity == Severity::Error) {
-        ui.note(&told.to_string());
-    }
+    note_losses(&library, ui);
     let mut skills: Vec<Candidate> = library
         .packages
         .into_iter()
@@ -135,6 +134,10 @@ fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<P
     let (prompts, told) = read_prompts(&text, &args.prompts, &names);
     for told in &told {
         ui.note(&told.to_string());
+    }
+    if told.iter().any(|told| told.code == UNKNOWN_KEY) {
+        let message = format!("{} has keys that are not of the prompt file format", args.prompts.display());
+        return Err(Failure::bad_input(message).hint(format!("a line may have {}", KEYS.join(", "))));
     }
     if prompts.is_empty() {
         return Err(Failure::bad_input(format!(

@@ -131,3 +131,46 @@ fn words_are_counted_without_a_model() {
     insta::assert_snapshot!(text);
     assert!(Path::new(&lab.path(".assay/routes/history.jsonl")).exists());
 }
+
+#[test]
+fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
+    let lab = lab().file(
+        "typo.jsonl",
+        "{\"prompt_id\":\"p1\",\"prompt\":\"x\",\"expected_primary_skill\":\"logs\"}\n\n{\"prompt_id\":\"p2\",\"prompt\":\"y\",\"expected_primary_skil\":\"logs\"}\n",
+    );
+    let refused = lab.assay(&["route", "bench", "--prompts", "typo.jsonl", "--library", "skills"]).ended(2);
+    for told in [
+        "typo.jsonl:3: error: unknown key `expected_primary_skil`; did you mean `expected_primary_skill`?",
+        "a line may have prompt_id, prompt, expected_primary_skill, acceptable_secondary_skills, rejected_skills, off_topic, reason",
+    ] {
+        assert!(refused.stderr.contains(told), "{told:?} is not in {}", refused.stderr);
+    }
+    assert_eq!(refused.stdout, "");
+}
+
+#[test]
+fn the_prompt_file_format_is_in_the_help() {
+    let help = lab().assay(&["route", "bench", "--help"]).ok().stdout;
+    let documented = include_str!("../../../../docs/ROUTING.md");
+    for key in assay_router::KEYS {
+        assert!(help.contains(key), "{key} is not in {help}");
+        assert!(documented.contains(&format!("| `{key}` |")), "{key} is not in docs/ROUTING.md");
+    }
+}
+
+#[test]
+fn front_matter_of_skills_that_are_used_is_not_linted() {
+    // The folder's name is not the skill's: an error to `assay lint`, and the skill is offered all the same.
+    let lab = lab().file(
+        "skills/odd/SKILL.md",
+        "---\nname: Odd Name\ndescription: Odd: unquoted\nextra: 1\n---\n# Odd\n",
+    );
+    let ran = lab.assay(&["route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok();
+    assert!(!ran.stderr.contains("SKILL.md"), "{}", ran.stderr);
+    let verbose =
+        lab.assay(&["--verbose", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok();
+    assert!(verbose.stderr.contains("odd/SKILL.md"), "{}", verbose.stderr);
+    // A folder that is missing costs skills, and is told.
+    let lost = lab.assay(&["route", "bench", "--prompts", "prompts.jsonl", "--library", "skills", "nowhere"]);
+    assert!(lost.stderr.contains("nowhere"), "{}", lost.stderr);
+}

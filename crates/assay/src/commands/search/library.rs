@@ -5,10 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use assay_retrieval::{Document, IndexError, IndexFile, Searcher, Stamp, index_file};
-use assay_skill::{Library, Severity};
+use assay_skill::Library;
 
 use super::args::SearchSource;
 use super::bench::documents;
+use crate::commands::note_losses;
 use crate::failure::Failure;
 use crate::ui::Ui;
 
@@ -71,9 +72,7 @@ pub(super) fn read(folders: &[PathBuf], corpus: Option<&Path>, ui: &Ui) -> Resul
         return Ok(Read { documents, stamps: stamps.into_iter().collect() });
     }
     let library = Library::load(folders);
-    for told in library.diagnostics.iter().filter(|told| told.severity == Severity::Error) {
-        ui.note(&told.to_string());
-    }
+    note_losses(&library, ui);
     if library.packages.is_empty() {
         let names: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
         return Err(Failure::bad_input(format!("no skill beneath {}", names.join(", ")))
