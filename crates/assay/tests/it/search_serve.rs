@@ -69,7 +69,10 @@ fn the_protocol_is_spoken() {
     assert_eq!(hits.as_array().unwrap().len(), 1);
     let text: Value = serde_json::from_str(found["content"][0]["text"].as_str().unwrap()).unwrap();
     assert_eq!(text, found["structuredContent"]);
-    assert_eq!(replies[4]["result"]["protocolVersion"], "2025-06-18");
+    assert_eq!(
+        replies[4]["result"]["protocolVersion"], "2025-11-25",
+        "the newest, where the client's is unknown"
+    );
     assert_eq!(replies[5], json!([{ "jsonrpc": "2.0", "id": 4, "result": {} }]));
 }
 
@@ -94,11 +97,7 @@ fn bad_messages_are_answered_and_end_nothing() {
         (br#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#.to_vec(), -32600),
         (br#"{"jsonrpc":"2.0","id":1,"method":"resources/list"}"#.to_vec(), -32601),
         (call(json!({ "name": "other" })).into_bytes(), -32602),
-        (searched(json!({})).into_bytes(), -32602),
-        (searched(json!({ "request": 7 })).into_bytes(), -32602),
-        (searched(json!({ "request": "  " })).into_bytes(), -32602),
-        (searched(json!({ "request": "x", "limit": 0 })).into_bytes(), -32602),
-        (searched(json!({ "request": "x", "limit": "many" })).into_bytes(), -32602),
+        (searched(json!([])).into_bytes(), -32602),
     ];
     let mut input = Vec::new();
     for (message, _) in &cases {
@@ -113,6 +112,88 @@ fn bad_messages_are_answered_and_end_nothing() {
         assert_eq!(reply["error"]["code"], json!(expected), "{start}: {reply}");
     }
     assert_eq!(replies[cases.len()], json!({ "jsonrpc": "2.0", "id": "last", "result": {} }));
+}
+
+#[test]
+fn an_answer_holds_what_a_model_needs_and_no_more() {
+    let lab = lab()
+        .file(
+            "library/one/letters/SKILL.md",
+            "---\nname: letters\ndescription: Writes short letters.\n---\nBe short.\n",
+        )
+        .file(
+            "library/two/letters/SKILL.md",
+            "---\nname: letters\ndescription: Writes long letters.\n---\nBe long.\n",
+        );
+    let call = |request: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search_skills", "arguments": { "request": request } } });
+    let long = format!("make a pivot table from an export {}", "padding ".repeat(40_000));
+    let requests =
+        ["make a pivot table from an export", "write letters", "tell my cat that dinner is late", &long];
+    let lines: String = requests.iter().map(|request| format!("{}\n", call(request))).collect();
+    let replies = spoken(&lab, lines.as_bytes());
+    let answers: Vec<&Value> = replies.iter().map(|reply| &reply["result"]["structuredContent"]).collect();
+    assert_eq!(answers[0]["fits"], true);
+    let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+    let hit = &answers[0]["hits"][0];
+    assert_eq!(
+        (keys(answers[0]), keys(hit)),
+        (own(&["fits", "hits"]), own(&["name", "description", "confidence"]))
+    );
+    assert_eq!(
+        (&hit["name"], &hit["description"]),
+        (&json!("pivot-tables"), &json!("Makes a pivot table from an export."))
+    );
+    assert!((0.0..=1.0).contains(&hit["confidence"].as_f64().unwrap()), "{hit}");
+    // Two skills of one name need more to be told apart.
+    let ids: Vec<&Value> = answers[1]["hits"].as_array().unwrap().iter().map(|hit| &hit["id"]).collect();
+    assert!(ids.contains(&&json!("one/letters")) && ids.contains(&&json!("two/letters")), "{}", answers[1]);
+    assert_eq!(
+        answers[2],
+        &json!({ "fits": false, "message": "No skill of 4 fits this request.", "hits": [] })
+    );
+    for (request, reply) in requests.iter().zip(&replies) {
+        let reply = reply.to_string();
+        assert!(reply.len() < 2_000, "{} bytes of reply to {} of request", reply.len(), request.len());
+        assert!(!reply.contains(*request), "the request is echoed: {reply}");
+    }
+}
+
+fn own(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+#[test]
+fn wrong_arguments_are_results_that_a_model_can_read() {
+    let lab = lab();
+    let check = |arguments: Value, expected: &str| {
+        let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search_skills", "arguments": arguments } });
+        let replies = spoken(&lab, format!("{call}\n").as_bytes());
+        let found = &replies[0]["result"];
+        assert_eq!(
+            (&found["isError"], &found["content"][0]["text"]),
+            (&json!(true), &json!(expected)),
+            "{call}"
+        );
+    };
+    check(json!({}), "`request` has to be a text that is not empty");
+    check(json!({ "request": 7 }), "`request` has to be a text that is not empty");
+    check(json!({ "request": "  " }), "`request` has to be a text that is not empty");
+    check(json!({ "request": "x", "limit": 0 }), "`limit` has to be a whole number from 1 to 50");
+    check(json!({ "request": "x", "limit": "many" }), "`limit` has to be a whole number from 1 to 50");
+    check(
+        json!({ "request": "x", "extra": 1 }),
+        "unknown argument `extra`: search_skills takes `request` and `limit`",
+    );
+}
+
+#[test]
+fn every_version_of_the_protocol_is_spoken() {
+    let versions = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+    let ask = |version: &str| json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": version } });
+    let lines: String = versions.iter().map(|version| format!("{}\n", ask(version))).collect();
+    for (version, reply) in versions.iter().zip(spoken(&lab(), lines.as_bytes())) {
+        assert_eq!(&reply["result"]["protocolVersion"], version);
+    }
 }
 
 /// The reference client of the protocol's authors, where `scripts/fetch-mcp` has put it.

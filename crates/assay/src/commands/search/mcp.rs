@@ -1,22 +1,30 @@
 //! The Model Context Protocol on standard input and output: one tool, `search_skills`.
 //!
-//! JSON-RPC 2.0, one message a line. Source: modelcontextprotocol.io, specification 2025-06-18, "Base protocol" and "Tools". Whatever comes is
-//! answered: what is no message gets an error, and the next line is read.
+//! JSON-RPC 2.0, one message a line. Source: modelcontextprotocol.io, specification 2025-11-25, "Base protocol" and "Tools". Every line is
+//! answered: what is not a message gets an error, and the next line is read. Wrong arguments are results with `isError`, which a model can read and
+//! correct; wrong messages and unknown tools are errors of the protocol.
 
 use std::io::{self, BufRead, Read, Write};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::service::Service;
+use super::clipped;
+use super::service::{Hit, Response, Service};
 
 /// Versions that are spoken, the newest first.
-const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
+const VERSIONS: [&str; 4] = ["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 
 /// Longest message.
 const LINE_CAP: u64 = 4 << 20;
 
 /// Skills that an answer holds unless the client says otherwise, and at most.
 const LIMITS: (u64, u64) = (5, 50);
+
+/// The arguments of the tool.
+const ARGUMENTS: [&str; 2] = ["request", "limit"];
+
+/// Most characters of a description: an answer goes into the context of a model.
+const DESCRIPTION: usize = 500;
 
 const PARSE: i64 = -32700;
 const INVALID_REQUEST: i64 = -32600;
@@ -107,13 +115,13 @@ fn tool(service: &Service) -> Value {
         "name": "search_skills",
         "title": "Search skills",
         "description": format!(
-            "Find the agent skills that fit a request, among {}. Says so when none fits. Each hit has the skill's id, name and description, \
-             how sure it is, and the sentence that made the hit.", service.skills()
+            "Find agent skills for a task, among {}. Each hit has the skill's name, its description and how likely it is the right one (0 to 1). \
+             There are no hits when no skill fits.", service.skills()
         ),
         "inputSchema": {
             "type": "object",
             "properties": {
-                "request": { "type": "string", "description": "What is to be done, in plain words" },
+                "request": { "type": "string", "description": "The task, in plain words" },
                 "limit": { "type": "integer", "minimum": 1, "maximum": most, "default": usual, "description": "Skills to return at most" },
             },
             "required": ["request"],
@@ -127,27 +135,66 @@ fn call(service: &Service, id: &Value, params: &Value) -> Value {
     if params.get("name").and_then(Value::as_str) != Some("search_skills") {
         return error(id, INVALID_PARAMS, "there is no such tool; there is search_skills");
     }
-    let arguments = params.get("arguments").unwrap_or(&Value::Null);
-    let request = arguments.get("request").and_then(Value::as_str).map(str::trim);
-    let Some(request) = request.filter(|request| !request.is_empty()) else {
-        return error(id, INVALID_PARAMS, "`request` has to be a text that is not empty");
+    let empty = Map::new();
+    let arguments = match params.get("arguments") {
+        None | Some(Value::Null) => &empty,
+        Some(Value::Object(arguments)) => arguments,
+        Some(_) => return error(id, INVALID_PARAMS, "`arguments` has to be an object"),
     };
+    let text = |text: String| json!([{ "type": "text", "text": text }]);
+    let found = read_arguments(arguments)
+        .and_then(|(request, limit)| service.answer(request, limit).map_err(|cause| cause.to_string()));
+    match found {
+        Ok(response) => {
+            let answer = shown(&response);
+            // The specification asks for the same JSON as text, for clients that know no structured content.
+            result(
+                id,
+                &json!({ "content": text(answer.to_string()), "structuredContent": answer, "isError": false }),
+            )
+        }
+        Err(message) => result(id, &json!({ "content": text(message), "isError": true })),
+    }
+}
+
+/// The request and the limit, or what is wrong with the arguments.
+fn read_arguments(arguments: &Map<String, Value>) -> Result<(&str, usize), String> {
+    if let Some(unknown) = arguments.keys().find(|key| !ARGUMENTS.contains(&key.as_str())) {
+        let start: String = unknown.chars().take(40).collect();
+        return Err(format!("unknown argument `{start}`: search_skills takes `request` and `limit`"));
+    }
+    let request = arguments.get("request").and_then(Value::as_str).map(str::trim);
+    let request = request.filter(|request| !request.is_empty());
+    let request = request.ok_or("`request` has to be a text that is not empty")?;
     let limit = match arguments.get("limit") {
         None | Some(Value::Null) => Some(LIMITS.0),
         Some(limit) => limit.as_u64().filter(|limit| (1..=LIMITS.1).contains(limit)),
     };
-    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {
-        return error(id, INVALID_PARAMS, "`limit` has to be a whole number from 1 to 50");
+    let limit = limit.and_then(|limit| usize::try_from(limit).ok());
+    Ok((request, limit.ok_or("`limit` has to be a whole number from 1 to 50")?))
+}
+
+/// What a model needs of an answer: the skills that fit, with their names, descriptions and confidences. A skill's id is there only where
+/// another hit has the same name.
+fn shown(response: &Response) -> Value {
+    let fitting: Vec<&Hit> = response.hits.iter().filter(|hit| hit.fits).collect();
+    let hit = |hit: &&Hit| {
+        let mut shown = Map::new();
+        shown.insert("name".to_owned(), json!(hit.name));
+        if fitting.iter().any(|other| other.name == hit.name && other.id != hit.id) {
+            shown.insert("id".to_owned(), json!(hit.id));
+        }
+        shown.insert("description".to_owned(), json!(clipped(&hit.description, DESCRIPTION)));
+        // Two digits: more would promise what no confidence holds.
+        let key = if response.threshold.is_some() { "confidence" } else { "score" };
+        shown.insert(key.to_owned(), json!((f64::from(hit.confidence) * 100.0).round() / 100.0));
+        Value::Object(shown)
     };
-    let text = |text: String| json!([{ "type": "text", "text": text }]);
-    match service.answer(request, limit).map(|response| serde_json::to_value(&response)) {
-        Ok(Ok(answer)) => result(
-            id,
-            &json!({ "content": text(answer.to_string()), "structuredContent": answer, "isError": false }),
-        ),
-        Ok(Err(cause)) => result(id, &json!({ "content": text(cause.to_string()), "isError": true })),
-        Err(cause) => result(id, &json!({ "content": text(cause.to_string()), "isError": true })),
+    let hits: Vec<Value> = fitting.iter().map(hit).collect();
+    if hits.is_empty() {
+        return json!({ "fits": false, "message": format!("No skill of {} fits this request.", response.skills), "hits": [] });
     }
+    json!({ "fits": true, "hits": hits })
 }
 
 fn result(id: &Value, result: &Value) -> Value {

@@ -121,7 +121,7 @@ fn render(response: &Response, why: bool) -> String {
         let Hit { rank, id, name, description, confidence, fits, why: reason, .. } = hit;
         let unsure = if *fits || !response.fits { "" } else { "  (unsure)" };
         text.push_str(&format!("{rank:>3}  {}  {confidence:.2}  {}{unsure}\n", clean(name), clean(id)));
-        text.push_str(&format!("     {}\n", clipped(description)));
+        text.push_str(&format!("     {}\n", clipped(description, DESCRIPTION)));
         if why {
             text.push_str(&format!("     {}: “{}”\n", reason.field, clean(&reason.sentence)));
             text.push_str(&format!("     words: {}\n", clean(&reason.terms.join(", "))));
@@ -130,8 +130,9 @@ fn render(response: &Response, why: bool) -> String {
     text
 }
 
-fn clipped(text: &str) -> String {
+/// A text as one line of at most so many characters.
+fn clipped(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let start: String = line.chars().take(DESCRIPTION).collect();
+    let start: String = line.chars().take(most).collect();
     clean(&if start.len() < line.len() { start + "…" } else { start })
 }
