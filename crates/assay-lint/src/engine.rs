@@ -11,7 +11,7 @@ use crate::baseline::{Baseline, Folders, Known};
 use crate::client::{CLIENTS, Client, Fate, fate};
 use crate::diagnostic::{Diagnostic, Place, Severities, Severity, Span};
 use crate::library;
-use crate::policy::{Level, Policy, Selection};
+use crate::policy::{Level, Policy, Selection, did_you_mean};
 use crate::rule::{Findings, Rule};
 use crate::rules::{self, families};
 use crate::skill::Skill;
@@ -321,13 +321,22 @@ fn look(folder: &Path, options: &Options) -> Looked {
 
 /// Keeps what findings outside the document stand in, for their fingerprints.
 fn remember(skill: &Skill, diagnostics: &mut [Diagnostic]) {
+    let mut files: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
     for found in diagnostics.iter_mut().filter(|found| found.file != skill.file) {
         let Some(span) = found.span.0 else { continue };
-        let path = found.file.strip_prefix(&skill.root).unwrap_or(&found.file);
-        let resource = skill.resources().iter().find(|resource| Path::new(&resource.path) == path);
-        let line = resource.and_then(|resource| resource.text.lines().nth(span.line - 1));
-        found.fingerprint = line.map(|line| Digest::of(line.trim().as_bytes()).short()).unwrap_or_default();
+        let path = found.file.strip_prefix(&skill.root).unwrap_or(&found.file).to_path_buf();
+        // Taken apart once a file: there may be as many findings as lines.
+        let lines = files.entry(path).or_insert_with_key(|path| {
+            let resource = skill.resources().iter().find(|resource| Path::new(&resource.path) == path);
+            resource.map(|resource| resource.text.lines().collect()).unwrap_or_default()
+        });
+        found.fingerprint = lines.get(span.line - 1).map(|line| line_print(line)).unwrap_or_default();
     }
+}
+
+/// What a line is known by, however it is indented.
+fn line_print(line: &str) -> String {
+    Digest::of(line.trim().as_bytes()).short()
 }
 
 /// Gives each finding what tells it from the others, wherever its line moves to: the rule, the file, the text of the line, and the
@@ -339,8 +348,7 @@ fn fingerprint(skill: &mut LintedSkill, base: &Path) {
     for found in &mut skill.diagnostics {
         if skill.document.as_ref().is_some_and(|(file, _)| *file == found.file) {
             let line = found.span.0.and_then(|span| lines.get(span.line - 1));
-            found.fingerprint =
-                line.map(|line| Digest::of(line.trim().as_bytes()).short()).unwrap_or_default();
+            found.fingerprint = line.map(|line| line_print(line)).unwrap_or_default();
         }
         let file = found.file.strip_prefix(base).unwrap_or(&found.file);
         let file = file.strip_prefix("./").unwrap_or(file);
@@ -489,17 +497,22 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
         if *used && !safety {
             continue;
         }
-        let exists = rules::rules().iter().any(|rule| rule.code == code);
+        let known = rules::rules();
+        let exists = known.iter().any(|rule| rule.code == code);
+        let near = assay_skill::nearest(code, known.iter().map(|rule| rule.code));
         let (code, severity, message, hint) = if safety {
             (
                 "suppression-safety",
                 Severity::Warning,
                 format!("`{code}` is a safety rule, which a comment in a skill does not suppress"),
-                "accept it in your own assay.toml with [[lint.allow]], or set `suppression-comments = \"all\"` there",
+                "accept it in your own assay.toml with [[lint.allow]], or set `suppression-comments = \"all\"` there"
+                    .to_owned(),
             )
         } else {
             let what = if exists { "finds nothing here" } else { "is no rule" };
-            ("suppression-unused", Severity::Info, format!("`{code}` {what}"), "remove it")
+            let meant = if exists { None } else { did_you_mean(&near) };
+            let hint = meant.unwrap_or_else(|| "remove it".to_owned());
+            ("suppression-unused", Severity::Info, format!("`{code}` {what}"), hint)
         };
         found.push(Diagnostic {
             code,
@@ -507,7 +520,7 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
             message,
             file: file.clone(),
             span: Place(Some(Span::of(text, range))),
-            hint: Some(hint.to_owned()),
+            hint: Some(hint),
             fix: None,
             clients: Severities::all(severity),
             fingerprint: String::new(),

@@ -50,7 +50,11 @@ impl Explanation {
             letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
         let prose = self.page.as_deref().and_then(|page| page.split("\n\n").next());
         match prose.filter(|prose| !prose.starts_with("```")) {
-            Some(prose) => format!("{about}. {}", prose.replace('\n', " ")),
+            Some(prose) => {
+                let prose = prose.replace('\n', " ");
+                let repeats = prose.to_lowercase().starts_with(&about.to_lowercase());
+                if repeats { prose } else { format!("{about}. {prose}") }
+            }
             None => format!("{about}."),
         }
     }
@@ -461,6 +465,19 @@ mod tests {
         );
         check("agnix, aws-samples", &[("agnix", true), ("aws-samples", false)]);
         assert_eq!(sources("Codex, the agents' sources").len(), 4);
+    }
+
+    #[test]
+    fn summaries_say_nothing_twice() {
+        for rule in rules() {
+            let summary = Explanation::of(rule.code).expect("a rule").summary();
+            let mut sentences: Vec<&str> =
+                summary.split(". ").map(|part| part.trim_end_matches('.')).collect();
+            let count = sentences.len();
+            sentences.sort_unstable();
+            sentences.dedup();
+            assert_eq!(sentences.len(), count, "{}: {summary}", rule.code);
+        }
     }
 
     #[test]

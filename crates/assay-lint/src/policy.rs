@@ -31,7 +31,7 @@ pub struct UnknownRule {
 impl UnknownRule {
     /// What to do about it.
     pub fn hint(&self) -> String {
-        did_you_mean(&self.near).unwrap_or_else(|| "docs/RULES.md lists the rules".to_owned())
+        did_you_mean(&self.near).unwrap_or_else(|| "`assay lint explain` lists the rules".to_owned())
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
         check("desciption-length", "`description-length`");
         check("saftey", "`safety`");
         check("nam", "name-");
-        check("", "docs/RULES.md");
+        check("", "lists the rules");
         assert!(Selector::parse("name-").is_err());
     }
 

@@ -74,6 +74,19 @@ fn comments_suppress_no_safety_rule_unless_the_caller_says_so() {
 }
 
 #[test]
+fn a_comment_with_a_misspelt_rule_is_told_the_right_one() {
+    let temp = tempfile::tempdir().expect("a folder");
+    put(
+        temp.path(),
+        "one/SKILL.md",
+        "---\nname: one\ndescription: Reads charts. Use when one is asked for.\n---\n# T\n\n<!-- assay: allow section-emtpy: a template -->\n",
+    );
+    let outcome = run(temp.path(), &Options::default());
+    let found = outcome.skills[0].diagnostics.iter().find(|found| found.code == "suppression-unused");
+    assert_eq!(found.and_then(|found| found.hint.as_deref()), Some("did you mean `section-empty`?"));
+}
+
+#[test]
 fn a_local_policy_decides_over_form_alone() {
     let temp = tempfile::tempdir().expect("a folder");
     disguised(temp.path());

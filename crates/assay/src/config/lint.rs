@@ -1,5 +1,6 @@
 //! `[lint]` of `assay.toml`: read with the place of every key, so that a mistake is reported where it stands.
 
+use std::io::Read;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -31,17 +32,25 @@ pub(crate) struct LintConfig {
     pub(crate) safety: Selection,
 }
 
-/// The configuration that holds for a folder: in it, or in the nearest one above that has one.
+/// Most bytes of a file that are read: it may have come with what is linted.
+const CAP: u64 = 1 << 20;
+
+/// The configuration that holds for a folder: in it, or in the nearest one above that has one. Links are not followed: they could lead
+/// to any file of the machine.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
-    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+    let is_file = |file: &PathBuf| std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
+    folder.ancestors().map(|folder| folder.join(FILE)).find(is_file)
 }
 
 /// Reads the `[lint]` table of a file.
 pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
-    let text = std::fs::read_to_string(file)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", file.display())))?;
-    let real = std::fs::canonicalize(file)
-        .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", file.display())))?;
+    let fail = |error: std::io::Error| Failure::bad_input(format!("cannot read {}: {error}", file.display()));
+    let mut text = String::new();
+    std::fs::File::open(file).map_err(fail)?.take(CAP + 1).read_to_string(&mut text).map_err(fail)?;
+    if text.len() as u64 > CAP {
+        return Err(Failure::bad_input(format!("{} has more than {CAP} bytes", file.display())));
+    }
+    let real = std::fs::canonicalize(file).map_err(fail)?;
     let root = real.parent().unwrap_or(Path::new("/")).to_path_buf();
     let reader = Reader { file, text: &text };
     let document = reader.parse()?;

@@ -211,6 +211,14 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     check("[[lint.allow]]\ncode = \"name-case\"\n", 1, "without `reason`");
     check("[[lint.allow]]\ncode = \"name-case\"\nreason = \"x\"\npaht = \"y\"\n", 4, "did you mean `path`?");
     check("[lint\n", 1, "");
+    lab.write("assay.toml", format!("# {}\n", "x".repeat(1 << 20)));
+    assert!(lab.assay(&["lint", "skills"]).stderr.contains("more than 1048576 bytes"));
+    // A link could lead anywhere, and what is wrong there would be printed.
+    lab.write("secret.txt", "token = \"x\"\n");
+    std::os::unix::fs::symlink(lab.path("secret.txt"), lab.path("skills/assay.toml")).unwrap();
+    lab.write("assay.toml", "[lint]\nclients = [\"claude-code\"]\n");
+    let ran = lab.assay(&["lint", "skills"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
     // Where it is not this command's, it is not read.
     lab.write("assay.toml", "[lint]\nselct = []\n");
     assert_eq!(lab.assay(&["lint", "skills", "--no-config", "--client", "claude-code"]).code, 0);
