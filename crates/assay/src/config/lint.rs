@@ -35,11 +35,14 @@ pub(crate) struct LintConfig {
 /// Most bytes of a file that are read: it may have come with what is linted.
 const CAP: u64 = 1 << 20;
 
-/// The configuration that holds for a folder: in it, or in the nearest one above that has one. Links are not followed: they could lead
-/// to any file of the machine.
+/// The configuration that holds for a folder: in it, or in the nearest one above that has one.
 pub(crate) fn find(folder: &Path) -> Option<PathBuf> {
-    let is_file = |file: &PathBuf| std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_file());
-    folder.ancestors().map(|folder| folder.join(FILE)).find(is_file)
+    folder.ancestors().map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+/// Whether a file is a link. One that came with what is linted could lead to any file of the machine.
+pub(crate) fn is_link(file: &Path) -> bool {
+    std::fs::symlink_metadata(file).is_ok_and(|metadata| metadata.is_symlink())
 }
 
 /// Reads the `[lint]` table of a file.
@@ -85,8 +88,8 @@ impl<'a> Reader<'a> {
     }
 
     fn fail(&self, at: Range<usize>, message: impl AsRef<str>) -> Failure {
-        let before = &self.text.as_bytes()[..at.start.min(self.text.len())];
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let before = self.text.get(..at.start).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
         Failure::bad_input(format!("{}:{line}: {}", self.file.display(), message.as_ref()))
     }
 

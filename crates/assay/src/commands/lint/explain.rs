@@ -24,14 +24,13 @@ struct Document<'a> {
 
 pub(super) fn run(args: &ExplainArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let name = args.rule.as_deref().unwrap_or("all");
-    let rules: Vec<Explanation> = match Explanation::of(name) {
-        Some(rule) => vec![rule],
-        None => {
-            let selector = Selector::parse(name)
-                .map_err(|error| Failure::bad_input(error.to_string()).hint(error.hint()))?;
-            let codes = assay_lint::rules::rules().into_iter().map(|rule| rule.code);
-            codes.filter(|code| selector.covers(code)).filter_map(Explanation::of).collect()
-        }
+    let rules: Vec<Explanation> = if let Some(rule) = Explanation::of(name) {
+        vec![rule]
+    } else {
+        let selector = Selector::parse(name)
+            .map_err(|error| Failure::bad_input(error.to_string()).hint(error.hint()))?;
+        let codes = assay_lint::rules::rules().into_iter().map(|rule| rule.code);
+        codes.filter(|code| selector.covers(code)).filter_map(Explanation::of).collect()
     };
     if settings.format == Format::Json {
         ui.document(&Document { schema: "assay.lint-rules/1", rules: &rules })?;

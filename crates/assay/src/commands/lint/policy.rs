@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use assay_lint::{Client, Level, Options, Policy, Selector};
 
 use super::LintArgs;
-use crate::config::lint::{LintConfig, find, read};
+use crate::config::lint::{LintConfig, find, is_link, read};
 use crate::failure::Failure;
 use crate::ui::Ui;
 
@@ -36,6 +36,10 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<Options, Failure> {
             if own.as_ref().is_some_and(|own| same(&own.file, &file)) {
                 // Said where another root has a configuration of its own above this one.
                 options.local.push((folder, options.policy.clone()));
+                continue;
+            }
+            if is_link(&file) {
+                ui.note(&format!("{} is a link and not read", shown(&file, &here).display()));
                 continue;
             }
             let found = read(&shown(&file, &here))?;
