@@ -174,3 +174,34 @@ pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
     beside.persist(file).map_err(|error| error.error)?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Fix;
+    use crate::rule::Findings;
+
+    #[test]
+    fn a_fix_that_changes_a_type_is_not_carried_out() {
+        let temp = tempfile::tempdir().expect("a folder");
+        let file = temp.path().join("SKILL.md");
+        let check = |value: &str, text: &str, carried_out: bool| {
+            let before = format!("---\nname: pdf\nmetadata:\n  internal: {value}\n---\n# T\n");
+            fs::write(&file, &before).expect("written");
+            let start = before.find(value).expect("it is there");
+            let edits = vec![Edit { range: start..start + value.len(), text: text.to_owned() }];
+            let mut findings = Findings::new();
+            findings.begin(crate::engine::RULES);
+            findings.add_at("refused", &file, None, "").fix(Some(Fix { title: String::new(), edits }));
+            let fixed = apply(&findings.into_list());
+            let after = fs::read_to_string(&file).expect("read");
+            assert_eq!(fixed[0].error.is_none(), carried_out, "{value} to {text}: {fixed:?}");
+            assert_eq!(after == before, !carried_out, "{value} to {text}");
+        };
+        check("true", "\"true\"", false);
+        check("1.10", "\"1.10\"", false);
+        check("1.10", "1.1", true);
+        check("on", "True", false);
+        check("text", "\"text\"", true);
+    }
+}
