@@ -24,7 +24,7 @@ pub struct Exposed {
 struct Following<'a>(Follower<'a>);
 
 impl Sink for Following<'_> {
-    fn step(&mut self, lane: Option<&str>, step: Step) {
+    fn step(&mut self, _session: usize, lane: Option<&str>, step: Step) {
         if lane.is_none() {
             self.0.see(&step);
         }

@@ -67,7 +67,8 @@ fn main() {
     let log = Log { left: bytes, message: 0, bytes: VecDeque::new() };
     match stats(log, "a made log", None, &[]) {
         Err(error) => println!("{error}"),
-        Ok(stats) => {
+        Ok(sessions) => {
+            let [stats] = sessions.as_slice() else { return };
             let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
             let peak =
                 status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or("unknown").trim();

@@ -235,6 +235,14 @@ impl<'a> Tracker<'a> {
         }
     }
 
+    /// Whether a file is one of the skill's. Where the skill's folder is unknown and no more than its SKILL.md was given, each file
+    /// below it is.
+    fn has(&self, file: &String) -> bool {
+        let files = self.skill.files;
+        let is_bare = self.skill.mount.is_empty() && files.iter().all(|file| file == "SKILL.md");
+        files.contains(file) || (is_bare && file != "SKILL.md")
+    }
+
     /// A command runs a file of the skill when the file's path, absolute or after a `cd` into the folder, stands as the
     /// program of a simple command or as the script an interpreter is given.
     fn executed(&self, command: &str, folder: &str, step: usize) -> Option<Execution> {
@@ -249,7 +257,7 @@ impl<'a> Tracker<'a> {
             let Some((&program, arguments)) = words.split_first() else { continue };
             let script = if is_interpreter(program) { script_argument(arguments) } else { Some(program) };
             let file = script.and_then(|script| self.reference.file_at(&join(&folder, script)));
-            if let Some(file) = file.filter(|file| self.skill.files.contains(file)) {
+            if let Some(file) = file.filter(|file| self.has(file)) {
                 return Some(Execution { step, file, evidence: "command-text".to_owned() });
             }
         }
@@ -427,6 +435,20 @@ mod tests {
         ] {
             assert_eq!(run(command), None, "{command}");
         }
+    }
+
+    #[test]
+    fn a_script_was_run_also_where_only_the_skill_s_document_is_at_hand() {
+        let document = vec!["SKILL.md".to_owned()];
+        let command = "python3 .gemini/skills/ledger-export/scripts/total.py out.csv";
+        let run = |mount: &str, files: &[String]| {
+            let skill = OfferedSkill { mount, files, ..skill() };
+            exposure(&trajectory(&[(Source::Agent, "", Some((command, "")))]), &[skill]).remove(0).executed
+        };
+        assert_eq!(run("", &document).map(|run| run.file).as_deref(), Some("scripts/total.py"));
+        // Where the files are known, a file that is none of them is another's.
+        assert_eq!(run("", &["SKILL.md".to_owned(), "scripts/other.py".to_owned()]), None);
+        assert_eq!(run("/skills/ledger-export", &document), None);
     }
 
     #[test]

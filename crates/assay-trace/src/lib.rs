@@ -20,10 +20,10 @@ pub use exposure::{
     Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches,
 };
 pub use price::{Price, Prices};
-pub use stats::{Sessions, SkillUse, Stats, stats, stats_of};
+pub use stats::{Cost, ModelUse, SkillUse, Stats, duplicate, fuller, stats, stats_of};
 pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,
 };
-pub use usage::{Counting, Tally, Usage};
+pub use usage::{Counting, FIELDS, Known, Tally, Usage};
 pub use watch::Watch;

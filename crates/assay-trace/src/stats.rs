@@ -1,14 +1,15 @@
 //! A transcript in figures, without keeping it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
-use std::path::Path;
 
 use serde::Serialize;
 
-use crate::read::{self, Reader, Sink, Streamed, TraceError, Transcript};
+use crate::read::{self, Hidden, Input, Reader, Sink, Streamed, TraceError, Transcript};
 use crate::{
-    AgentInfo, Diagnostic, Exposure, FinalMetrics, Follower, Ingestion, OfferedSkill, Source, Step, Tally,
+    AgentInfo, Diagnostic, Exposure, FinalMetrics, Follower, Ingestion, OfferedSkill, Prices, Source, Step,
+    Tally, Usage,
 };
 
 /// More kinds of tools than these are counted together.
@@ -19,6 +20,8 @@ const TOOLS: usize = 1000;
 pub struct Stats {
     /// The file.
     pub file: String,
+    /// Which session of the file it is, from 1, and of how many, where it holds several.
+    pub part: Option<(usize, usize)>,
     /// The name of its format.
     pub format: &'static str,
     /// Who ran.
@@ -43,12 +46,49 @@ pub struct Stats {
     pub seconds: Option<f64>,
     /// Tokens, by every way of counting.
     pub tally: Tally,
+    /// What each model used.
+    pub models: Vec<ModelUse>,
     /// The log's own sums.
     pub final_metrics: Option<FinalMetrics>,
     /// What became of each skill that was asked about.
     pub skills: Vec<SkillUse>,
     /// What was odd.
     pub diagnostics: Vec<Diagnostic>,
+    /// What the log's own account leaves something out of, or is missing from.
+    #[serde(skip)]
+    own: Own,
+    /// What tells the messages from all others.
+    #[serde(skip)]
+    prints: HashSet<u64>,
+}
+
+/// What a session cost by its log's own account.
+#[derive(Debug, Default)]
+struct Own {
+    cost: Option<f64>,
+    is_partial: bool,
+    /// `models` do not add up to the tokens of the session.
+    is_divided: bool,
+}
+
+/// What a model used on a day.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModelUse {
+    /// The model, where the log says.
+    pub model: Option<String>,
+    /// The day, in UTC, where the log has times.
+    pub day: Option<jiff::civil::Date>,
+    /// The tokens, with 0 for what is unknown.
+    pub usage: Usage,
+}
+
+/// What a session cost, in USD.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Cost {
+    /// The cost, or as much of it as is known.
+    pub usd: Option<f64>,
+    /// Whether that is a lower bound.
+    pub is_at_least: bool,
 }
 
 /// What became of a skill in a transcript.
@@ -60,7 +100,15 @@ pub struct SkillUse {
     pub body: Ingestion,
     /// What would make this a contaminated control: `opened`, `executed` or `listed`.
     pub contamination: Option<&'static str>,
+    /// Facts that are not established and could hold all the same, because the format does not show them: `advertised`,
+    /// `opened`.
+    pub cannot_tell: Vec<&'static str>,
 }
+
+/// More pairs of model and day than these are counted together.
+const MODELS: usize = 1000;
+
+type ModelKey = (Option<String>, Option<String>, Option<jiff::civil::Date>);
 
 struct Counter<'a> {
     steps: usize,
@@ -69,17 +117,127 @@ struct Counter<'a> {
     failed: usize,
     tools: BTreeMap<String, usize>,
     lanes: BTreeSet<String>,
+    models: BTreeMap<ModelKey, Usage>,
+    prints: HashSet<u64>,
     followers: Vec<Follower<'a>>,
 }
 
-impl Sink for Counter<'_> {
-    fn step(&mut self, lane: Option<&str>, step: Step) {
+/// One counter a session.
+struct Counters<'a> {
+    skills: &'a [OfferedSkill<'a>],
+    sessions: Vec<Counter<'a>>,
+}
+
+impl Sink for Counters<'_> {
+    fn step(&mut self, session: usize, lane: Option<&str>, step: Step) {
+        while self.sessions.len() <= session {
+            self.sessions.push(Counter::new(self.skills));
+        }
+        self.sessions[session].step(lane, &step);
+    }
+}
+
+/// Counts the sessions of a stream as it is read. `name` is what it is called.
+pub fn stats(
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+    skills: &[OfferedSkill<'_>],
+) -> Result<Vec<Stats>, TraceError> {
+    let mut counters = Counters { skills, sessions: Vec::new() };
+    let streamed = read::stream(input, name, reader, &mut counters)?;
+    let count = streamed.len();
+    let mut counters = counters.sessions.into_iter();
+    let mut all = Vec::new();
+    for (number, one) in streamed.into_iter().enumerate() {
+        let counter = counters.next().unwrap_or_else(|| Counter::new(skills));
+        let mut stats = counter.stats(name, one);
+        stats.part = (count > 1).then_some((number + 1, count));
+        all.push(stats);
+    }
+    Ok(all)
+}
+
+/// Counts the sessions of a file, with the logs of their sub-agents, or that of a trial's folder as Harbor leaves it.
+pub fn stats_of(
+    source: &Input,
+    reader: Option<&'static dyn Reader>,
+    skills: &[OfferedSkill<'_>],
+) -> Result<Vec<Stats>, TraceError> {
+    let name = source.path.display().to_string();
+    if source.path.is_dir() {
+        let transcripts = read::read_all(source, reader)?;
+        return Ok(transcripts.into_iter().map(|one| of_transcript(one, &name, skills)).collect());
+    }
+    let mut all = stats(read::open(&source.path)?, &name, reader, skills)?;
+    for beside in &source.beside {
+        let inner =
+            read::open(beside).and_then(|input| stats(input, &beside.display().to_string(), None, &[]));
+        for inner in inner.into_iter().flatten() {
+            let at = all.iter().position(|known| known.session_id == inner.session_id).unwrap_or_default();
+            if let Some(whole) = all.get_mut(at) {
+                whole.take_in(inner);
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// The figures of a transcript that was read already.
+fn of_transcript(transcript: Transcript, name: &str, skills: &[OfferedSkill<'_>]) -> Stats {
+    let mut counter = Counter::new(skills);
+    let mut trajectory = transcript.trajectory;
+    for step in &trajectory.steps {
+        counter.step(None, step);
+    }
+    let mut lanes = Vec::new();
+    for (number, mut one) in std::mem::take(&mut trajectory.subagent_trajectories).into_iter().enumerate() {
+        let lane = number.to_string();
+        for step in std::mem::take(&mut one.steps) {
+            counter.step(Some(&lane), &step);
+        }
+        lanes.push(read::LaneHead { lane, rest: one });
+    }
+    let head = read::Head {
+        agent: trajectory.agent,
+        session_id: trajectory.session_id,
+        final_metrics: trajectory.final_metrics,
+        times: transcript.times,
+        is_partial: transcript.is_partial,
+        models: transcript.models,
+        hidden: transcript.hidden,
+        lanes,
+        ..read::Head::default()
+    };
+    let (format, tally, diagnostics) = (transcript.format, transcript.tally, transcript.diagnostics);
+    counter.stats(name, Streamed { format, head, tally, diagnostics })
+}
+
+/// Names that readers give to messages whose log has none; other messages have the same ones.
+const MADE_NAMES: [&str; 4] = ["reply-", "message-", "item_", "event-"];
+
+impl<'a> Counter<'a> {
+    fn new(skills: &'a [OfferedSkill<'a>]) -> Self {
+        Self {
+            steps: 0,
+            turns: 0,
+            calls: 0,
+            failed: 0,
+            tools: BTreeMap::new(),
+            lanes: BTreeSet::new(),
+            models: BTreeMap::new(),
+            prints: HashSet::new(),
+            followers: skills.iter().map(Follower::new).collect(),
+        }
+    }
+
+    fn step(&mut self, lane: Option<&str>, step: &Step) {
         match lane {
             None => {
                 self.steps += 1;
                 self.turns += usize::from(step.source == Source::Agent);
                 for follower in &mut self.followers {
-                    follower.see(&step);
+                    follower.see(step);
                 }
             }
             Some(lane) => {
@@ -94,95 +252,67 @@ impl Sink for Counter<'_> {
         }
         let results = step.observation.iter().flat_map(|observation| &observation.results);
         self.failed += results.filter(|result| result.failed() == Some(true)).count();
-    }
-}
-
-/// Counts a stream's transcript as it is read. `name` is what it is called.
-pub fn stats(
-    input: impl io::Read,
-    name: &str,
-    reader: Option<&'static dyn Reader>,
-    skills: &[OfferedSkill<'_>],
-) -> Result<Stats, TraceError> {
-    let mut counter = Counter::new(skills);
-    let streamed = read::stream(input, name, reader, &mut counter)?;
-    Ok(counter.stats(name, streamed))
-}
-
-/// Counts a file's transcript, with the logs of sub-agents beside it, or that of a trial's folder as Harbor leaves it.
-pub fn stats_of(
-    path: &Path,
-    reader: Option<&'static dyn Reader>,
-    skills: &[OfferedSkill<'_>],
-) -> Result<Stats, TraceError> {
-    let name = path.display().to_string();
-    if path.is_dir() {
-        return Ok(of_transcript(read::read(path, reader)?, &name, skills));
-    }
-    let mut whole = stats(read::open(path)?, &name, reader, skills)?;
-    for beside in read::beside(path) {
-        let inner =
-            read::open(&beside).and_then(|input| stats(input, &beside.display().to_string(), None, &[]));
-        let Ok(inner) = inner else { continue };
-        whole.calls += inner.calls;
-        whole.failed_calls += inner.failed_calls;
-        for (tool, count) in inner.tools {
-            *whole.tools.entry(tool).or_default() += count;
+        if step.source == Source::Agent {
+            self.prints.insert(print(step));
         }
-        whole.sub_agents += inner.sub_agents.max(1);
-        whole.tally.add(&inner.tally);
-        whole.diagnostics.extend(inner.diagnostics);
-    }
-    Ok(whole)
-}
-
-/// The figures of a transcript that was read already.
-fn of_transcript(transcript: Transcript, name: &str, skills: &[OfferedSkill<'_>]) -> Stats {
-    let mut counter = Counter::new(skills);
-    let mut trajectory = transcript.trajectory;
-    for step in std::mem::take(&mut trajectory.steps) {
-        counter.step(None, step);
-    }
-    for (number, one) in trajectory.subagent_trajectories.into_iter().enumerate() {
-        for step in one.steps {
-            counter.step(Some(&number.to_string()), step);
-        }
-    }
-    let head = read::Head {
-        agent: trajectory.agent,
-        session_id: trajectory.session_id,
-        final_metrics: trajectory.final_metrics,
-        times: transcript.times,
-        ..read::Head::default()
-    };
-    let (format, tally, diagnostics) = (transcript.format, transcript.tally, transcript.diagnostics);
-    counter.stats(name, Streamed { format, head, tally, diagnostics })
-}
-
-impl<'a> Counter<'a> {
-    fn new(skills: &'a [OfferedSkill<'a>]) -> Self {
-        Self {
-            steps: 0,
-            turns: 0,
-            calls: 0,
-            failed: 0,
-            tools: BTreeMap::new(),
-            lanes: BTreeSet::new(),
-            followers: skills.iter().map(Follower::new).collect(),
+        if let Some(usage) = step.usage() {
+            let time = step.timestamp.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+            let day = time.map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date());
+            let mut key = (lane.map(str::to_owned), step.model_name.clone(), day);
+            if self.models.len() >= MODELS && !self.models.contains_key(&key) {
+                key = (None, Some("(others)".to_owned()), None);
+            }
+            self.models.entry(key).or_default().add(&usage);
         }
     }
 
     fn stats(self, name: &str, streamed: Streamed) -> Stats {
-        let times = streamed.head.times;
+        let head = streamed.head;
+        let times = head.times;
+        let hidden = head.hidden;
         let followed = self.followers.into_iter().map(|follower| {
             let (body, contamination) = (follower.ingestion(), follower.contamination());
-            SkillUse { exposure: follower.finish(), body, contamination }
+            let exposure = follower.finish();
+            let cannot_tell = cannot_tell(&exposure, hidden);
+            SkillUse { exposure, body, contamination, cannot_tell }
         });
+        let day = times.map(|(first, _)| first.to_zoned(jiff::tz::TimeZone::UTC).date());
+        let usual = |lane: Option<&String>| {
+            let own = lane.and_then(|lane| head.lanes.iter().find(|one| one.lane == *lane));
+            own.and_then(|one| one.rest.agent.model_name.clone()).or_else(|| head.agent.model_name.clone())
+        };
+        let mut models: BTreeMap<(Option<String>, Option<jiff::civil::Date>), Usage> = BTreeMap::new();
+        for ((lane, model, on), usage) in self.models {
+            let model = model.or_else(|| usual(lane.as_ref()));
+            models.entry((model, on.or(day))).or_default().add(&usage);
+        }
+        let mut sum = Usage::default();
+        for usage in models.values() {
+            sum.add(usage);
+        }
+        let mut is_divided = false;
+        if let Some(own) = head.models {
+            models = own.into_iter().map(|(model, usage)| ((Some(model), day), usage)).collect();
+        } else if sum != streamed.tally.usage {
+            // The log's own sums hold more than its messages, and do not say which model it was.
+            let mut names: BTreeSet<Option<String>> = models.keys().map(|(model, _)| model.clone()).collect();
+            if names.is_empty() {
+                names.insert(head.agent.model_name.clone());
+            }
+            is_divided = names.len() > 1;
+            if let (Some(model), false) = (names.pop_first(), is_divided) {
+                models = BTreeMap::from([((model, day), streamed.tally.usage)]);
+            }
+        }
+        // An agent that knows no price adds up zeros.
+        let cost = head.final_metrics.as_ref().and_then(|sums| sums.total_cost_usd).or(head.cost_usd);
+        let cost = cost.filter(|cost| *cost > 0.0);
         Stats {
             file: name.to_owned(),
+            part: None,
             format: streamed.format,
-            agent: streamed.head.agent,
-            session_id: streamed.head.session_id,
+            agent: head.agent,
+            session_id: head.session_id,
             steps: self.steps,
             turns: self.turns,
             calls: self.calls,
@@ -192,39 +322,125 @@ impl<'a> Counter<'a> {
             started_at: times.map(|(first, _)| first),
             seconds: times.map(|(first, last)| last.duration_since(first).as_secs_f64()),
             tally: streamed.tally,
-            final_metrics: streamed.head.final_metrics,
+            models: models.into_iter().map(|((model, day), usage)| ModelUse { model, day, usage }).collect(),
+            final_metrics: head.final_metrics,
             skills: followed.collect(),
             diagnostics: streamed.diagnostics,
+            own: Own { cost, is_partial: head.is_partial, is_divided },
+            prints: self.prints,
         }
     }
 }
 
-/// Tells sessions that stand in several files: counted twice, they would count double.
-#[derive(Debug, Default)]
-pub struct Sessions {
-    seen: BTreeMap<(String, Option<jiff::Timestamp>), String>,
+/// What is not established and could hold all the same.
+fn cannot_tell(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
+    let mut all = Vec::new();
+    if hidden.listing && found.advertised.is_none() {
+        all.push("advertised");
+    }
+    if hidden.results && found.opened.is_none() {
+        all.push("opened");
+    }
+    all
 }
 
-impl Sessions {
-    /// Notes a transcript, and tells if its session was seen in another file. Sub-agents share their session's name and not its
-    /// first time.
-    pub fn repeated(
-        &mut self,
-        session: Option<&str>,
-        started_at: Option<jiff::Timestamp>,
-        file: &str,
-    ) -> Option<Diagnostic> {
-        let key = (session?.to_owned(), started_at);
-        if let Some(first) = self.seen.get(&key) {
-            return Some(Diagnostic {
-                code: "duplicate-session",
-                file: file.to_owned(),
-                line: None,
-                count: 1,
-                message: format!("the session of {first} again; it counts once"),
-            });
+/// What tells a message from all others of its session.
+fn print(step: &Step) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    if let Some(id) = step.message_id().filter(|id| !MADE_NAMES.iter().any(|made| id.starts_with(made))) {
+        id.hash(&mut hasher);
+    } else {
+        (&step.timestamp, &step.message).hash(&mut hasher);
+        for call in &step.tool_calls {
+            (&call.function_name, call.arguments.to_string()).hash(&mut hasher);
         }
-        self.seen.insert(key, file.to_owned());
-        None
+    }
+    hasher.finish()
+}
+
+impl Stats {
+    /// Takes in what a sub-agent did whose log is a file of its own.
+    fn take_in(&mut self, inner: Self) {
+        self.calls += inner.calls;
+        self.failed_calls += inner.failed_calls;
+        for (tool, count) in inner.tools {
+            *self.tools.entry(tool).or_default() += count;
+        }
+        self.sub_agents += inner.sub_agents.max(1);
+        self.tally.add(&inner.tally);
+        self.models.extend(inner.models);
+        self.own.is_divided |= inner.own.is_divided;
+        self.prints.extend(inner.prints);
+        self.diagnostics.extend(inner.diagnostics);
+    }
+
+    /// What the session cost: what its tokens cost by prices, each model's at its own; else what its log says.
+    pub fn cost(&self, prices: Option<&Prices>) -> Cost {
+        let own = Cost { usd: self.own.cost, is_at_least: self.own.cost.is_some() && self.own.is_partial };
+        let Some(prices) = prices else { return own };
+        let (mut sum, mut any, mut all) = (0.0, false, !self.own.is_divided && self.tally.is_complete());
+        for one in self.models.iter().filter(|one| one.usage.total() > 0) {
+            // Where a log has no times, the latest price holds.
+            let day = one.day.unwrap_or(jiff::civil::Date::MAX);
+            let priced = one.model.as_deref().and_then(|model| prices.cost(model, day, &one.usage));
+            match priced {
+                Some(cost) => {
+                    sum += cost;
+                    any = true;
+                }
+                None => all = false,
+            }
+        }
+        match (any, all) {
+            (true, true) => Cost { usd: Some(sum), is_at_least: false },
+            _ if own.usd.is_some() => own,
+            (true, false) => Cost { usd: Some(sum), is_at_least: true },
+            (false, _) => Cost::default(),
+        }
+    }
+
+    /// How much of its session a transcript holds.
+    fn fullness(&self) -> (usize, u64, usize) {
+        (self.prints.len(), self.tally.usage.total(), self.calls)
+    }
+
+    /// Whether two transcripts hold the same part of one session, be it more of it or less.
+    fn is_snapshot_of(&self, other: &Self) -> bool {
+        if self.session_id.is_none() || self.session_id != other.session_id {
+            return false;
+        }
+        if self.prints.is_empty() && other.prints.is_empty() {
+            return self.started_at == other.started_at;
+        }
+        self.prints.iter().any(|print| other.prints.contains(print))
+    }
+}
+
+/// For each transcript, the fuller one of the same session if there is one: it counts in its place. Of transcripts that hold as much
+/// the first counts. Parts of a session that have no message in common are no snapshots of each other, and count both.
+pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(all[at].fullness()));
+    let mut kept: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut found = vec![None; all.len()];
+    for at in order {
+        let Some(session) = all[at].session_id.as_deref() else { continue };
+        let others = kept.entry(session).or_default();
+        found[at] = others.iter().copied().find(|&other| all[at].is_snapshot_of(&all[other]));
+        if found[at].is_none() {
+            others.push(at);
+        }
+    }
+    found
+}
+
+/// What is said of a transcript of which a fuller one counts.
+pub fn duplicate(file: &str, fuller: &str) -> Diagnostic {
+    Diagnostic {
+        code: "duplicate-session",
+        file: file.to_owned(),
+        line: None,
+        count: 1,
+        message: format!("the session of {fuller} again, which is at least as complete; it counts once"),
     }
 }

@@ -1,5 +1,6 @@
 //! Tokens: four fields apart, counted once a message.
 
+use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -42,6 +43,14 @@ impl Usage {
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 
+    /// Whether each field is as large as another's.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.input >= other.input
+            && self.output >= other.output
+            && self.cache_read >= other.cache_read
+            && self.cache_write >= other.cache_write
+    }
+
     /// In ATIF's fields, with the provider's own figures beside them.
     pub(crate) fn metrics(&self, raw: Option<&Value>) -> Metrics {
         let mut metrics = Metrics {
@@ -57,6 +66,83 @@ impl Usage {
             metrics.extra.insert("usage".to_owned(), raw.clone());
         }
         metrics
+    }
+}
+
+/// Tokens of which some may be unknown: what a log does not say is `None`, never 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Known {
+    /// Read, and neither from a cache nor into one.
+    pub input: Option<u64>,
+    /// Written, reasoning included.
+    pub output: Option<u64>,
+    /// Read from a cache.
+    pub cache_read: Option<u64>,
+    /// Read, and written into a cache.
+    pub cache_write: Option<u64>,
+}
+
+impl From<Usage> for Known {
+    fn from(usage: Usage) -> Self {
+        Self {
+            input: Some(usage.input),
+            output: Some(usage.output),
+            cache_read: Some(usage.cache_read),
+            cache_write: Some(usage.cache_write),
+        }
+    }
+}
+
+impl Known {
+    /// What is known, with 0 for the rest.
+    pub fn at_least(&self) -> Usage {
+        Usage {
+            input: self.input.unwrap_or_default(),
+            output: self.output.unwrap_or_default(),
+            cache_read: self.cache_read.unwrap_or_default(),
+            cache_write: self.cache_write.unwrap_or_default(),
+        }
+    }
+
+    /// The sum with another's; a field that either does not know is unknown.
+    pub(crate) fn plus(&self, other: &Self) -> Self {
+        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        Self {
+            input: add(self.input, other.input),
+            output: add(self.output, other.output),
+            cache_read: add(self.cache_read, other.cache_read),
+            cache_write: add(self.cache_write, other.cache_write),
+        }
+    }
+
+    fn fields(&self) -> [Option<u64>; 4] {
+        [self.input, self.output, self.cache_read, self.cache_write]
+    }
+}
+
+/// The names of the four fields, in their order.
+pub const FIELDS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
+
+/// Of how many messages or sums a field is known, and of how many it is not.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    known: [u64; 4],
+    unknown: [u64; 4],
+}
+
+impl Told {
+    /// Takes note of a message or a sum.
+    pub(crate) fn note(&mut self, fields: &Known) {
+        for (at, field) in fields.fields().into_iter().enumerate() {
+            *(if field.is_some() { &mut self.known[at] } else { &mut self.unknown[at] }) += 1;
+        }
+    }
+
+    fn add(&mut self, other: &Self) {
+        for at in 0..FIELDS.len() {
+            self.known[at] += other.known[at];
+            self.unknown[at] += other.unknown[at];
+        }
     }
 }
 
@@ -84,7 +170,32 @@ impl Step {
     }
 }
 
+impl Metrics {
+    /// Which of the four fields the figures hold.
+    pub(crate) fn known(&self) -> Known {
+        let cached = self.cached_tokens.or(self.extra.get(CACHE_WRITE).and_then(Value::as_u64)).map(|_| 0);
+        Known {
+            input: self.prompt_tokens,
+            output: self.completion_tokens,
+            cache_read: self.cached_tokens,
+            cache_write: cached,
+        }
+    }
+}
+
 impl FinalMetrics {
+    /// The sums, as far as they are there.
+    pub(crate) fn known(&self) -> Option<Known> {
+        let usage = self.usage()?;
+        let cached = self.total_cached_tokens;
+        Some(Known {
+            input: Some(usage.input),
+            output: self.total_completion_tokens,
+            cache_read: cached,
+            cache_write: cached.map(|_| usage.cache_write),
+        })
+    }
+
     /// The sums, or `None` where there are none.
     pub fn usage(&self) -> Option<Usage> {
         let prompt = self.total_prompt_tokens?;
@@ -102,17 +213,32 @@ impl FinalMetrics {
 }
 
 /// A transcript's tokens, by three ways of counting. The first is right; the others are here to be compared with what was published.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages that carry usage, each once.
     pub messages: u64,
-    /// Their tokens.
+    /// Their tokens, with 0 for what is unknown; [`Tally::known`] tells the one from the other.
     pub usage: Usage,
     /// Records of the log that carry usage. Claude Code writes one for each block of a message, and repeats the message's usage
     /// on each.
     pub records: u64,
     /// Tokens added up over records, which counts most messages several times.
     pub per_record: Usage,
+    /// How far the fields of `usage` are known.
+    pub(crate) told: Told,
+}
+
+/// In JSON an unknown field is `null`, and `at_least` names those that are lower bounds.
+impl Serialize for Tally {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut made = serializer.serialize_struct("Tally", 5)?;
+        made.serialize_field("messages", &self.messages)?;
+        made.serialize_field("usage", &self.known())?;
+        made.serialize_field("at_least", &self.lower_bounds())?;
+        made.serialize_field("records", &self.records)?;
+        made.serialize_field("per_record", &self.per_record)?;
+        made.end()
+    }
 }
 
 /// A way of counting tokens.
@@ -150,8 +276,32 @@ impl Tally {
         }
     }
 
+    /// The tokens, with `None` for each field of which nothing is known.
+    pub fn known(&self) -> Known {
+        let usage = Known::from(self.usage).fields();
+        let field = |at: usize| usage[at].filter(|_| self.told.known[at] > 0 || self.told.unknown[at] == 0);
+        Known { input: field(0), output: field(1), cache_read: field(2), cache_write: field(3) }
+    }
+
+    /// The fields that are lower bounds: known of some messages or sessions, and unknown of others.
+    pub fn lower_bounds(&self) -> Vec<&'static str> {
+        let is_bound = |at: &usize| self.told.known[*at] > 0 && self.told.unknown[*at] > 0;
+        (0..FIELDS.len()).filter(is_bound).map(|at| FIELDS[at]).collect()
+    }
+
+    /// Whether each field is known of each message.
+    pub fn is_complete(&self) -> bool {
+        self.told.unknown == [0; 4]
+    }
+
+    /// Whether any field is known, or there was nothing to know.
+    pub fn is_known(&self) -> bool {
+        self.told.known != [0; 4] || self.is_complete()
+    }
+
     /// Adds another's counts.
     pub fn add(&mut self, other: &Self) {
+        self.told.add(&other.told);
         self.messages += other.messages;
         self.usage.add(&other.usage);
         self.records += other.records;

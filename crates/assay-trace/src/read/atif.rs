@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Builder, Decoder, Reader};
-use crate::Trajectory;
+use crate::{Source, Trajectory};
 
 /// `trajectory.json`.
 pub(crate) struct Document;
@@ -33,7 +33,7 @@ impl Reader for Document {
 struct Whole;
 
 impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let value: Value = serde_json::from_slice(json)?;
         let trajectory = adapt(value)?;
         for step in &trajectory.steps {
@@ -42,6 +42,9 @@ impl Decoder for Whole {
         if let Some(sums) = &trajectory.final_metrics {
             out.head.final_metrics = Some(sums.clone());
         }
+        let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
+        let has_prompt = before.into_iter().any(|step| step.source == Source::System);
+        out.head.hidden.listing = !has_prompt && trajectory.agent.tool_definitions.is_empty();
         out.adopt(trajectory);
         Ok(())
     }

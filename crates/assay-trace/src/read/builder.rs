@@ -8,15 +8,16 @@ use jiff::Timestamp;
 use serde_json::{Map, Value};
 
 use crate::diagnostic::Notes;
-use crate::usage::{CACHE_WRITE, Tally, Usage};
+use crate::usage::{CACHE_WRITE, Known, Tally, Told, Usage};
 use crate::{
     AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall, Trajectory,
 };
 
 /// Takes steps as they become whole.
 pub trait Sink {
-    /// A step of the main agent, or of the sub-agent that `lane` names. `step_id` counts from 1 in each lane.
-    fn step(&mut self, lane: Option<&str>, step: Step);
+    /// A step of the main agent, or of the sub-agent that `lane` names. `step_id` counts from 1 in each lane. `session`
+    /// counts from 0: one file can hold several.
+    fn step(&mut self, session: usize, lane: Option<&str>, step: Step);
 }
 
 /// What is known of a transcript besides its steps.
@@ -36,6 +37,34 @@ pub struct Head {
     pub continued: Option<String>,
     /// The first and the last time that the log has.
     pub times: Option<(Timestamp, Timestamp)>,
+    /// What the steps cost by the log's own account, in USD; `None` where it gives no step's cost.
+    pub cost_usd: Option<f64>,
+    /// The log's own sums leave something out: a run in it ended before it could say what it had used.
+    pub is_partial: bool,
+    /// What each model used by the log's own account, where it has one.
+    pub models: Option<BTreeMap<String, Usage>>,
+    /// What the format does not show.
+    pub hidden: Hidden,
+    /// What is known of sub-agents whose trajectories came whole, in their order.
+    pub lanes: Vec<LaneHead>,
+}
+
+/// What a format does not show, so that its absence proves nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// What the harness tells the model before the first message: skills may have been listed there.
+    pub listing: bool,
+    /// What tools gave the model, of which something else is shown.
+    pub results: bool,
+}
+
+/// What is known of a sub-agent besides its steps.
+#[derive(Debug)]
+pub struct LaneHead {
+    /// Its name, as sinks are told it.
+    pub lane: String,
+    /// The trajectory, without its steps.
+    pub rest: Trajectory,
 }
 
 /// So many later messages have to stand behind one before it counts as whole: a message's blocks can come between others.
@@ -63,7 +92,8 @@ struct Lane {
 }
 
 /// Puts records together. Decoders speak to it in the terms of conversations.
-pub(crate) struct Builder<'s> {
+#[derive(Default)]
+pub(crate) struct Builder {
     pub(crate) head: Head,
     pub(crate) tally: Tally,
     pub(crate) notes: Notes,
@@ -71,32 +101,57 @@ pub(crate) struct Builder<'s> {
     pub(crate) line: Option<usize>,
     /// Bytes of the record that is being read.
     pub(crate) bytes: usize,
-    sink: &'s mut dyn Sink,
+    /// Steps that are whole and have not been handed on.
+    pub(crate) ready: Vec<(Option<String>, Step)>,
+    /// The session that the record belongs to, where that is another one than the builder's.
+    pub(crate) elsewhere: Option<String>,
+    /// The session that is put together here, and others that went on in it.
+    pub(crate) session: Option<String>,
+    joined: HashSet<String>,
     lanes: BTreeMap<Option<String>, Lane>,
     last: Option<Timestamp>,
     hash: RandomState,
     /// Hashes of the messages whose usage has been counted, and of the records that were read.
     counted: HashSet<u64>,
     records: HashSet<u64>,
-    sum: Option<Usage>,
+    sum: Option<Known>,
+    /// Whether the format tells usage in the end; a session without it has used nobody knows how much.
+    awaits_total: bool,
+    replies: usize,
 }
 
-impl<'s> Builder<'s> {
-    pub(crate) fn new(sink: &'s mut dyn Sink) -> Self {
-        Self {
-            head: Head::default(),
-            tally: Tally::default(),
-            notes: Notes::default(),
-            line: None,
-            bytes: 0,
-            sink,
-            lanes: BTreeMap::new(),
-            last: None,
-            hash: RandomState::new(),
-            counted: HashSet::new(),
-            records: HashSet::new(),
-            sum: None,
+impl Builder {
+    /// Whether a record of a session belongs to another builder, which is noted for whoever hands records out. The first
+    /// session that is asked about is the builder's own. `goes_on` says that the record continues what stands here, as
+    /// the copy of a resumed session does.
+    pub(crate) fn is_elsewhere(&mut self, session: &str, goes_on: bool) -> bool {
+        match &self.session {
+            None => self.session = Some(session.to_owned()),
+            Some(own) if own == session || self.joined.contains(session) => {}
+            Some(_) if goes_on => {
+                self.joined.insert(session.to_owned());
+            }
+            Some(_) => {
+                self.elsewhere = Some(session.to_owned());
+                return true;
+            }
         }
+        false
+    }
+
+    /// Whether a record with this name was read.
+    pub(crate) fn has_read(&self, record: &str) -> bool {
+        self.records.contains(&self.hash.hash_one(record))
+    }
+
+    /// The format says in the end what was used, or it is unknown.
+    pub(crate) fn await_total(&mut self) {
+        self.awaits_total = true;
+    }
+
+    /// A message whose usage is nowhere, among others that have theirs.
+    pub(crate) fn untold(&mut self) {
+        self.tally.told.note(&Known::default());
     }
 
     /// Something odd about the record that is being read.
@@ -189,6 +244,13 @@ impl<'s> Builder<'s> {
             return &mut open.step;
         }
         self.open(lane, Source::Agent, key, time)
+    }
+
+    /// The agent's message of this name, where a part of it came before.
+    pub(crate) fn known(&mut self, lane: Option<&str>, key: Option<&str>) -> Option<&mut Step> {
+        let lane = self.lanes.get_mut(&lane.map(str::to_owned))?;
+        let open = lane.open.iter_mut().rev().find(|open| key.is_some() && open.key.as_deref() == key)?;
+        Some(&mut open.step)
     }
 
     fn open(
@@ -299,7 +361,8 @@ impl<'s> Builder<'s> {
     }
 
     /// A trajectory that came whole from elsewhere. Sub-agents of sub-agents stand beside them.
-    pub(crate) fn adopt(&mut self, trajectory: Trajectory) {
+    pub(crate) fn adopt(&mut self, mut trajectory: Trajectory) {
+        let inner = std::mem::take(&mut trajectory.subagent_trajectories);
         self.head.agent = trajectory.agent;
         self.head.session_id = trajectory.session_id;
         self.head.extra = trajectory.extra;
@@ -308,97 +371,170 @@ impl<'s> Builder<'s> {
         for step in trajectory.steps {
             self.whole(None, step);
         }
-        let mut left = trajectory.subagent_trajectories;
-        let mut number = 0;
-        while let Some(mut one) = left.pop() {
-            number += 1;
-            left.append(&mut one.subagent_trajectories);
-            let lane = one.trajectory_id.or(one.session_id).unwrap_or_else(|| format!("subagent-{number}"));
-            for step in one.steps {
+        self.adopt_inner(inner);
+    }
+
+    fn adopt_inner(&mut self, inner: Vec<Trajectory>) {
+        for mut one in inner {
+            let deeper = std::mem::take(&mut one.subagent_trajectories);
+            let number = self.head.lanes.len() + 1;
+            let name = one.trajectory_id.clone().or_else(|| one.session_id.clone());
+            let mut lane = name.unwrap_or_else(|| format!("subagent-{number}"));
+            if self.head.lanes.iter().any(|known| known.lane == lane) {
+                lane = format!("{lane}-{number}");
+            }
+            for step in std::mem::take(&mut one.steps) {
                 self.whole(Some(&lane), step);
             }
+            self.head.lanes.push(LaneHead { lane, rest: one });
+            self.adopt_inner(deeper);
         }
     }
 
-    /// Sums that the log has of its own, which stand in place of what its messages add up to.
-    pub(crate) fn total(&mut self, usage: Usage, cost: Option<f64>, raw: Option<&Value>) {
+    /// Sums that the log has of its own, which stand in place of what its messages add up to and of earlier sums.
+    pub(crate) fn total(&mut self, sum: impl Into<Known>, cost: Option<f64>, raw: Option<&Value>) {
+        let sum = sum.into();
         let extra = raw.map(|raw| Map::from_iter([("usage".to_owned(), raw.clone())]));
+        let prompt = sum.at_least().prompt();
         self.head.final_metrics = Some(FinalMetrics {
-            total_prompt_tokens: Some(usage.prompt()),
-            total_completion_tokens: Some(usage.output),
-            total_cached_tokens: Some(usage.cache_read),
+            total_prompt_tokens: sum.input.map(|_| prompt),
+            total_completion_tokens: sum.output,
+            total_cached_tokens: sum.cache_read,
             total_cost_usd: cost,
             total_steps: 0,
             extra: extra.unwrap_or_default(),
         });
-        self.sum = Some(usage);
+        self.sum = Some(sum);
+    }
+
+    /// Sums of a further run of the same session.
+    pub(crate) fn add_total(&mut self, sum: impl Into<Known>, cost: Option<f64>, raw: Option<&Value>) {
+        let sum = sum.into();
+        let Some(known) = self.sum else { return self.total(sum, cost, raw) };
+        let sum = known.plus(&sum);
+        let before = self.head.final_metrics.as_ref().and_then(|sums| sums.total_cost_usd);
+        let cost = match (before, cost) {
+            (Some(before), Some(cost)) => Some(before + cost),
+            (one, other) => {
+                self.head.is_partial |= one.or(other).is_some();
+                one.or(other)
+            }
+        };
+        self.total(sum, cost, None);
+        self.written(&sum);
+    }
+
+    /// Keeps what went into a cache, for which ATIF has no field, where no provider's figures hold it.
+    pub(crate) fn written(&mut self, sum: &Known) {
+        if let (Some(sums), Some(written)) =
+            (&mut self.head.final_metrics, sum.cache_write.filter(|n| *n > 0))
+            && sums.extra.get("usage").and_then(|raw| raw.get(CACHE_WRITE)).is_none()
+        {
+            sums.extra.insert(CACHE_WRITE.to_owned(), written.into());
+        }
     }
 
     fn let_go(&mut self, lane: Option<&str>) {
         let key = lane.map(str::to_owned);
         let Some(at) = self.lanes.get_mut(&key) else { return };
         let mut bytes: usize = at.open.iter().map(|open| open.bytes).sum();
+        let mut whole = Vec::new();
         while at.open.len() >= LAG
             && at
                 .open
                 .front()
                 .is_some_and(|open| open.waiting == 0 || at.open.len() > MOST_WAITING || bytes > MOST_BYTES)
         {
-            let Some(open) = at.open.pop_front() else { break };
+            let Some(mut open) = at.open.pop_front() else { break };
             bytes = bytes.saturating_sub(open.bytes);
-            give(self.sink, &mut self.tally, lane, &mut at.given, open);
+            at.given += 1;
+            open.step.step_id = at.given;
+            whole.push(open.step);
         }
+        for step in whole {
+            self.give(lane, step);
+        }
+    }
+
+    /// Whether nothing was read into it.
+    pub(crate) fn is_void(&self) -> bool {
+        self.lanes.is_empty() && self.replies == 0
     }
 
     /// Lets go of everything.
     pub(crate) fn finish(&mut self) {
-        for (key, mut lane) in std::mem::take(&mut self.lanes) {
-            while let Some(open) = lane.open.pop_front() {
-                give(self.sink, &mut self.tally, key.as_deref(), &mut lane.given, open);
+        for (key, lane) in std::mem::take(&mut self.lanes) {
+            let mut given = lane.given;
+            for mut open in lane.open {
+                given += 1;
+                open.step.step_id = given;
+                self.give(key.as_deref(), open.step);
             }
         }
         // A log's own sums count where its messages do not say all.
-        if let Some(sum) = self.sum.or_else(|| self.head.final_metrics.as_ref()?.usage())
-            && (sum.total() > self.tally.usage.total() || self.sum.is_some())
+        let own = self.sum.or_else(|| self.head.final_metrics.as_ref()?.known());
+        if let Some(sum) = own
+            && (sum.at_least().total() > self.tally.usage.total() || self.sum.is_some())
         {
-            self.tally.usage = sum;
+            self.tally.usage = sum.at_least();
+            self.tally.told = Told::default();
+            self.tally.told.note(&sum);
+        } else if own.is_none() && self.tally.messages == 0 && (self.replies > 0 || self.awaits_total) {
+            self.tally.told = Told::default();
+            self.untold();
         }
     }
-}
 
-fn give(sink: &mut dyn Sink, tally: &mut Tally, lane: Option<&str>, given: &mut usize, open: Open) {
-    let mut step = open.step;
-    *given += 1;
-    step.step_id = *given;
-    if let Some(usage) = step.usage() {
-        tally.messages += 1;
-        tally.usage.add(&usage);
+    fn give(&mut self, lane: Option<&str>, step: Step) {
+        if step.source == Source::Agent {
+            self.replies += 1;
+        }
+        if let Some(metrics) = &step.metrics {
+            if let Some(usage) = step.usage() {
+                self.tally.messages += 1;
+                self.tally.usage.add(&usage);
+                self.tally.told.note(&metrics.known());
+            }
+            if let Some(cost) = metrics.cost_usd {
+                *self.head.cost_usd.get_or_insert_default() += cost;
+            }
+        }
+        self.ready.push((lane.map(str::to_owned), step));
     }
-    sink.step(lane, step);
 }
 
 /// Keeps everything.
 #[derive(Default)]
 pub(crate) struct Collector {
-    lanes: BTreeMap<Option<String>, Vec<Step>>,
+    sessions: Vec<BTreeMap<Option<String>, Vec<Step>>>,
 }
 
 impl Sink for Collector {
-    fn step(&mut self, lane: Option<&str>, step: Step) {
-        self.lanes.entry(lane.map(str::to_owned)).or_default().push(step);
+    fn step(&mut self, session: usize, lane: Option<&str>, step: Step) {
+        if self.sessions.len() <= session {
+            self.sessions.resize_with(session + 1, BTreeMap::new);
+        }
+        self.sessions[session].entry(lane.map(str::to_owned)).or_default().push(step);
     }
 }
 
 impl Collector {
-    /// The whole, with its sub-agents tied to the calls that started them.
-    pub(crate) fn trajectory(mut self, head: Head, tally: &Tally) -> Trajectory {
+    /// One session, with its sub-agents tied to the calls that started them.
+    pub(crate) fn trajectory(&mut self, session: usize, head: Head, tally: &Tally) -> Trajectory {
+        let mut lanes = self.sessions.get_mut(session).map(std::mem::take).unwrap_or_default();
         let mut trajectory = Trajectory::new(head.agent);
         trajectory.session_id = head.session_id;
         trajectory.extra = head.extra;
         trajectory.notes = head.notes;
         trajectory.continued_trajectory_ref = head.continued;
-        trajectory.steps = self.lanes.remove(&None).unwrap_or_default();
-        for (lane, steps) in self.lanes {
+        trajectory.steps = lanes.remove(&None).unwrap_or_default();
+        // What came whole has its references already.
+        for one in head.lanes {
+            let steps = lanes.remove(&Some(one.lane.clone())).unwrap_or_default();
+            let whole = Trajectory { trajectory_id: Some(one.lane), steps, ..one.rest };
+            trajectory.subagent_trajectories.push(whole);
+        }
+        for (lane, steps) in lanes {
             let mut one = Trajectory::new(trajectory.agent.clone());
             one.agent.tool_definitions.clear();
             one.session_id.clone_from(&trajectory.session_id);
@@ -409,9 +545,48 @@ impl Collector {
         }
         let mut sums = head.final_metrics.unwrap_or_else(|| sums(tally));
         sums.total_steps = trajectory.steps.len();
+        sums.total_cost_usd = sums.total_cost_usd.or(head.cost_usd);
         trajectory.final_metrics = Some(sums);
         trajectory
     }
+}
+
+/// Adds the sessions of one file together, for those who want one trajectory of it.
+pub(super) fn merged(mut all: Vec<super::Transcript>) -> Option<super::Transcript> {
+    let rest = all.split_off(all.len().min(1));
+    let mut first = all.pop()?;
+    for one in rest {
+        first.tally.add(&one.tally);
+        first.is_partial |= one.is_partial;
+        first.diagnostics.extend(one.diagnostics);
+        first.times = match (first.times, one.times) {
+            (Some(a), Some(b)) => Some((a.0.min(b.0), a.1.max(b.1))),
+            (a, b) => a.or(b),
+        };
+        let before = first.trajectory.agent.model_name.clone();
+        let model = one.trajectory.agent.model_name;
+        for mut step in one.trajectory.steps {
+            step.step_id = first.trajectory.steps.len() + 1;
+            if step.source == Source::Agent && step.model_name.is_none() && model != before {
+                step.model_name.clone_from(&model);
+            }
+            first.trajectory.steps.push(step);
+        }
+        first.trajectory.subagent_trajectories.extend(one.trajectory.subagent_trajectories);
+        let sums = first.trajectory.final_metrics.get_or_insert_default();
+        let other = one.trajectory.final_metrics.unwrap_or_default();
+        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        sums.total_prompt_tokens = add(sums.total_prompt_tokens, other.total_prompt_tokens);
+        sums.total_completion_tokens = add(sums.total_completion_tokens, other.total_completion_tokens);
+        sums.total_cached_tokens = add(sums.total_cached_tokens, other.total_cached_tokens);
+        sums.total_cost_usd = sums.total_cost_usd.zip(other.total_cost_usd).map(|(a, b)| a + b);
+        sums.extra.clear();
+        if first.tally.usage.cache_write > 0 {
+            sums.extra.insert(CACHE_WRITE.to_owned(), first.tally.usage.cache_write.into());
+        }
+        sums.total_steps = first.trajectory.steps.len();
+    }
+    Some(first)
 }
 
 /// Adds a sub-agent's log to that of the agent that started it.
@@ -429,6 +604,7 @@ pub(super) fn attach(transcript: &mut super::Transcript, one: super::Transcript,
         transcript.trajectory.subagent_trajectories.push(one);
     }
     transcript.tally.add(&one.tally);
+    transcript.is_partial |= one.is_partial;
     transcript.diagnostics.extend(one.diagnostics);
     if transcript.format == "claude-code" {
         transcript.trajectory.final_metrics =
@@ -441,12 +617,22 @@ fn sums(tally: &Tally) -> FinalMetrics {
     if tally.messages == 0 {
         return FinalMetrics::default();
     }
+    // A lower bound is no sum.
+    let bounds = tally.lower_bounds();
+    let mut known = tally.known();
+    for (name, field) in
+        [("input", &mut known.input), ("output", &mut known.output), ("cache_read", &mut known.cache_read)]
+    {
+        if bounds.contains(&name) {
+            *field = None;
+        }
+    }
     let written =
         (tally.usage.cache_write > 0).then(|| (CACHE_WRITE.to_owned(), tally.usage.cache_write.into()));
     FinalMetrics {
-        total_prompt_tokens: Some(tally.usage.prompt()),
-        total_completion_tokens: Some(tally.usage.output),
-        total_cached_tokens: Some(tally.usage.cache_read),
+        total_prompt_tokens: known.input.map(|_| tally.usage.prompt()),
+        total_completion_tokens: known.output,
+        total_cached_tokens: known.cache_read,
         extra: written.into_iter().collect(),
         ..FinalMetrics::default()
     }

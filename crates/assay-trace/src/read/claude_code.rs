@@ -4,14 +4,14 @@
 //! of the user. Bodies of skills come as further blocks of the user after a result that only says "Launching skill".
 //! Sub-agents stand in the same log, marked `isSidechain` or with the call that started them, or in files beside it.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::text::{join, object, part_text, text_of};
-use super::{Builder, Decoder, Reader};
-use crate::usage::Usage;
+use super::{Builder, Decoder, Hidden, Reader};
+use crate::usage::{Known, Usage};
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The agent's name.
@@ -58,8 +58,14 @@ impl Reader for Session {
     fn claims(&self, record: &Value) -> bool {
         let has = |key| record.get(key).is_some();
         let spoken = |kind| record.get("type").and_then(Value::as_str) == Some(kind);
+        // Old versions, and tools that thin logs out, leave `isSidechain` out. Qwen Code has parts where this has content.
+        let is_message = (spoken("user") || spoken("assistant"))
+            && record.pointer("/message/content").is_some()
+            && record.get("projectHash").is_none();
         has("sessionId")
-            && ((has("isSidechain") && (has("message") || has("attachment"))) || spoken("queue-operation"))
+            && ((has("isSidechain") && (has("message") || has("attachment")))
+                || spoken("queue-operation")
+                || is_message)
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
@@ -89,7 +95,123 @@ struct Log {
     name: &'static str,
     is_stream: bool,
     is_known: bool,
-    prompted: bool,
+    shown: Shown,
+    runs: Runs,
+}
+
+/// What stood in the log of what the harness tells the model.
+#[derive(Default)]
+struct Shown {
+    prompt: bool,
+    /// A listing of skills, or the prompt.
+    listing: bool,
+}
+
+/// What the runs of a stream used. Each ends in a record with its sums; one that was killed has none.
+#[derive(Default)]
+struct Runs {
+    /// Messages of the run that is being read, by name: their model and what they say they used.
+    open: BTreeMap<String, (Option<String>, Usage)>,
+    /// Of the runs that ended without sums.
+    killed: Option<Usage>,
+    killed_models: BTreeMap<String, Usage>,
+    /// Messages said what they had read, and not what they wrote.
+    lacks_output: bool,
+    /// The last sums, to tell whether the next ones start anew.
+    before: Option<(Usage, f64)>,
+    cost: Option<f64>,
+    lacks_cost: bool,
+    sum: Usage,
+    raw: Option<Value>,
+    count: usize,
+    models: BTreeMap<String, Usage>,
+    lacks_models: bool,
+}
+
+impl Runs {
+    /// A run ends without sums.
+    fn kill(&mut self) {
+        for (model, usage) in std::mem::take(&mut self.open).into_values() {
+            self.killed.get_or_insert_default().add(&usage);
+            self.killed_models.entry(model.unwrap_or_default()).or_default().add(&usage);
+        }
+    }
+
+    /// A run ends with its sums.
+    fn end(&mut self, record: &Record) {
+        self.open.clear();
+        self.count += 1;
+        let sum = usage(&record.usage);
+        self.sum.add(&sum);
+        self.raw = Some(record.usage.clone());
+        let models: BTreeMap<String, Usage> = record
+            .model_usage
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(model, raw)| (model.clone(), model_usage(raw)))
+            .collect();
+        let mut of_models = Usage::default();
+        for one in models.values() {
+            of_models.add(one);
+        }
+        let cost = record.cost.as_f64();
+        // A process that is given several prompts prints sums for each of them, and its models' sums and cost for all up
+        // to then. Those of a process of its own hold nothing of what came before.
+        let goes_on = self.before.is_some_and(|(before, _)| {
+            let mut least = before;
+            least.add(&sum);
+            !models.is_empty() && of_models.covers(&least)
+        });
+        if goes_on {
+            self.models.clone_from(&models);
+            self.cost = self.cost.zip(self.before).map(|(cost, (_, before))| cost - before);
+        } else {
+            for (model, one) in &models {
+                self.models.entry(model.clone()).or_default().add(one);
+            }
+        }
+        self.lacks_models |= models.is_empty();
+        match cost {
+            Some(cost) => *self.cost.get_or_insert_default() += cost,
+            None => self.lacks_cost = true,
+        }
+        self.before = Some((of_models, cost.unwrap_or_default()));
+    }
+
+    /// What the session used, after its last record.
+    fn finish(mut self, out: &mut Builder) {
+        self.kill();
+        if self.count == 0 {
+            return;
+        }
+        let mut sum = self.sum;
+        sum.add(&self.killed.unwrap_or_default());
+        let was_killed = self.killed.is_some();
+        let output = (!was_killed || !self.lacks_output).then_some(sum.output);
+        let sum = Known { output, ..Known::from(sum) };
+        let raw = self.raw.filter(|_| self.count == 1 && !was_killed);
+        out.total(sum, self.cost, raw.as_ref());
+        out.written(&sum);
+        out.head.is_partial = was_killed || (self.cost.is_some() && self.lacks_cost);
+        if !self.lacks_models {
+            for (model, usage) in self.killed_models {
+                self.models.entry(model).or_default().add(&usage);
+            }
+            out.head.models = Some(self.models);
+        }
+    }
+}
+
+/// Tokens of a model in a result's own words.
+fn model_usage(raw: &Value) -> Usage {
+    let field = |key: &str| raw.get(key).and_then(Value::as_u64).unwrap_or_default();
+    Usage {
+        input: field("inputTokens"),
+        output: field("outputTokens"),
+        cache_read: field("cacheReadInputTokens"),
+        cache_write: field("cacheCreationInputTokens"),
+    }
 }
 
 /// A record, as far as it is looked at. Members are values, so that one of an odd type spoils no other.
@@ -134,14 +256,23 @@ struct Record {
     usage: Value,
     #[serde(rename = "permission_denials")]
     denials: Value,
+    model_usage: Value,
+    parent_uuid: Value,
 }
 
 impl Decoder for Log {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Record = serde_json::from_slice(json)?;
         let kind = record.r#type.as_str().unwrap_or_default();
         if BOOKKEEPING.contains(&kind) {
             return Ok(());
+        }
+        if let Some(session) = record.session_id.as_str().or(record.stream_session_id.as_str()) {
+            // A log that was resumed can hold what came before under its old name: the chain of records goes on.
+            let goes_on = record.parent_uuid.as_str().is_some_and(|parent| out.has_read(parent));
+            if out.is_elsewhere(session, goes_on) {
+                return Ok(());
+            }
         }
         if let Some(uuid) = record.uuid.as_str()
             && out.is_repeated(uuid)
@@ -149,6 +280,9 @@ impl Decoder for Log {
             return Ok(());
         }
         self.know(&record, out);
+        if self.is_stream {
+            self.run(&record, out);
+        }
         let time = out.time(record.timestamp.as_str());
         let lane = lane(&record);
         match kind {
@@ -156,11 +290,20 @@ impl Decoder for Log {
             "user" => user(record, lane.as_deref(), time, out),
             "attachment" => self.attachment(&record, lane.as_deref(), time, out),
             "system" => system(&record, lane.as_deref(), time, out),
-            "result" => result(&record, out),
+            "result" => self.result(&record, out),
             "" => out.note("unknown-record", "a record has no type; it is passed over"),
             kind => out.unknown(kind),
         }
         Ok(())
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        // What Qwen Code prints of a skill is what a person is shown.
+        let is_qwen = out.head.agent.name != self.name;
+        out.head.hidden = Hidden { listing: !self.shown.listing, results: self.is_stream && is_qwen };
+        if self.is_stream {
+            std::mem::take(&mut self.runs).finish(out);
+        }
     }
 }
 
@@ -176,8 +319,47 @@ fn lane(record: &Record) -> Option<String> {
 }
 
 impl Log {
+    /// What records of a stream say of the run that prints it.
+    fn run(&mut self, record: &Record, out: &mut Builder) {
+        out.await_total();
+        if record.r#type == "system" && record.subtype == "init" {
+            self.runs.kill();
+        }
+        let Some(raw) = record.message.get("usage").filter(|_| record.r#type == "assistant") else { return };
+        let text = |key: &str| record.message.get(key).and_then(Value::as_str).map(str::to_owned);
+        let id = text("id").unwrap_or_else(|| format!("message-{}", self.runs.open.len()));
+        let model = text("model").filter(|model| model != SYNTHETIC);
+        let mut used = usage(raw);
+        if out.head.agent.name == NAME && record.message.get("stop_reason").is_none_or(Value::is_null) {
+            used.output = 0;
+            self.runs.lacks_output = true;
+        }
+        self.runs.open.insert(id, (model, used));
+    }
+
+    /// The last record of a run. Its sums are the only true ones of what was written.
+    fn result(&mut self, record: &Record, out: &mut Builder) {
+        let mut kept = Map::new();
+        for (key, value) in [
+            ("subtype", &record.subtype),
+            ("is_error", &record.is_error),
+            ("num_turns", &record.num_turns),
+            ("stop_reason", &record.stop_reason),
+            ("terminal_reason", &record.terminal_reason),
+            ("permission_denials", &record.denials),
+        ] {
+            if !value.is_null() {
+                kept.insert(key.to_owned(), value.clone());
+            }
+        }
+        out.head.extra.insert("result".to_owned(), kept.into());
+        if record.usage.is_object() {
+            self.runs.end(record);
+        }
+    }
+
     /// What records say of the session.
-    fn know(&mut self, record: &Record, out: &mut Builder<'_>) {
+    fn know(&mut self, record: &Record, out: &mut Builder) {
         if self.is_known {
             return;
         }
@@ -212,21 +394,16 @@ impl Log {
     }
 
     /// What the harness put into the conversation.
-    fn attachment(
-        &mut self,
-        record: &Record,
-        lane: Option<&str>,
-        time: Option<String>,
-        out: &mut Builder<'_>,
-    ) {
+    fn attachment(&mut self, record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
         let kind = record.attachment.get("type").and_then(Value::as_str).unwrap_or("attachment");
         let member = |key| record.attachment.get(key);
+        self.shown.listing |= matches!(kind, "prompt_snapshot" | "skill_listing");
         let text = match (&record.rendered, kind) {
             (Value::Array(parts), _) => {
                 parts.iter().filter_map(|part| text_of(part.get("content")?)).collect::<Vec<_>>().join("\n")
             }
-            (_, "prompt_snapshot") if !self.prompted => {
-                self.prompted = true;
+            (_, "prompt_snapshot") if !self.shown.prompt => {
+                self.shown.prompt = true;
                 member("systemPrompt").and_then(text_of).unwrap_or_default()
             }
             (_, "skill_listing") => member("content").and_then(text_of).unwrap_or_default(),
@@ -257,13 +434,7 @@ impl Log {
 /// The model's name where the program spoke in its place.
 const SYNTHETIC: &str = "<synthetic>";
 
-fn assistant(
-    record: Record,
-    lane: Option<&str>,
-    time: Option<String>,
-    is_stream: bool,
-    out: &mut Builder<'_>,
-) {
+fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream: bool, out: &mut Builder) {
     let Value::Object(mut message) = record.message else {
         out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
         return;
@@ -353,7 +524,7 @@ pub(super) fn usage(raw: &Value) -> Usage {
     }
 }
 
-fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     let injected = record.is_meta == true || record.is_synthetic == true || record.is_compact_summary == true;
     let content = match record.message {
         Value::Object(mut message) => message.remove("content").unwrap_or_default(),
@@ -382,7 +553,7 @@ fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Buil
     }
 }
 
-fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     let call = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
     let mut result =
         ObservationResult { content: block.get("content").and_then(text_of), ..ObservationResult::default() };
@@ -392,7 +563,7 @@ fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, 
     out.result(lane, call, result, time);
 }
 
-fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     match record.subtype.as_str() {
         Some("compact_boundary") => {
             let step = out.say(lane, Source::System, text_of(&record.content).unwrap_or_default(), time);
@@ -405,46 +576,4 @@ fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut B
         // The rest is said to the person at the terminal.
         _ => {}
     }
-}
-
-/// The stream's last record. Its sums are the only true ones of what was written.
-fn result(record: &Record, out: &mut Builder<'_>) {
-    let mut kept = Map::new();
-    for (key, value) in [
-        ("subtype", &record.subtype),
-        ("is_error", &record.is_error),
-        ("num_turns", &record.num_turns),
-        ("stop_reason", &record.stop_reason),
-        ("terminal_reason", &record.terminal_reason),
-        ("permission_denials", &record.denials),
-    ] {
-        if !value.is_null() {
-            kept.insert(key.to_owned(), value.clone());
-        }
-    }
-    out.head.extra.insert("result".to_owned(), kept.into());
-    if record.usage.is_object() {
-        let sum = usage(&record.usage);
-        out.total(sum, record.cost.as_f64(), Some(&record.usage));
-    }
-}
-
-/// More logs of sub-agents than these are left.
-const BESIDE: usize = 1000;
-
-/// The logs of a session's sub-agents, which stand in a folder of the session's name.
-pub(crate) fn beside(session: &Path) -> Vec<PathBuf> {
-    if session.extension().is_none_or(|ending| ending != "jsonl") {
-        return Vec::new();
-    }
-    let entries =
-        std::fs::read_dir(session.with_extension("").join("subagents")).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> = entries
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
-        .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "jsonl"))
-        .take(BESIDE)
-        .collect();
-    found.sort();
-    found
 }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::text::{count, join, parsed, text_of, word};
@@ -65,19 +66,36 @@ struct RolloutLog {
     answered: bool,
     has_usage_records: bool,
     last_total: Value,
+    /// The model of the turn.
+    model: Option<String>,
+    /// When the session began.
+    begun: Option<Timestamp>,
     exits: BTreeMap<String, i64>,
 }
 
 impl Decoder for RolloutLog {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
         let time = out.time(word(&record, "timestamp"));
         let payload = record.get("payload").unwrap_or(&Value::Null);
         match word(&record, "type").unwrap_or_default() {
-            "session_meta" => meta(payload, time, out),
+            "session_meta" => {
+                if let Some(session) = word(payload, "session_id").or(word(payload, "id")) {
+                    // The log of a fork holds that of its origin, which began before it did.
+                    let begun = word(payload, "timestamp").and_then(|text| text.parse().ok());
+                    let is_origin =
+                        self.begun.zip(begun).is_none_or(|(own, other): (Timestamp, _)| other <= own);
+                    if out.is_elsewhere(session, is_origin) {
+                        return Ok(());
+                    }
+                    self.begun = self.begun.or(begun);
+                }
+                meta(payload, time, out);
+            }
             "turn_context" => {
                 if let Some(model) = word(payload, "model") {
                     out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
+                    self.model = Some(model.to_owned());
                 }
             }
             "response_item" => self.item(payload, time, out),
@@ -100,7 +118,7 @@ impl Decoder for RolloutLog {
     }
 }
 
-fn meta(payload: &Value, time: Option<String>, out: &mut Builder<'_>) {
+fn meta(payload: &Value, time: Option<String>, out: &mut Builder) {
     "codex".clone_into(&mut out.head.agent.name);
     if let Some(version) = word(payload, "cli_version") {
         version.clone_into(&mut out.head.agent.version);
@@ -142,7 +160,7 @@ impl RolloutLog {
         format!("reply-{}", self.reply)
     }
 
-    fn item(&mut self, item: &Value, time: Option<String>, out: &mut Builder<'_>) {
+    fn item(&mut self, item: &Value, time: Option<String>, out: &mut Builder) {
         let kind = word(item, "type").unwrap_or_default();
         let id = word(item, "call_id").or(word(item, "id")).unwrap_or_default().to_owned();
         match kind {
@@ -200,7 +218,7 @@ impl RolloutLog {
         }
     }
 
-    fn event(&mut self, event: &Value, out: &mut Builder<'_>) {
+    fn event(&mut self, event: &Value, out: &mut Builder) {
         match word(event, "type") {
             Some("token_count") if !self.has_usage_records => {
                 let total = event.pointer("/info/total_token_usage").unwrap_or(&Value::Null);
@@ -227,9 +245,11 @@ impl RolloutLog {
         }
     }
 
-    fn count(&mut self, raw: &Value, out: &mut Builder<'_>) {
+    fn count(&mut self, raw: &Value, out: &mut Builder) {
         let key = self.current();
-        out.message(None, Some(&key), None);
+        let usual = out.head.agent.model_name.clone();
+        let step = out.message(None, Some(&key), None);
+        step.model_name = self.model.clone().filter(|model| usual.as_ref() != Some(model));
         out.usage(None, Some(&key), usage(raw), Some(raw));
     }
 }
@@ -267,12 +287,18 @@ fn output(output: &Value) -> ObservationResult {
 struct ExecLog;
 
 impl Decoder for ExecLog {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
         "codex".clone_into(&mut out.head.agent.name);
         let time = out.time(word(&record, "timestamp"));
         match word(&record, "type").unwrap_or_default() {
-            "thread.started" => out.head.session_id = word(&record, "thread_id").map(str::to_owned),
+            "thread.started" => {
+                if word(&record, "thread_id").is_some_and(|thread| out.is_elsewhere(thread, false)) {
+                    return Ok(());
+                }
+                out.await_total();
+                out.head.session_id = word(&record, "thread_id").map(str::to_owned);
+            }
             "item.completed" => done(record.get("item").unwrap_or(&Value::Null), time, out),
             "turn.completed" => {
                 if let Some(raw) = record.get("usage") {
@@ -290,9 +316,13 @@ impl Decoder for ExecLog {
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden.listing = true;
+    }
 }
 
-fn done(item: &Value, time: Option<String>, out: &mut Builder<'_>) {
+fn done(item: &Value, time: Option<String>, out: &mut Builder) {
     let key = word(item, "id").unwrap_or_default();
     let kind = word(item, "type").unwrap_or_default();
     let text = || word(item, "text").unwrap_or_default();

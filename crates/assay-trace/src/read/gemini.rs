@@ -3,10 +3,12 @@
 //! A session repeats a message under the same name when it has grown; the later record is the whole. What the printed results hold of
 //! a skill is what a person is shown, not what the model got: the session has that.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::text::{count, join, object, text_of, word};
-use super::{Builder, Decoder, Reader};
+use super::{Builder, Decoder, Hidden, Reader};
 use crate::usage::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -74,8 +76,14 @@ impl Reader for Stream {
 struct SessionLog;
 
 impl Decoder for SessionLog {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
+        if record.get("projectHash").is_some()
+            && let Some(session) = word(&record, "sessionId")
+            && out.is_elsewhere(session, false)
+        {
+            return Ok(());
+        }
         "gemini-cli".clone_into(&mut out.head.agent.name);
         if record.get("projectHash").is_some() {
             out.head.session_id = word(&record, "sessionId").map(str::to_owned);
@@ -95,9 +103,13 @@ impl Decoder for SessionLog {
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden.listing = true;
+    }
 }
 
-fn said(message: &Value, out: &mut Builder<'_>) {
+fn said(message: &Value, out: &mut Builder) {
     let time = out.time(word(message, "timestamp"));
     let id = word(message, "id");
     let content = message.get("content").unwrap_or(&Value::Null);
@@ -136,11 +148,14 @@ fn said(message: &Value, out: &mut Builder<'_>) {
 }
 
 /// A message of the model, whole as far as it has grown.
-fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builder<'_>) {
+fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builder) {
     if let Some(model) = word(message, "model") {
         out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
     }
+    let usual = out.head.agent.model_name.clone();
     let step = out.message(None, id, time.map(str::to_owned));
+    step.model_name =
+        word(message, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
     step.message = message.get("content").and_then(text_of).unwrap_or_default();
     let mut reasoning = String::new();
     for thought in message.get("thoughts").and_then(Value::as_array).into_iter().flatten() {
@@ -207,14 +222,22 @@ pub(super) fn answer(response: &Value) -> ObservationResult {
 struct StreamLog {
     reply: usize,
     answered: bool,
+    /// A run began and has not said yet what it used.
+    is_open: bool,
+    models: BTreeMap<String, Usage>,
 }
 
 impl Decoder for StreamLog {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
         let time = out.time(word(&record, "timestamp"));
         match word(&record, "type").unwrap_or_default() {
             "init" => {
+                if word(&record, "session_id").is_some_and(|session| out.is_elsewhere(session, false)) {
+                    return Ok(());
+                }
+                out.await_total();
+                self.is_open = true;
                 "gemini-cli".clone_into(&mut out.head.agent.name);
                 out.head.agent.model_name = word(&record, "model").map(str::to_owned);
                 out.head.session_id = word(&record, "session_id").map(str::to_owned);
@@ -256,16 +279,44 @@ impl Decoder for StreamLog {
                     let cached = count(raw, "cached");
                     let input = count(raw, "input_tokens").saturating_sub(cached);
                     let output = count(raw, "output_tokens");
-                    out.total(Usage { input, output, cache_read: cached, cache_write: 0 }, None, Some(raw));
+                    let sum = Usage { input, output, cache_read: cached, cache_write: 0 };
+                    out.add_total(sum, None, Some(raw));
+                    self.is_open = false;
+                    self.models(raw);
                 }
             }
             kind => out.unknown(kind),
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden = Hidden { listing: true, results: true };
+        if !self.models.is_empty() {
+            out.head.models = Some(std::mem::take(&mut self.models));
+        }
+        // A further run of the session that was killed is in no sum.
+        if self.is_open && out.head.final_metrics.is_some() {
+            out.head.is_partial = true;
+        }
+    }
 }
 
 impl StreamLog {
+    /// What each model used, where the result says.
+    fn models(&mut self, stats: &Value) {
+        for (model, raw) in stats.get("models").and_then(Value::as_object).into_iter().flatten() {
+            let cached = count(raw, "cached");
+            let usage = Usage {
+                input: count(raw, "input_tokens").saturating_sub(cached),
+                output: count(raw, "output_tokens"),
+                cache_read: cached,
+                cache_write: 0,
+            };
+            self.models.entry(model.clone()).or_default().add(&usage);
+        }
+    }
+
     fn reply(&mut self) -> String {
         if std::mem::take(&mut self.answered) {
             self.reply += 1;

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{TraceError, Transcript, read_file};
+use super::builder::merged;
+use super::{Hidden, TraceError, Transcript, read_file};
 use crate::diagnostic::Notes;
 use crate::usage::Tally;
 use crate::{AgentInfo, Trajectory};
@@ -67,7 +68,7 @@ pub(super) fn read(folder: &Path) -> Result<Transcript, TraceError> {
     logs(&folder.join("agent"), DEPTH, &mut files);
     let mut best: Option<((usize, usize), Transcript)> = None;
     for path in files {
-        let Ok(transcript) = read_file(&path, None) else { continue };
+        let Some(transcript) = read_file(&path, None).ok().and_then(merged) else { continue };
         if transcript.trajectory.steps.is_empty() {
             continue;
         }
@@ -100,6 +101,9 @@ fn empty(folder: &Path, result: &Value) -> Transcript {
         format: NAME,
         tally: Tally::default(),
         times: None,
+        is_partial: false,
+        models: None,
+        hidden: Hidden { listing: true, results: true },
         diagnostics: notes.told(&folder.display().to_string()),
     }
 }

@@ -12,11 +12,17 @@ mod gemini;
 pub mod harbor;
 mod input;
 mod lines;
+mod messages;
 mod mini;
 mod opencode;
+mod openhands;
+mod pi;
 mod qwen;
+mod sources;
+mod swe_agent;
 mod text;
 
+use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -24,10 +30,10 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 pub(crate) use self::builder::Builder;
-pub use self::builder::{Head, Sink};
-pub(crate) use self::claude_code::beside;
+pub use self::builder::{Head, Hidden, LaneHead, Sink};
 use self::lines::Line;
-use crate::usage::Tally;
+pub use self::sources::{Source as Input, Sources, sources};
+use crate::usage::{Tally, Usage};
 use crate::{Diagnostic, Trajectory};
 
 /// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few MB.
@@ -55,22 +61,27 @@ pub trait Reader: Sync {
         false
     }
 
-    /// What reads one file.
+    /// Whether a document can be read as this format where the caller says that it is one.
+    fn accepts(&self, document: &Value) -> bool {
+        self.claims(document)
+    }
+
+    /// What reads one session.
     #[expect(private_interfaces, reason = "readers are written here; others choose among them")]
     fn decoder(&self) -> Box<dyn Decoder>;
 }
 
-/// Reads the records of one file, one after another.
+/// Reads the records of one session, one after another.
 pub(crate) trait Decoder {
     /// A record, which is well-formed JSON or is found not to be. Whatever is odd about it goes to the builder's notes.
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error>;
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error>;
 
     /// After the last one.
-    fn end(&mut self, _out: &mut Builder<'_>) {}
+    fn end(&mut self, _out: &mut Builder) {}
 }
 
 /// The formats there are, the more particular ones first.
-pub const READERS: [&dyn Reader; 12] = [
+pub const READERS: [&dyn Reader; 16] = [
     &claude_code::Session,
     &claude_code::Stream,
     &codex::Rollout,
@@ -81,8 +92,12 @@ pub const READERS: [&dyn Reader; 12] = [
     &qwen::Session,
     &opencode::Stream,
     &opencode::Document,
+    &pi::Session,
     &mini::Document,
+    &swe_agent::Document,
+    &openhands::Document,
     &atif::Document,
+    &messages::Document,
 ];
 
 /// A transcript that was read.
@@ -96,6 +111,12 @@ pub struct Transcript {
     pub tally: Tally,
     /// The first and the last time in it.
     pub times: Option<(jiff::Timestamp, jiff::Timestamp)>,
+    /// Its own sums leave something out.
+    pub is_partial: bool,
+    /// What each model used by its own account, where it has one.
+    pub models: Option<BTreeMap<String, Usage>>,
+    /// What its format does not show.
+    pub hidden: Hidden,
     /// What was odd.
     pub diagnostics: Vec<Diagnostic>,
 }
@@ -135,10 +156,44 @@ pub enum TraceError {
         source: io::Error,
     },
     /// No reader knows it.
-    #[error("{name} is no transcript that is known here")]
+    #[error("{name} is not a transcript in a known format")]
     Unknown {
         /// What was read.
         name: String,
+    },
+    /// There is nothing in it.
+    #[error("{name} is empty")]
+    Empty {
+        /// What was read.
+        name: String,
+    },
+    /// One document, and its end is missing.
+    #[error(
+        "{name} is a truncated JSON document: it ends at line {line}, column {column}, before it is complete"
+    )]
+    Truncated {
+        /// What was read.
+        name: String,
+        /// Where it ends, from 1.
+        line: usize,
+        /// Where it ends, from 1.
+        column: usize,
+    },
+    /// It is not in the format that it was said to be in.
+    #[error("{name} is not in the {format} format{}", seems.map_or(String::new(), |seems| format!("; it looks like {seems}")))]
+    NotOf {
+        /// What was read.
+        name: String,
+        /// The format it was said to have.
+        format: &'static str,
+        /// The format it seems to have.
+        seems: Option<&'static str>,
+    },
+    /// A folder without a transcript.
+    #[error("{path} contains no transcript in a known format", path = path.display())]
+    NoTranscript {
+        /// The folder.
+        path: PathBuf,
     },
     /// There is no such format.
     #[error("there is no transcript format {0:?}")]
@@ -159,22 +214,34 @@ pub fn reader(name: &str) -> Result<&'static dyn Reader, TraceError> {
 
 /// Reads a file, standard input where the path is `-`, or a trial's folder as Harbor leaves it. Files may be compressed with gzip or
 /// zstd. Without a reader, the format is told from what stands in the file. Logs of sub-agents that Claude
-/// Code keeps beside a session are read with it.
+/// Code keeps beside a session are read with it. Several sessions in a file are read as one; [`read_all`] keeps them apart.
 pub fn read(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
-    if path.is_dir() {
-        return harbor::read(path);
-    }
-    let mut transcript = read_file(path, reader)?;
-    for beside in beside(path) {
-        let Ok(one) = read_file(&beside, Some(&claude_code::Session)) else { continue };
-        builder::attach(&mut transcript, one, &beside);
-    }
-    Ok(transcript)
+    let all = read_all(&Input::of(path), reader)?;
+    builder::merged(all).ok_or_else(|| TraceError::Empty { name: path.display().to_string() })
 }
 
-fn read_file(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Transcript, TraceError> {
+/// Reads each session of a file, or a trial's folder as Harbor leaves it.
+pub fn read_all(source: &Input, reader: Option<&'static dyn Reader>) -> Result<Vec<Transcript>, TraceError> {
+    if source.path.is_dir() {
+        return Ok(vec![harbor::read(&source.path)?]);
+    }
+    let mut all = read_file(&source.path, reader)?;
+    for beside in &source.beside {
+        let Ok(inner) = read_file(beside, Some(&claude_code::Session)) else { continue };
+        for one in inner {
+            let session = &one.trajectory.session_id;
+            let at = all.iter().position(|known| known.trajectory.session_id == *session).unwrap_or_default();
+            if let Some(whole) = all.get_mut(at) {
+                builder::attach(whole, one, beside);
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn read_file(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Vec<Transcript>, TraceError> {
     let input = open(path)?;
-    read_from(input, &path.display().to_string(), reader)
+    read_all_from(input, &path.display().to_string(), reader)
 }
 
 /// Opens a file, or standard input where the path is `-`, and takes compression off.
@@ -182,134 +249,311 @@ pub fn open(path: &Path) -> Result<Box<dyn io::Read>, TraceError> {
     input::open(path).map_err(|source| TraceError::Open { path: path.to_path_buf(), source })
 }
 
-/// Reads a stream to its end. `name` is what diagnostics call it.
+/// Reads a stream to its end, its sessions as one. `name` is what diagnostics call it.
 pub fn read_from(
     input: impl io::Read,
     name: &str,
     reader: Option<&'static dyn Reader>,
 ) -> Result<Transcript, TraceError> {
-    let mut collector = builder::Collector::default();
-    let streamed = stream(input, name, reader, &mut collector)?;
-    let times = streamed.head.times;
-    let trajectory = collector.trajectory(streamed.head, &streamed.tally);
-    Ok(Transcript {
-        trajectory,
-        format: streamed.format,
-        tally: streamed.tally,
-        times,
-        diagnostics: streamed.diagnostics,
-    })
+    let all = read_all_from(input, name, reader)?;
+    builder::merged(all).ok_or_else(|| TraceError::Empty { name: name.to_owned() })
 }
 
-/// Reads a stream to its end, and hands each step over as it becomes whole.
+/// Reads a stream to its end, each of its sessions apart.
+pub fn read_all_from(
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+) -> Result<Vec<Transcript>, TraceError> {
+    let mut collector = builder::Collector::default();
+    let streamed = stream(input, name, reader, &mut collector)?;
+    let whole = |(number, one): (usize, Streamed)| {
+        let mut head = one.head;
+        let (times, is_partial, hidden) = (head.times, head.is_partial, head.hidden);
+        let models = head.models.take();
+        Transcript {
+            trajectory: collector.trajectory(number, head, &one.tally),
+            format: one.format,
+            tally: one.tally,
+            times,
+            is_partial,
+            models,
+            hidden,
+            diagnostics: one.diagnostics,
+        }
+    };
+    Ok(streamed.into_iter().enumerate().map(whole).collect())
+}
+
+/// Reads a stream to its end, and hands each step over as it becomes whole. Gives what is known of each session besides its
+/// steps, in the order in which they begin: one at least.
 pub fn stream(
     input: impl io::Read,
     name: &str,
     reader: Option<&'static dyn Reader>,
     sink: &mut dyn Sink,
-) -> Result<Streamed, TraceError> {
+) -> Result<Vec<Streamed>, TraceError> {
     let broke = |source| TraceError::Read { name: name.to_owned(), source };
+    let named = || name.to_owned();
     let mut input = BufReader::with_capacity(1 << 16, input);
     let mut start = Vec::new();
     (&mut input).take(HEAD as u64).read_to_end(&mut start).map_err(broke)?;
-    let mut out = Builder::new(sink);
-    let blank = start.iter().all(u8::is_ascii_whitespace);
-    let Some(reader) = reader.or_else(|| sniff(&start)).or(if blank { Some(READERS[0]) } else { None })
-    else {
-        return Err(TraceError::Unknown { name: name.to_owned() });
-    };
-    let mut decoder = reader.decoder();
+    if start.iter().all(u8::is_ascii_whitespace) {
+        return Err(TraceError::Empty { name: named() });
+    }
+    let seems = sniff(&start);
     let mut rest = Cursor::new(start).chain(input);
-    if reader.is_document() {
-        let mut whole = Vec::new();
-        (&mut rest).take(DOCUMENT_CAP as u64 + 1).read_to_end(&mut whole).map_err(broke)?;
-        if whole.len() > DOCUMENT_CAP {
-            return Err(TraceError::TooLarge { name: name.to_owned() });
+    if let Some(found) = reader.or(seems)
+        && !found.is_document()
+    {
+        let mut parts = Parts::new(found, sink);
+        read_lines(&mut rest, &mut parts).map_err(broke)?;
+        let is_other = seems.is_none_or(|seems| seems.name() != found.name());
+        if is_other && reader.is_some() && parts.is_void() {
+            return Err(TraceError::NotOf {
+                name: named(),
+                format: found.name(),
+                seems: seems.map(Reader::name),
+            });
         }
-        take(decoder.as_mut(), &whole, true, &mut out);
-    } else {
-        read_lines(&mut rest, decoder.as_mut(), &mut out).map_err(broke)?;
+        return Ok(parts.finish(name));
     }
-    decoder.end(&mut out);
-    out.finish();
-    if out.tally.messages == 0 && blank {
-        out.line = None;
-        out.note("empty-trace", "there is nothing in it");
+    let mut whole = Vec::new();
+    (&mut rest).take(DOCUMENT_CAP as u64 + 1).read_to_end(&mut whole).map_err(broke)?;
+    if whole.len() > DOCUMENT_CAP {
+        return Err(TraceError::TooLarge { name: named() });
     }
-    let Builder { head, tally, notes, .. } = out;
-    Ok(Streamed { format: reader.name(), head, tally, diagnostics: notes.told(name) })
+    let document = match serde_json::from_str::<Value>(&String::from_utf8_lossy(&whole)) {
+        Ok(document) => document,
+        Err(error) if error.is_eof() && begins_document(&whole) => {
+            let (line, column) = (error.line(), error.column());
+            return Err(TraceError::Truncated { name: named(), line, column });
+        }
+        Err(_) => match reader {
+            Some(reader) => {
+                return Err(TraceError::NotOf { name: named(), format: reader.name(), seems: None });
+            }
+            None => return Err(TraceError::Unknown { name: named() }),
+        },
+    };
+    let seems = claimed(&document, true);
+    let Some(found) = reader.or(seems) else { return Err(TraceError::Unknown { name: named() }) };
+    if !found.accepts(&document) {
+        return Err(TraceError::NotOf {
+            name: named(),
+            format: found.name(),
+            seems: seems.map(Reader::name),
+        });
+    }
+    let mut parts = Parts::new(found, sink);
+    parts.line = None;
+    parts.take(&whole, true);
+    Ok(parts.finish(name))
 }
 
-fn read_lines(input: &mut dyn BufRead, decoder: &mut dyn Decoder, out: &mut Builder<'_>) -> io::Result<()> {
+/// Whether a text is a document of which more may be missing, and no text of another kind.
+fn begins_document(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
+    matches!((text.first(), inner.first()), (Some(b'{'), Some(b'"') | None) | (Some(b'['), Some(b'{') | None))
+}
+
+/// More sessions in a file than these are read with the last of them.
+const SESSIONS: usize = 10_000;
+
+/// The sessions of one file, each with what decodes it.
+struct Parts<'s> {
+    reader: &'static dyn Reader,
+    sink: &'s mut dyn Sink,
+    sessions: Vec<(Box<dyn Decoder>, Builder)>,
+    known: HashMap<String, usize>,
+    current: usize,
+    line: Option<usize>,
+    given: bool,
+}
+
+impl<'s> Parts<'s> {
+    fn new(reader: &'static dyn Reader, sink: &'s mut dyn Sink) -> Self {
+        let sessions = vec![(reader.decoder(), Builder::default())];
+        Self { reader, sink, sessions, known: HashMap::new(), current: 0, line: None, given: false }
+    }
+
+    fn note(&mut self, code: &'static str, message: impl Into<String>) {
+        let (_, out) = &mut self.sessions[self.current];
+        out.line = self.line;
+        out.note(code, message);
+    }
+
+    /// Hands a line to its session: a record, or several that somebody joined.
+    fn take(&mut self, json: &[u8], ended: bool) {
+        let text = String::from_utf8_lossy(json);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            self.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");
+        }
+        let json = text.as_bytes();
+        let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
+        if begins != Some(&b'{')
+            && !self.reader.is_document()
+            && serde_json::from_slice::<IgnoredAny>(json).is_ok()
+        {
+            return self.note("unexpected-shape", SHAPE);
+        }
+        let Err(error) = self.record(json) else { return };
+        if error.is_eof() && !ended {
+            return self.note("truncated-line", "the last line is cut off; it is passed over");
+        }
+        if error.is_data() {
+            return self.note("unexpected-shape", SHAPE);
+        }
+        let (records, rest) = records(json);
+        if records.is_empty() {
+            return self.note("invalid-json", "a line is not JSON; it is passed over");
+        }
+        self.note("joined-records", "several records stand on one line; each is read");
+        for record in records {
+            if self.record(record).is_err() {
+                self.note("unexpected-shape", SHAPE);
+            }
+        }
+        if !rest.trim_ascii().is_empty() {
+            let cut = !ended && serde_json::from_slice::<IgnoredAny>(rest).is_err_and(|error| error.is_eof());
+            if cut {
+                self.note("truncated-line", "the last line is cut off; it is passed over");
+            } else {
+                self.note("invalid-json", "a part of a line is not JSON; it is passed over");
+            }
+        }
+    }
+
+    fn record(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
+        self.hand(json)?;
+        if let Some(session) = self.sessions[self.current].1.elsewhere.take() {
+            self.turn_to(session);
+            self.hand(json)?;
+            self.sessions[self.current].1.elsewhere = None;
+        }
+        Ok(())
+    }
+
+    /// Hands a record to the session that is being read.
+    fn hand(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
+        let (decoder, out) = &mut self.sessions[self.current];
+        out.line = self.line;
+        out.bytes = json.len();
+        let came = decoder.record(json, out);
+        self.pass_on();
+        came
+    }
+
+    /// The session of this name is read from here on.
+    fn turn_to(&mut self, session: String) {
+        if let Some(own) = &self.sessions[self.current].1.session {
+            self.known.insert(own.clone(), self.current);
+        }
+        if let Some(&at) = self.known.get(&session) {
+            self.current = at;
+        } else if self.sessions.len() < SESSIONS {
+            self.current = self.sessions.len();
+            self.known.insert(session, self.current);
+            self.sessions.push((self.reader.decoder(), Builder::default()));
+        } else {
+            self.note(
+                "too-many-sessions",
+                format!("more than {SESSIONS} sessions; the rest is read with the last"),
+            );
+        }
+    }
+
+    /// Hands on the steps that are whole.
+    fn pass_on(&mut self) {
+        for (lane, step) in self.sessions[self.current].1.ready.drain(..) {
+            self.given = true;
+            self.sink.step(self.current, lane.as_deref(), step);
+        }
+    }
+
+    /// Whether nothing at all came of what was read.
+    fn is_void(&mut self) -> bool {
+        self.given = self.given || self.sessions.iter().any(|(_, out)| !out.is_void());
+        !self.given
+    }
+
+    fn finish(mut self, name: &str) -> Vec<Streamed> {
+        for at in 0..self.sessions.len() {
+            self.current = at;
+            let (decoder, out) = &mut self.sessions[at];
+            out.line = None;
+            decoder.end(out);
+            out.finish();
+            self.pass_on();
+        }
+        let format = self.reader.name();
+        let done = |(_, out): (Box<dyn Decoder>, Builder)| {
+            let Builder { head, tally, notes, .. } = out;
+            Streamed { format, head, tally, diagnostics: notes.told(name) }
+        };
+        self.sessions.into_iter().map(done).collect()
+    }
+}
+
+/// What is said of a record that is JSON and not what it should be.
+const SHAPE: &str = "a record has another shape than it should; it is passed over";
+
+/// The whole records that a line begins with, and what is left of it.
+fn records(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
+    let mut stream = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(Ok(_)) = stream.next() {
+        let end = stream.byte_offset();
+        found.push(&line[at..end]);
+        at = end;
+    }
+    (found, &line[at..])
+}
+
+fn read_lines(input: &mut dyn BufRead, parts: &mut Parts<'_>) -> io::Result<()> {
     let mut buffer = Vec::new();
     let mut at = 0;
     loop {
         at += 1;
-        out.line = Some(at);
+        parts.line = Some(at);
         match lines::next(input, &mut buffer, LINE_CAP)? {
             Line::End => return Ok(()),
             Line::TooLong(length) => {
-                out.note(
+                parts.note(
                     "line-too-long",
                     format!("a line of {length} bytes is longer than {LINE_CAP}; it is passed over"),
                 );
             }
             Line::Whole(ended) => {
                 if !buffer.iter().all(u8::is_ascii_whitespace) {
-                    take(decoder, &buffer, ended, out);
+                    parts.take(&buffer, ended);
                 }
             }
         }
     }
 }
 
-/// Hands a record to its decoder, mended where its text is not UTF-8.
-fn take(decoder: &mut dyn Decoder, json: &[u8], ended: bool, out: &mut Builder<'_>) {
-    out.bytes = json.len();
-    let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
-    let error = if begins != Some(&b'{') && serde_json::from_slice::<IgnoredAny>(json).is_ok() {
-        return out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
-    } else if std::str::from_utf8(json).is_ok() {
-        decoder.record(json, out).err()
-    } else {
-        out.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");
-        decoder.record(String::from_utf8_lossy(json).as_bytes(), out).err()
-    };
-    match error {
-        None => {}
-        Some(error) if error.is_eof() && !ended => {
-            out.note("truncated-line", "the last line is cut off; it is passed over");
-        }
-        Some(error) if error.is_data() => {
-            out.note("unexpected-shape", "a record has another shape than it should; it is passed over");
-        }
-        Some(_) => out.note("invalid-json", "a line is not JSON; it is passed over"),
-    }
+/// The reader that claims a record or a document.
+fn claimed(value: &Value, documents: bool) -> Option<&'static dyn Reader> {
+    READERS.into_iter().find(|reader| reader.is_document() == documents && reader.claims(value))
 }
 
 /// The reader of what begins so.
 fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
-    let claimed = |value: &Value, documents: bool| {
-        READERS.into_iter().find(|reader| reader.is_document() == documents && reader.claims(value))
-    };
     let lines = start.split(|&byte| byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace));
     for line in lines.take(HEAD_LINES) {
-        let Ok(value) = serde_json::from_slice::<Value>(line) else {
-            // A bad byte must not hide a format.
-            let Ok(value) = serde_json::from_str::<Value>(&String::from_utf8_lossy(line)) else { continue };
-            if let Some(reader) = claimed(&value, false) {
-                return Some(reader);
-            }
+        // A bad byte or a second record must not hide a format.
+        let text = String::from_utf8_lossy(line);
+        let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
+        let Some(Ok(value)) = values.next() else { continue };
+        let rest = text[values.byte_offset()..].trim_start();
+        if !rest.is_empty() && !rest.starts_with('{') {
             continue;
-        };
+        }
         if let Some(reader) = claimed(&value, false).or_else(|| claimed(&value, true)) {
             return Some(reader);
         }
     }
-    document(start).and_then(|value| claimed(&value, true))
-}
-
-/// The document that `start` is, or the members of it that stand in the beginning.
-fn document(start: &[u8]) -> Option<Value> {
-    serde_json::from_slice(start).ok()
+    None
 }

@@ -50,8 +50,11 @@ impl Reader for Document {
 struct Log;
 
 impl Decoder for Log {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
+        if word(&record, "sessionID").is_some_and(|session| out.is_elsewhere(session, false)) {
+            return Ok(());
+        }
         "opencode".clone_into(&mut out.head.agent.name);
         if let Some(session) = word(&record, "sessionID") {
             out.head.session_id.get_or_insert_with(|| session.to_owned());
@@ -72,10 +75,14 @@ impl Decoder for Log {
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden.listing = true;
+    }
 }
 
 /// A part of a message of the model.
-fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     match word(part, "type").unwrap_or_default() {
         "text" => join(&mut out.message(lane, key, time).message, word(part, "text").unwrap_or_default()),
         "reasoning" => {
@@ -130,8 +137,9 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
 struct Whole;
 
 impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let document: Value = serde_json::from_slice(json)?;
+        out.head.hidden.listing = true;
         "opencode".clone_into(&mut out.head.agent.name);
         if let Some(messages) = document.get("messages").and_then(Value::as_array) {
             let info = document.get("info").unwrap_or(&Value::Null);
@@ -170,7 +178,7 @@ fn said(
     id: Option<&str>,
     parts: impl Iterator<Item = Value>,
     lane: Option<&str>,
-    out: &mut Builder<'_>,
+    out: &mut Builder,
 ) {
     let millis = info.pointer("/time/created").and_then(Value::as_i64);
     let time = millis.and_then(|millis| out.millis(millis));
@@ -185,11 +193,17 @@ fn said(
         }
         return;
     }
-    if let Some(model) = word(info, "modelID") {
-        let provider = word(info, "providerID").unwrap_or_default();
-        out.head.agent.model_name.get_or_insert_with(|| format!("{provider}/{model}"));
+    let provider = word(info, "providerID").unwrap_or_default();
+    let model = word(info, "modelID").map(|model| format!("{provider}/{model}"));
+    // The session's model is that of its own first reply, not that of a sub-agent.
+    if let Some(model) = model.as_ref().filter(|_| lane.is_none()) {
+        out.head.agent.model_name.get_or_insert_with(|| model.clone());
     }
+    let usual = out.head.agent.model_name.clone();
     for part in parts {
         part_of(&part, id, lane, time.clone(), out);
+    }
+    if let Some(step) = out.known(lane, id).filter(|_| model != usual) {
+        step.model_name = model;
     }
 }

@@ -28,8 +28,14 @@ impl Reader for Session {
 struct Log;
 
 impl Decoder for Log {
-    fn record(&mut self, json: &[u8], out: &mut Builder<'_>) -> Result<(), serde_json::Error> {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let record: Value = serde_json::from_slice(json)?;
+        if let Some(session) = word(&record, "sessionId") {
+            let goes_on = word(&record, "parentUuid").is_some_and(|parent| out.has_read(parent));
+            if out.is_elsewhere(session, goes_on) {
+                return Ok(());
+            }
+        }
         let uuid = word(&record, "uuid");
         if let Some(uuid) = uuid
             && out.is_repeated(uuid)
@@ -80,13 +86,20 @@ impl Decoder for Log {
         }
         Ok(())
     }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden.listing = true;
+    }
 }
 
-fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<String>, out: &mut Builder<'_>) {
+fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<String>, out: &mut Builder) {
     if let Some(model) = word(record, "model") {
         out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
     }
+    let usual = out.head.agent.model_name.clone();
     let step = out.message(None, id, time);
+    step.model_name =
+        word(record, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
     for part in parts {
         let Some(text) = word(part, "text") else { continue };
         if part.get("thought") == Some(&Value::Bool(true)) {

@@ -86,6 +86,23 @@ fn made() -> Vec<Vec<u8>> {
         json!({ "trajectory_format": "mini-swe-agent-1.1", "info": {}, "messages": [
             { "role": "assistant", "content": "```bash\nls\n```", "extra": { "timestamp": 1e300 } },
             { "role": "user", "content": "x" }] }).to_string().into_bytes(),
+        json!({ "info": { "model_stats": { "tokens_sent": u64::MAX, "tokens_received": 1, "instance_cost": 1e300 } }, "trajectory": [
+            { "action": "ls", "observation": "x", "response": "so" }], "history": [{ "role": "system", "content": "x", "agent": "main" },
+            { "role": "assistant", "content": "so", "action": "ls", "tool_calls": [{ "id": "c", "function": { "name": "n", "arguments": "{}" } }] }]
+        }).to_string().into_bytes(),
+        json!([{ "id": 1, "source": "agent", "action": "run", "args": { "command": "ls" }, "timestamp": "2026-01-01T00:00:00",
+            "tool_call_metadata": { "tool_call_id": "c", "function_name": "n", "model_response": { "id": "r", "usage": { "prompt_tokens": 1 } } },
+            "llm_metrics": { "accumulated_cost": 1.0, "accumulated_token_usage": { "prompt_tokens": u64::MAX } } },
+            { "id": 2, "source": "agent", "observation": "run", "cause": 1, "content": "x", "extras": { "exit_code": 1 } }])
+        .to_string().into_bytes(),
+        lines(&[
+            json!({ "type": "session", "id": "s", "cwd": "/", "timestamp": time }),
+            json!({ "type": "message", "id": "a", "timestamp": time, "message": { "role": "assistant", "model": "m", "content": [
+                { "type": "toolCall", "id": "c", "name": "bash", "arguments": {} }], "usage": { "input": u64::MAX, "output": 1, "cost": { "total": 1e300 } } } }),
+            json!({ "type": "message", "id": "b", "timestamp": time, "message": { "role": "toolResult", "toolCallId": "c", "content": [] } }),
+        ]),
+        json!([{ "role": "user", "content": "do" }, { "role": "assistant", "content": [{ "type": "tool_use", "id": "c", "name": "n", "input": {} }],
+            "usage": { "input_tokens": u64::MAX } }]).to_string().into_bytes(),
         json!({ "schema_version": "ATIF-v1.5", "agent": { "name": "x" }, "steps": [{ "step_id": 1, "source": "agent", "message": "x",
             "tool_calls": [{ "tool_call_id": "c", "function_name": "n", "arguments": {} }],
             "observation": { "results": [{ "source_call_id": "c", "content": "x" }] },

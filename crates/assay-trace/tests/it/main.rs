@@ -6,10 +6,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
 mod agents;
+mod formats;
 mod fuzz;
 mod labels;
 mod odd;
 mod run;
+mod sessions;
 
 use std::path::{Path, PathBuf};
 

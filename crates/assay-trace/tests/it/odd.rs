@@ -72,9 +72,27 @@ fn each_oddity_is_told_once_and_the_rest_is_read() {
         &[("result-without-call", Some(2), 1)],
         &["do", ""],
     );
-    // Nothing.
-    check(b"", &[("empty-trace", None, 1)], &[]);
-    check(b"\n \n", &[("empty-trace", None, 1)], &[]);
+    // Two records on one line are two records, and what follows them may be cut off.
+    let joined = format!("{do_it}{done}");
+    check(joined.as_bytes(), &[("joined-records", Some(1), 1)], &["do", "done"]);
+    check(
+        &log(&[&format!("{do_it}{half}")]),
+        &[("joined-records", Some(1), 1), ("truncated-line", Some(1), 1)],
+        &["do"],
+    );
+    check(
+        &log(&[&format!("{do_it}nonsense"), &done]),
+        &[("invalid-json", Some(1), 1), ("joined-records", Some(1), 1)],
+        &["do", "done"],
+    );
+}
+
+#[test]
+fn a_log_without_marks_of_sub_agents_is_one_of_claude_code() {
+    let log = [said(0, "do"), replied(1, "done")].join("\n");
+    let bare = log.replace("\"isSidechain\":false,", "");
+    assert!(!bare.contains("isSidechain"), "{bare}");
+    check(bare.as_bytes(), &[], &["do", "done"]);
 }
 
 #[test]
@@ -91,8 +109,30 @@ fn what_is_no_transcript_is_refused() {
         ["hello\n", "{}\n", "[]", "{\"a\": 1}\n{\"a\": 2}\n", "\u{0}\u{1}\u{2}", "{\n  \"steps\": []\n}"]
     {
         let error = read::read_from(text.as_bytes(), "it", None).unwrap_err();
-        assert_eq!(error.to_string(), "it is no transcript that is known here", "{text:?}");
+        assert_eq!(error.to_string(), "it is not a transcript in a known format", "{text:?}");
     }
+    for text in ["", "\n \n"] {
+        let error = read::read_from(text.as_bytes(), "it", None).unwrap_err();
+        assert_eq!(error.to_string(), "it is empty", "{text:?}");
+    }
+    // A document whose end is missing, whether or not its format is named.
+    let atif = read::reader("atif").ok();
+    let cut = "{\n  \"schema_version\": \"ATIF-v1.7\",\n  \"steps\": [{";
+    for reader in [None, atif] {
+        let error = read::read_from(cut.as_bytes(), "it", reader).unwrap_err().to_string();
+        assert!(error.starts_with("it is a truncated JSON document: it ends at line 3"), "{error}");
+    }
+    // A format that is named and is another.
+    let check = |text: &str, format: &str, expected: &str| {
+        let error = read::read_from(text.as_bytes(), "it", read::reader(format).ok()).unwrap_err();
+        assert_eq!(error.to_string(), expected, "{text:?}");
+    };
+    let list = r#"[{"role": "user", "content": "do"}]"#;
+    check(list, "atif", "it is not in the atif format; it looks like messages");
+    check("{}", "atif", "it is not in the atif format");
+    check("hello", "atif", "it is not in the atif format");
+    check(&said(0, "do"), "codex", "it is not in the codex format; it looks like claude-code");
+    check("hello", "codex", "it is not in the codex format");
     assert!(read::reader("morse").is_err());
 }
 

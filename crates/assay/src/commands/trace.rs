@@ -8,8 +8,8 @@ pub(super) use stats::{package, prices};
 
 use std::path::{Path, PathBuf};
 
-use assay_trace::Diagnostic;
-use assay_trace::read::{self, Reader, TraceError, harbor};
+use assay_trace::read::{self, Input, Reader, TraceError};
+use assay_trace::{Diagnostic, FIELDS, Tally};
 use clap::Subcommand;
 
 use crate::failure::{Failure, Status};
@@ -34,7 +34,8 @@ enum TraceWhat {
 /// What is read, and how.
 #[derive(Debug, clap::Args)]
 struct Inputs {
-    /// Transcripts: files, also compressed, `-`, and folders of trials or jobs as Harbor leaves them
+    /// Transcripts: files, also compressed, `-`, and folders: of sessions, such as a project's in `~/.claude/projects`, or of
+    /// trials and jobs as Harbor leaves them
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// The format [default: told from what stands in the file]
@@ -58,15 +59,20 @@ pub(crate) fn run(args: &TraceArgs, ui: &Ui) -> Result<Status, Failure> {
 }
 
 impl Inputs {
-    /// The files, with jobs as their trials.
-    fn paths(&self) -> Vec<PathBuf> {
-        let mut paths = Vec::new();
-        for path in &self.files {
-            let trials =
-                if path.is_dir() && !harbor::is_trial(path) { harbor::trials(path) } else { Vec::new() };
-            if trials.is_empty() { paths.push(path.clone()) } else { paths.extend(trials) }
+    /// The transcripts, with those in folders, and with each session the logs of its sub-agents.
+    fn sources(&self, troubles: &mut Troubles, ui: &Ui) -> Vec<Input> {
+        let sources = read::sources(&self.files);
+        for path in sources.empty {
+            troubles.unread(&TraceError::NoTranscript { path }, ui);
         }
-        paths
+        if sources.passed_over > 0 {
+            let count = sources.passed_over;
+            ui.note(&format!(
+                "{count} {} skipped: not transcripts",
+                if count == 1 { "file" } else { "files" }
+            ));
+        }
+        sources.list
     }
 
     fn reader(&self) -> Result<Option<&'static dyn Reader>, Failure> {
@@ -98,7 +104,10 @@ impl Troubles {
         let cause = std::error::Error::source(error).map_or(String::new(), |cause| format!(": {cause}"));
         let failure = Failure::bad_input(format!("{error}{cause}"));
         ui.fail(&match error {
-            TraceError::Unknown { .. } => failure.hint("--from names its format"),
+            TraceError::Unknown { .. } | TraceError::NoTranscript { .. } => {
+                let known: Vec<&str> = read::READERS.into_iter().map(Reader::name).collect();
+                failure.hint(format!("known formats: {}; --from NAME names one", known.join(", ")))
+            }
             _ => failure,
         });
     }
@@ -115,4 +124,26 @@ impl Troubles {
 /// What a path is called where one has to be.
 fn named(path: &Path) -> String {
     if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// A file's name, with the number of its session where it holds several.
+fn titled(file: &str, part: Option<(usize, usize)>) -> String {
+    part.map_or_else(|| file.to_owned(), |(number, count)| format!("{file} (session {number} of {count})"))
+}
+
+/// The four fields of tokens in words: what is unknown is said to be, and so is a lower bound.
+fn fields(tally: &Tally) -> String {
+    let known = tally.known();
+    let bounds = tally.lower_bounds();
+    let said = [known.input, known.output, known.cache_read, known.cache_write].into_iter().zip(FIELDS).map(
+        |(count, name)| {
+            let title = name.replace('_', " ");
+            match count {
+                None => format!("{title} unknown"),
+                Some(count) if bounds.contains(&name) => format!("at least {count} {title}"),
+                Some(count) => format!("{count} {title}"),
+            }
+        },
+    );
+    said.collect::<Vec<_>>().join(", ")
 }

@@ -116,10 +116,121 @@ fn what_is_wrong_is_told_once_and_the_rest_is_read() {
     assert!(ran.stdout.contains("2 calls of which 1 failed"), "{}", ran.stdout);
     lab.assay(&["trace", "stats", "--strict", "broken.jsonl"]).ended(1);
     let ran = lab.assay(&["trace", "stats", "notes.md", "missing", "log.jsonl"]).ended(2);
-    insta::assert_snapshot!(ran.stderr, @r"
-    error: notes.md is no transcript that is known here
-      hint: --from names its format
-    error: cannot open missing: No such file or directory (os error 2)
-    ");
+    let (unknown, rest) = ran.stderr.split_once("\n  hint: known formats: ").unwrap();
+    assert_eq!(unknown, "error: notes.md is not a transcript in a known format");
+    let (formats, rest) = rest.split_once("; --from NAME names one\n").unwrap();
+    for format in ["claude-code", "opencode", "swe-agent", "openhands", "pi", "messages", "atif"] {
+        assert!(formats.split(", ").any(|one| one == format), "{formats}");
+    }
+    assert_eq!(rest, "error: cannot open missing: No such file or directory (os error 2)\n");
     assert!(ran.stdout.starts_with("log.jsonl\n"), "{}", ran.stdout);
+    // Where nothing was read there is nothing to add up.
+    for file in ["notes.md", "missing"] {
+        assert_eq!(lab.assay(&["trace", "stats", file]).ended(2).stdout, "", "{file}");
+    }
+    let document = lab.assay(&["trace", "stats", "notes.md", "--format", "json"]).ended(2).json();
+    assert_eq!(document["total"]["tokens"], Value::Null);
+}
+
+/// What a run printed: two sessions, of which the second was killed.
+fn printed() -> String {
+    let run = |session: &str, result: Option<f64>| {
+        let mut records = vec![
+            json!({ "type": "system", "subtype": "init", "session_id": session, "uuid": format!("{session}1"), "model": "opus" }),
+            json!({ "type": "assistant", "session_id": session, "uuid": format!("{session}2"), "message": { "id": session,
+                "model": "opus", "content": [], "usage": { "input_tokens": 100, "output_tokens": 1 } } }),
+        ];
+        records.extend(result.map(|cost| {
+            json!({ "type": "result", "session_id": session, "uuid": format!("{session}3"), "total_cost_usd": cost,
+                "usage": { "input_tokens": 100, "output_tokens": 20 } })
+        }));
+        records.iter().map(|record| record.to_string() + "\n").collect::<String>()
+    };
+    run("a", Some(0.5)) + &run("b", None)
+}
+
+#[test]
+fn what_is_not_known_is_printed_as_unknown() {
+    let lab = lab().file("printed.jsonl", printed());
+    insta::assert_snapshot!(
+        lab.assay(&["trace", "stats", "printed.jsonl", "--skill", "skills/ledger"]).ok().stdout
+    );
+    let document = lab.assay(&["trace", "stats", "printed.jsonl", "--format", "json"]).ok().json();
+    assert_eq!(document["traces"][1]["tokens"]["output"], Value::Null);
+    assert_eq!(document["traces"][1]["cost_usd"], Value::Null);
+    assert_eq!(document["traces"][1]["part"], json!([2, 2]));
+    assert_eq!(document["total"]["tokens"]["output"], 20);
+    assert_eq!(document["total"]["at_least"], json!(["output"]));
+    assert_eq!(
+        (&document["total"]["cost_usd"], &document["total"]["cost_usd_at_least"]),
+        (&Value::Null, &json!(0.5))
+    );
+    let ran = lab.assay(&["trace", "convert", "printed.jsonl"]).ended(2);
+    assert!(ran.stderr.contains("--out DIR"), "{}", ran.stderr);
+    lab.assay(&["trace", "convert", "printed.jsonl", "--out", "made"]).ok();
+    assert!(lab.path("made/printed.json").exists() && lab.path("made/printed-2.json").exists());
+}
+
+#[test]
+fn a_fact_that_a_format_hides_is_not_told_as_never() {
+    let records = [
+        json!({ "type": "init", "session_id": "s", "model": "g" }),
+        json!({ "type": "tool_use", "tool_name": "activate_skill", "tool_id": "t", "parameters": { "name": "ledger" } }),
+        json!({ "type": "tool_result", "tool_id": "t", "status": "success", "output": "" }),
+    ];
+    let text: String = records.iter().map(|record| record.to_string() + "\n").collect();
+    let lab = lab().file("gemini.jsonl", text);
+    let args = ["trace", "stats", "gemini.jsonl", "--skill", "skills/ledger", "--control"];
+    let ran = lab.assay(&args).ok();
+    let expected =
+        "skill ledger: listed cannot be told, touched step 1, opened cannot be told, executed never";
+    assert!(ran.stdout.contains(expected), "{}", ran.stdout);
+    let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();
+    assert_eq!(document["traces"][0]["skills"][0]["cannot_tell"], json!(["advertised", "opened"]));
+    assert_eq!(document["traces"][0]["contaminated"], Value::Null);
+}
+
+#[test]
+fn a_folder_of_sessions_is_read_with_all_that_is_in_it() {
+    let sub = log()
+        .lines()
+        .nth(2)
+        .unwrap()
+        .replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"x\"");
+    let sub = sub.replace("\"u3\"", "\"v3\"").replace("\"m1\"", "\"m9\"");
+    let lab = lab()
+        .file("projects/work/s-1.jsonl", log())
+        .file("projects/work/agent-x.jsonl", sub)
+        .file("projects/other/s-2.jsonl", log().replace("\"s-1\"", "\"s-2\"").replace("\"m1\"", "\"m2\""))
+        .file("projects/other/notes.json", "{}");
+    let ran = lab.assay(&["trace", "stats", "projects"]).ok();
+    assert_eq!(ran.stderr, "1 file skipped: not transcripts\n");
+    let document = lab.assay(&["trace", "stats", "projects", "--format", "json"]).ok().json();
+    let traces = document["traces"].as_array().unwrap();
+    assert_eq!(traces.iter().map(|one| one["sub_agents"].as_u64()).collect::<Vec<_>>(), [Some(0), Some(1)]);
+    // Two sessions of 1430 tokens, and the message of a sub-agent.
+    assert_eq!(document["total"]["counted"]["per-message"], 3 * 1430);
+    lab.write("void/notes.md", "");
+    let ran = lab.assay(&["trace", "stats", "void"]).ended(2);
+    assert!(
+        ran.stderr
+            .starts_with("error: void contains no transcript in a known format\n  hint: known formats: "),
+        "{}",
+        ran.stderr
+    );
+}
+
+#[test]
+fn a_document_that_is_cut_off_is_told_to_be() {
+    let lab = lab()
+        .file("cut.json", "{\n  \"info\": {")
+        .file("list.json", "[{\"role\": \"user\", \"content\": \"x\"}]");
+    let told = |args: &[&str]| lab.assay(&[&["trace", "stats"], args].concat()).ended(2).stderr;
+    let cut =
+        "error: cut.json is a truncated JSON document: it ends at line 2, column 11, before it is complete\n";
+    assert_eq!(told(&["cut.json"]), cut);
+    assert_eq!(
+        told(&["list.json", "--from", "atif"]),
+        "error: list.json is not in the atif format; it looks like messages\n"
+    );
 }

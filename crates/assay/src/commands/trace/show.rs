@@ -5,7 +5,7 @@ use assay_trace::read::{self, Transcript};
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::{Value, json};
 
-use super::{Inputs, Troubles};
+use super::{Inputs, Troubles, fields, titled};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -25,23 +25,30 @@ pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
     let reader = args.inputs.reader()?;
     let mut troubles = Troubles::default();
     let mut shown = Vec::new();
-    for path in args.inputs.paths() {
-        match read::read(&path, reader) {
-            Err(error) => troubles.unread(&error, ui),
-            Ok(transcript) => {
-                troubles.tell(&transcript.diagnostics, ui);
-                if ui.json() {
-                    shown.push(json!({
-                        "file": path,
-                        "format": transcript.format,
-                        "trajectory": transcript.trajectory,
-                        "tally": transcript.tally,
-                        "diagnostics": transcript.diagnostics,
-                    }));
-                } else {
-                    let cap = if args.full { usize::MAX } else { SHOWN };
-                    ui.out(&lay_out(&path.display().to_string(), &transcript, cap))?;
-                }
+    for source in args.inputs.sources(&mut troubles, ui) {
+        let path = &source.path;
+        let transcripts = match read::read_all(&source, reader) {
+            Ok(transcripts) => transcripts,
+            Err(error) => {
+                troubles.unread(&error, ui);
+                continue;
+            }
+        };
+        let count = transcripts.len();
+        for (number, transcript) in transcripts.into_iter().enumerate() {
+            troubles.tell(&transcript.diagnostics, ui);
+            if ui.json() {
+                shown.push(json!({
+                    "file": path,
+                    "format": transcript.format,
+                    "trajectory": transcript.trajectory,
+                    "tally": transcript.tally,
+                    "diagnostics": transcript.diagnostics,
+                }));
+            } else {
+                let cap = if args.full { usize::MAX } else { SHOWN };
+                let part = (count > 1).then_some((number + 1, count));
+                ui.out(&lay_out(&titled(&path.display().to_string(), part), &transcript, cap))?;
             }
         }
     }
@@ -55,18 +62,14 @@ fn lay_out(file: &str, transcript: &Transcript, cap: usize) -> String {
     let trajectory = &transcript.trajectory;
     let agent = &trajectory.agent;
     let model = agent.model_name.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
-    let usage = transcript.tally.usage;
     let mut text = format!(
-        "{}\n  {} {}{model}, format {}, {} steps\n  tokens: {} input, {} output, {} cache read, {} cache write\n",
+        "{}\n  {} {}{model}, format {}, {} steps\n  tokens: {}\n",
         clean(file),
         clean(&agent.name),
         clean(&agent.version),
         transcript.format,
         trajectory.steps.len(),
-        usage.input,
-        usage.output,
-        usage.cache_read,
-        usage.cache_write,
+        fields(&transcript.tally),
     );
     steps(trajectory, cap, &mut text);
     for one in &trajectory.subagent_trajectories {

@@ -1,14 +1,17 @@
 //! `assay trace stats`: transcripts in figures.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_report::{clean, seconds};
 use assay_skill::Package;
-use assay_trace::{Counting, OfferedSkill, Prices, Sessions, Stats, Tally, stats_of};
+use assay_trace::{
+    Cost, Counting, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller, stats_of,
+};
 use serde_json::{Value, json};
 
-use super::{Inputs, Troubles};
+use super::{Inputs, Troubles, fields, titled};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -36,37 +39,86 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         packages.iter().zip(&files).map(|(package, files)| offered(package, files)).collect();
     let prices = args.prices.as_deref().map(prices).transpose()?;
     let mut troubles = Troubles::default();
-    let mut sessions = Sessions::default();
-    let (mut total, mut traces) = (Tally::default(), Vec::new());
-    for path in args.inputs.paths() {
-        let mut stats = match stats_of(&path, reader, &skills) {
-            Ok(stats) => stats,
-            Err(error) => {
-                troubles.unread(&error, ui);
-                continue;
-            }
-        };
-        let repeated = sessions.repeated(stats.session_id.as_deref(), stats.started_at, &stats.file);
-        if repeated.is_none() {
-            total.add(&stats.tally);
+    let mut all = Vec::new();
+    for source in args.inputs.sources(&mut troubles, ui) {
+        match stats_of(&source, reader, &skills) {
+            Ok(stats) => all.extend(stats),
+            Err(error) => troubles.unread(&error, ui),
         }
-        let duplicate = repeated.is_some();
-        stats.diagnostics.extend(repeated);
+    }
+    // Of several snapshots of a session the fullest counts, and it may be the last one.
+    let fuller = fuller(&all);
+    let names: Vec<String> = all.iter().map(|stats| titled(&stats.file, stats.part)).collect();
+    // Where some cost is known, that of the others is said to be unknown.
+    let is_priced = prices.is_some() || all.iter().any(|stats| stats.cost(None).usd.is_some());
+    let mut total = Total::default();
+    let mut traces = Vec::new();
+    for (at, stats) in all.iter_mut().enumerate() {
+        let cost = stats.cost(prices.as_ref());
+        match fuller[at] {
+            Some(other) => stats.diagnostics.push(duplicate(&names[at], &names[other])),
+            None => total.add(&stats.tally, cost),
+        }
         troubles.tell(&stats.diagnostics, ui);
-        let cost = cost(&stats, prices.as_ref());
         if ui.json() {
-            traces.push(document(&stats, cost, duplicate, args.control)?);
+            traces.push(document(stats, cost, fuller[at].is_some(), args.control, prices.as_ref())?);
         } else {
-            ui.out(&lay_out(&stats, cost, args.control))?;
+            ui.out(&lay_out(stats, cost, args.control, is_priced))?;
         }
     }
     if ui.json() {
-        let total = json!({ "tokens": total.usage, "counted": counted(&total) });
+        let total = total.document(!all.is_empty());
         ui.document(&json!({ "schema": "assay.trace-stats/1", "traces": traces, "total": total }))?;
-    } else {
-        ui.out(&format!("all sessions, each once\n{}", tokens(&total)))?;
+    } else if !all.is_empty() {
+        let cost = total.cost().map_or(String::new(), |cost| format!(", {cost}"));
+        ui.out(&format!("all sessions, each once{cost}\n{}", tokens(&total.tally)))?;
     }
     Ok(troubles.status(args.inputs.strict))
+}
+
+/// What the sessions add up to.
+#[derive(Default)]
+struct Total {
+    tally: Tally,
+    usd: Option<f64>,
+    /// Sessions whose cost is unknown, or known in part.
+    uncosted: usize,
+}
+
+impl Total {
+    fn add(&mut self, tally: &Tally, cost: Cost) {
+        self.tally.add(tally);
+        if let Some(usd) = cost.usd {
+            *self.usd.get_or_insert_default() += usd;
+        }
+        let is_free = cost.usd.is_none() && tally.is_complete() && tally.usage.total() == 0;
+        self.uncosted += usize::from(!is_free && (cost.usd.is_none() || cost.is_at_least));
+    }
+
+    fn cost(&self) -> Option<String> {
+        Some(words(Cost { usd: Some(self.usd?), is_at_least: self.uncosted > 0 }))
+    }
+
+    fn document(&self, any: bool) -> Value {
+        let counted = if any { counted(&self.tally) } else { Value::Null };
+        let tokens = if any { json!(self.tally.known()) } else { Value::Null };
+        json!({
+            "tokens": tokens,
+            "at_least": self.tally.lower_bounds(),
+            "counted": counted,
+            "cost_usd": self.usd.filter(|_| self.uncosted == 0),
+            "cost_usd_at_least": self.usd,
+        })
+    }
+}
+
+/// A cost in words.
+fn words(cost: Cost) -> String {
+    match cost.usd {
+        None => "cost unknown".to_owned(),
+        Some(usd) if cost.is_at_least => format!("at least {usd:.4} USD"),
+        Some(usd) => format!("{usd:.4} USD"),
+    }
 }
 
 pub(in crate::commands) fn package(path: &Path) -> Result<Package, Failure> {
@@ -104,30 +156,44 @@ pub(in crate::commands) fn prices(path: &Path) -> Result<Prices, Failure> {
     toml::from_str(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
 }
 
-/// What the session cost: what its log says, else what the tokens cost by the prices given; `None` where nobody knows.
-fn cost(stats: &Stats, prices: Option<&Prices>) -> Option<f64> {
-    let computed = prices.and_then(|prices| {
-        let day = stats.started_at?.to_zoned(jiff::tz::TimeZone::UTC).date();
-        prices.cost(stats.agent.model_name.as_deref()?, day, &stats.tally.usage)
-    });
-    computed.or(stats.final_metrics.as_ref().and_then(|sums| sums.total_cost_usd))
-}
-
+/// Tokens by each way of counting; `null` where nothing is known of them.
 fn counted(tally: &Tally) -> Value {
-    Counting::ALL.into_iter().map(|way| (way.name().to_owned(), Value::from(tally.tokens(way)))).collect()
+    let count = |way| if tally.is_known() { Value::from(tally.tokens(way)) } else { Value::Null };
+    Counting::ALL.into_iter().map(|way| (way.name().to_owned(), count(way))).collect()
 }
 
-fn document(stats: &Stats, cost: Option<f64>, duplicate: bool, control: bool) -> Result<Value, Failure> {
+fn document(
+    stats: &Stats,
+    cost: Cost,
+    duplicate: bool,
+    control: bool,
+    prices: Option<&Prices>,
+) -> Result<Value, Failure> {
     let mut value = serde_json::to_value(stats)
         .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
     if let Some(map) = value.as_object_mut() {
-        map.insert("tokens".to_owned(), json!(stats.tally.usage));
+        map.insert("tokens".to_owned(), json!(stats.tally.known()));
+        map.insert("at_least".to_owned(), json!(stats.tally.lower_bounds()));
         map.insert("counted".to_owned(), counted(&stats.tally));
-        map.insert("cost_usd".to_owned(), json!(cost));
+        map.insert("cost_usd".to_owned(), json!(cost.usd.filter(|_| !cost.is_at_least)));
+        map.insert("cost_usd_at_least".to_owned(), json!(cost.usd));
+        let models = stats.models.iter().map(|one| {
+            let day = one.day.unwrap_or(jiff::civil::Date::MAX);
+            let cost = prices.and_then(|prices| prices.cost(one.model.as_deref()?, day, &one.usage));
+            json!({ "model": one.model, "day": one.day, "tokens": one.usage, "cost_usd": cost })
+        });
+        map.insert("models".to_owned(), models.collect());
         map.insert("duplicate".to_owned(), duplicate.into());
         if control {
             let contaminated = stats.skills.iter().any(|skill| skill.contamination.is_some());
-            map.insert("contaminated".to_owned(), contaminated.into());
+            // Where the format hides what a call gave, a skill that was touched may have been read.
+            let is_unknown =
+                |skill: &SkillUse| skill.exposure.touched.is_some() && skill.cannot_tell.contains(&"opened");
+            let contaminated = match contaminated {
+                false if stats.skills.iter().any(is_unknown) => Value::Null,
+                known => known.into(),
+            };
+            map.insert("contaminated".to_owned(), contaminated);
         }
         for key in ["tally", "final_metrics"] {
             map.shift_remove(key);
@@ -136,16 +202,15 @@ fn document(stats: &Stats, cost: Option<f64>, duplicate: bool, control: bool) ->
     Ok(value)
 }
 
-fn lay_out(stats: &Stats, cost: Option<f64>, control: bool) -> String {
-    let model =
-        stats.agent.model_name.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String {
+    let model = models(stats).map_or(String::new(), |models| format!(" with {models}"));
     let took = stats.seconds.map_or(String::new(), |took| format!(", {}", seconds(took)));
-    let cost = cost.map_or(String::new(), |cost| format!(", {cost:.4} USD"));
+    let cost = if cost.usd.is_some() || is_priced { format!(", {}", words(cost)) } else { String::new() };
     let tools: Vec<String> =
         stats.tools.iter().map(|(tool, count)| format!("{} {count}", clean(tool))).collect();
     let mut text = format!(
         "{}\n  {} {}{model}, format {}\n  {} steps, {} turns, {} calls of which {} failed{}{took}{cost}\n",
-        clean(&stats.file),
+        clean(&titled(&stats.file, stats.part)),
         clean(&stats.agent.name),
         clean(&stats.agent.version),
         stats.format,
@@ -161,16 +226,23 @@ fn lay_out(stats: &Stats, cost: Option<f64>, control: bool) -> String {
     text.push_str(&tokens(&stats.tally));
     for skill in &stats.skills {
         let facts = &skill.exposure;
-        let at = |step: Option<usize>| step.map_or_else(|| "never".to_owned(), |step| format!("step {step}"));
+        let at = |step: Option<usize>, fact: &str| match step {
+            Some(step) => format!("step {step}"),
+            None if skill.cannot_tell.contains(&fact) => "cannot be told".to_owned(),
+            None => "never".to_owned(),
+        };
         let executed = facts.executed.as_ref();
+        let lines = if skill.cannot_tell.contains(&"opened") {
+            String::new()
+        } else {
+            format!(" ({} of {} lines)", skill.body.ingested, skill.body.lines)
+        };
         text.push_str(&format!(
-            "  skill {}: listed {}, touched {}, opened {} ({} of {} lines), executed {}\n",
+            "  skill {}: listed {}, touched {}, opened {}{lines}, executed {}\n",
             clean(&facts.skill),
-            at(facts.advertised),
-            at(facts.touched),
-            at(facts.opened),
-            skill.body.ingested,
-            skill.body.lines,
+            at(facts.advertised, "advertised"),
+            at(facts.touched, "touched"),
+            at(facts.opened, "opened"),
             executed.map_or_else(
                 || "never".to_owned(),
                 |run| format!("step {} ({})", run.step, clean(&run.file))
@@ -186,14 +258,26 @@ fn lay_out(stats: &Stats, cost: Option<f64>, control: bool) -> String {
     text
 }
 
+/// The models of a session: the only one, or each with its share of the tokens.
+fn models(stats: &Stats) -> Option<String> {
+    let mut names: Vec<&str> = stats.models.iter().filter_map(|one| one.model.as_deref()).collect();
+    names.dedup();
+    if names.len() < 2 {
+        return stats.agent.model_name.as_deref().or(names.first().copied()).map(clean);
+    }
+    let mut shares: BTreeMap<&str, u64> = BTreeMap::new();
+    for one in &stats.models {
+        *shares.entry(one.model.as_deref().unwrap_or("an unknown model")).or_default() += one.usage.total();
+    }
+    let shares: Vec<String> =
+        shares.into_iter().map(|(model, tokens)| format!("{} ({tokens} tokens)", clean(model))).collect();
+    Some(shares.join(" and "))
+}
+
 /// Tokens by every way of counting, the right one first.
 fn tokens(tally: &Tally) -> String {
-    let usage = tally.usage;
-    let mut text = format!(
-        "  tokens: {} input, {} output, {} cache read, {} cache write in {} messages\n",
-        usage.input, usage.output, usage.cache_read, usage.cache_write, tally.messages
-    );
-    if tally.records != tally.messages {
+    let mut text = format!("  tokens: {} in {} messages\n", fields(tally), tally.messages);
+    if tally.records != tally.messages && tally.is_known() {
         let ways: Vec<String> =
             Counting::ALL.into_iter().map(|way| format!("{} {}", way.name(), tally.tokens(way))).collect();
         text.push_str(&format!("  counted: {}\n", ways.join(", ")));

@@ -1,0 +1,280 @@
+//! Bare lists of messages, in the shape of chat completions or of Anthropic's messages, as one document: a list, or an object
+//! with it under `messages`. mini-swe-agent's trajectory holds one too.
+
+use serde_json::{Map, Value};
+
+use super::text::{count, join, object, parsed, text_of, word};
+use super::{Builder, Decoder, Reader, claude_code};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// A list of messages.
+pub(crate) struct Document;
+
+/// Who can speak in a list of messages.
+const ROLES: [&str; 7] = ["system", "developer", "user", "assistant", "tool", "function", "exit"];
+
+fn list(document: &Value) -> Option<&Vec<Value>> {
+    document.as_array().or_else(|| document.get("messages")?.as_array())
+}
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "messages"
+    }
+
+    fn claims(&self, document: &Value) -> bool {
+        let is_message = |message: &Value| {
+            word(message, "role").is_some_and(|role| ROLES.contains(&role))
+                && (message.get("content").is_some() || message.get("tool_calls").is_some())
+        };
+        list(document).is_some_and(|messages| !messages.is_empty() && messages.iter().all(is_message))
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Whole)
+    }
+}
+
+struct Whole;
+
+impl Decoder for Whole {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
+        let document: Value = serde_json::from_slice(json)?;
+        let messages = list(&document).map(Vec::as_slice).unwrap_or_default();
+        "unknown".clone_into(&mut out.head.agent.name);
+        let model = messages.iter().find_map(model);
+        out.head.agent.model_name = model.or_else(|| word(&document, "model")).map(str::to_owned);
+        // mini-swe-agent's commands stand in the text, and what they gave is the next message of the user.
+        let is_answer = |message: &Value| {
+            word(message, "role") == Some("user")
+                && word(message, "content").is_some_and(|text| text.contains(STATUS))
+        };
+        let has_commands = messages.iter().any(is_answer);
+        if has_commands {
+            "mini-swe-agent".clone_into(&mut out.head.agent.name);
+        }
+        let has_system =
+            messages.iter().any(|message| matches!(word(message, "role"), Some("system" | "developer")));
+        out.head.hidden.listing = !has_system;
+        conversation(messages, has_commands, out);
+        Ok(())
+    }
+}
+
+/// How mini-swe-agent begins what a command gave.
+const STATUS: &str = "<returncode>";
+
+/// The model that wrote a message, where the message says.
+fn model(message: &Value) -> Option<&str> {
+    word(message, "model").or_else(|| message.pointer("/extra/response/model")?.as_str())
+}
+
+/// The messages one after another. `has_commands` says that commands stand in the text as blocks of code.
+pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Builder) {
+    let usual = out.head.agent.model_name.clone();
+    let is_of_mini = out.head.agent.name == "mini-swe-agent";
+    let mut asked: Option<String> = None;
+    let (mut counted, mut uncounted) = (0, 0);
+    for (number, message) in messages.iter().enumerate() {
+        let text = message.get("content").and_then(spoken).unwrap_or_default();
+        let extra = message.get("extra").unwrap_or(&Value::Null);
+        let time = extra.get("timestamp").or(message.get("timestamp"));
+        let time = time.and_then(|time| moment(time, out));
+        match word(message, "role").unwrap_or_default() {
+            "assistant" => {
+                let key = format!("message-{number}");
+                let step = out.message(None, Some(&key), time);
+                text.clone_into(&mut step.message);
+                let reasoning =
+                    ["reasoning_content", "reasoning"].into_iter().find_map(|key| word(message, key));
+                step.reasoning_content = reasoning.map(str::to_owned).or_else(|| thoughts(message));
+                if !is_of_mini {
+                    step.model_name =
+                        model(message).filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+                }
+                asked = calls(message, &text, &key, has_commands, out);
+                match used(message) {
+                    Some((usage, raw)) => {
+                        counted += 1;
+                        out.usage(None, Some(&key), usage, Some(raw));
+                    }
+                    None => uncounted += 1,
+                }
+            }
+            "tool" | "function" => {
+                let id = word(message, "tool_call_id").or(word(message, "name")).unwrap_or_default();
+                out.result(None, id, given(extra, text), time);
+            }
+            "user" => {
+                let answered = results(message, time.as_ref(), out);
+                match asked.take() {
+                    Some(id) => out.result(None, &id, given(extra, text), time),
+                    None if text.is_empty() && answered => {}
+                    None => {
+                        out.say(None, Source::User, text, time);
+                    }
+                }
+            }
+            "system" | "developer" => {
+                out.say(None, Source::System, text, time);
+            }
+            // What was submitted is told to nobody.
+            "exit" => {}
+            role => out.unknown(role),
+        }
+    }
+    if counted > 0 {
+        (0..uncounted).for_each(|_| out.untold());
+    }
+}
+
+/// What a message says: its text, without the blocks that are calls, results and thoughts.
+fn spoken(content: &Value) -> Option<String> {
+    let Value::Array(parts) = content else { return text_of(content) };
+    let mut text = String::new();
+    for part in parts {
+        let kind = word(part, "type").unwrap_or_default();
+        if !matches!(
+            kind,
+            "tool_use" | "tool_result" | "thinking" | "redacted_thinking" | "tool-call" | "tool-result"
+        ) {
+            join(&mut text, &super::text::part_text(part));
+        }
+    }
+    Some(text)
+}
+
+fn blocks<'v>(message: &'v Value, kind: &'static str) -> impl Iterator<Item = &'v Value> {
+    let parts = message.get("content").and_then(Value::as_array);
+    parts.into_iter().flatten().filter(move |part| word(part, "type") == Some(kind))
+}
+
+fn thoughts(message: &Value) -> Option<String> {
+    let all: Vec<&str> = blocks(message, "thinking").filter_map(|block| word(block, "thinking")).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
+}
+
+/// Numbers above this are milliseconds: as seconds they would lie past the year 5000.
+const MILLIS: f64 = 1e11;
+
+/// A time: a number of seconds or milliseconds since 1970, or a text.
+fn moment(time: &Value, out: &mut Builder) -> Option<String> {
+    if let Some(text) = time.as_str() {
+        return out.time(Some(text));
+    }
+    let number = time.as_f64()?;
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the cast keeps within i64, and times out of range are told"
+    )]
+    let millis = if number.abs() > MILLIS { number as i64 } else { (number * 1e3) as i64 };
+    out.millis(millis)
+}
+
+/// The calls of a message. Gives the name of the one that the next message of the user answers.
+fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut Builder) -> Option<String> {
+    let mut any = false;
+    for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+        any = true;
+        let function = call.get("function").unwrap_or(call);
+        let call = ToolCall {
+            tool_call_id: word(call, "id").unwrap_or_default().to_owned(),
+            function_name: word(function, "name").unwrap_or_default().to_owned(),
+            arguments: parsed(function.get("arguments").unwrap_or(&Value::Null)),
+            ..ToolCall::default()
+        };
+        out.call(None, Some(key), call);
+    }
+    for block in blocks(message, "tool_use") {
+        any = true;
+        let call = ToolCall {
+            tool_call_id: word(block, "id").unwrap_or_default().to_owned(),
+            function_name: word(block, "name").unwrap_or_default().to_owned(),
+            arguments: object(block.get("input").cloned().unwrap_or_default()),
+            ..ToolCall::default()
+        };
+        out.call(None, Some(key), call);
+    }
+    if let Some(function) = message.get("function_call").filter(|function| !any && function.is_object()) {
+        let name = word(function, "name").unwrap_or_default();
+        let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));
+        // Its result names the function and no call.
+        let call = ToolCall {
+            tool_call_id: name.to_owned(),
+            function_name: name.to_owned(),
+            arguments,
+            ..ToolCall::default()
+        };
+        out.call(None, Some(key), call);
+        return None;
+    }
+    let command = command(text).filter(|_| has_commands && !any)?;
+    let arguments = object(Value::from_iter([("command", command)]));
+    let call = ToolCall {
+        tool_call_id: key.to_owned(),
+        function_name: "bash".to_owned(),
+        arguments,
+        ..ToolCall::default()
+    };
+    out.call(None, Some(key), call);
+    Some(key.to_owned())
+}
+
+/// Results in Anthropic's shape; whether there were any.
+fn results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
+    let mut any = false;
+    for block in blocks(message, "tool_result") {
+        any = true;
+        let content = block.get("content").and_then(text_of);
+        let mut result = ObservationResult { content, ..ObservationResult::default() };
+        if let Some(flag) = block.get("is_error").filter(|flag| flag.is_boolean()) {
+            result.extra.insert("is_error".to_owned(), flag.clone());
+        }
+        out.result(None, word(block, "tool_use_id").unwrap_or_default(), result, time.cloned());
+    }
+    any
+}
+
+/// What a message used, where it says: in the fields of OpenAI or of Anthropic.
+fn used(message: &Value) -> Option<(Usage, &Value)> {
+    let places = ["/extra/response/usage", "/usage", "/response/usage", "/response_metadata/usage"];
+    let raw = places.into_iter().find_map(|place| message.pointer(place)).filter(|raw| raw.is_object())?;
+    Some((usage(raw)?, raw))
+}
+
+/// Tokens in OpenAI's fields, in which what was read holds what came from a cache, or in Anthropic's.
+pub(super) fn usage(raw: &Value) -> Option<Usage> {
+    if raw.get("prompt_tokens").is_none() {
+        return raw.get("input_tokens").map(|_| claude_code::usage(raw));
+    }
+    let details = raw.get("prompt_tokens_details").unwrap_or(&Value::Null);
+    let cached = count(details, "cached_tokens");
+    Some(Usage {
+        input: count(raw, "prompt_tokens").saturating_sub(cached),
+        output: count(raw, "completion_tokens"),
+        cache_read: cached,
+        cache_write: 0,
+    })
+}
+
+/// The one command of a reply in Markdown.
+fn command(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("```bash\n").or_else(|| text.split_once("```mswea_bash_command\n"))?;
+    Some(rest.split_once("\n```")?.0)
+}
+
+fn given(extra: &Value, text: String) -> ObservationResult {
+    let mut kept = Map::new();
+    let said =
+        text.split_once(STATUS).and_then(|(_, rest)| rest.split_once('<')?.0.trim().parse::<i64>().ok());
+    let status = extra.get("returncode").and_then(Value::as_i64).or(said);
+    if let Some(status) = status {
+        kept.insert("exit_code".to_owned(), status.into());
+    }
+    ObservationResult { content: Some(text), extra: kept, ..ObservationResult::default() }
+}

@@ -1,0 +1,256 @@
+//! OpenHands: the trajectory of a conversation as one document, a list of events or an object with it under `history`. Actions of the
+//! agent hold the reply that they came from, several of them the same one; observations name the action that caused them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
+
+use super::text::{count, object, parsed, text_of, word};
+use super::{Builder, Decoder, Reader, messages};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// `trajectory.json`.
+pub(crate) struct Document;
+
+fn events(document: &Value) -> Option<&Vec<Value>> {
+    document.as_array().or_else(|| document.get("history")?.as_array())
+}
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "openhands"
+    }
+
+    fn claims(&self, document: &Value) -> bool {
+        let is_event = |event: &Value| {
+            let says = word(event, "action").is_some() || word(event, "observation").is_some();
+            says && event.get("source").is_some() && event.get("id").is_some()
+        };
+        events(document).is_some_and(|events| !events.is_empty() && events.iter().all(is_event))
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Whole::default())
+    }
+}
+
+/// Events by which the harness steers itself.
+const STEERING: [&str; 9] = [
+    "agent_state_changed",
+    "change_agent_state",
+    "condensation_request",
+    "loop_recovery",
+    "null",
+    "pause",
+    "recall",
+    "resume",
+    "streaming_chunk",
+];
+
+/// Actions that are calls also where no reply is kept with them.
+const TOOLS: [&str; 13] = [
+    "browse",
+    "browse_interactive",
+    "call_tool_mcp",
+    "delegate",
+    "edit",
+    "mcp",
+    "read",
+    "run",
+    "run_ipython",
+    "task_tracking",
+    "think",
+    "view",
+    "write",
+];
+
+#[derive(Default)]
+struct Whole {
+    /// The calls by the events that made them.
+    calls: BTreeMap<u64, String>,
+    ids: BTreeSet<String>,
+    /// What was used up to the last action, and what it cost.
+    used: Option<(Usage, Option<f64>, Value)>,
+}
+
+impl Decoder for Whole {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
+        let document: Value = serde_json::from_slice(json)?;
+        "openhands".clone_into(&mut out.head.agent.name);
+        out.head.hidden.listing = true;
+        for event in events(&document).into_iter().flatten() {
+            let time = word(event, "timestamp").and_then(|text| moment(text, out));
+            if let Some(action) = word(event, "action") {
+                self.action(event, action, time, out);
+            } else if let Some(kind) = word(event, "observation") {
+                self.observation(event, kind, time, out);
+            }
+        }
+        if let Some((usage, cost, raw)) = self.used.take() {
+            out.total(usage, cost, Some(&raw));
+            out.written(&usage.into());
+        }
+        Ok(())
+    }
+}
+
+/// A time without a zone, which is in UTC, or with one.
+fn moment(text: &str, out: &mut Builder) -> Option<String> {
+    let has_zone = text.ends_with('Z') || text.get(10..).is_some_and(|rest| rest.contains(['+', '-']));
+    if has_zone { out.time(Some(text)) } else { out.time(Some(&format!("{text}Z"))) }
+}
+
+impl Whole {
+    fn action(&mut self, event: &Value, action: &str, time: Option<String>, out: &mut Builder) {
+        self.account(event);
+        let args = event.get("args").unwrap_or(&Value::Null);
+        let content = || word(args, "content").or(word(event, "message")).unwrap_or_default();
+        let is_agents = word(event, "source") == Some("agent");
+        let number = count(event, "id");
+        match action {
+            "system" => {
+                out.head.hidden.listing = false;
+                out.say(None, Source::System, content(), time);
+            }
+            "message" if is_agents => {
+                let step = out.message(None, Some(&format!("event-{number}")), time);
+                content().clone_into(&mut step.message);
+            }
+            "message" => {
+                out.say(None, Source::User, content(), time);
+            }
+            "condensation" => {
+                let text = word(args, "summary").unwrap_or_default();
+                out.say(None, Source::System, text, time).extra.insert("compacted".to_owned(), true.into());
+            }
+            action if STEERING.contains(&action) => {}
+            _ if is_agents => self.call(event, action, args, time, out),
+            // A person can run commands too.
+            _ => {
+                let text = word(args, "command").or(word(event, "message")).unwrap_or_default();
+                out.say(None, Source::User, text, time);
+            }
+        }
+    }
+
+    fn call(&mut self, event: &Value, action: &str, args: &Value, time: Option<String>, out: &mut Builder) {
+        let number = count(event, "id");
+        let from = event.get("tool_call_metadata").filter(|from| from.is_object());
+        let response = from.and_then(|from| from.get("model_response")).unwrap_or(&Value::Null);
+        let key = word(response, "id").filter(|id| !id.is_empty());
+        let key = key.map_or_else(|| format!("event-{number}"), str::to_owned);
+        let model = word(response, "model");
+        if let Some(model) = model {
+            out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
+        }
+        let usual = out.head.agent.model_name.clone();
+        let reply = response.pointer("/choices/0/message");
+        let said = reply.and_then(|reply| text_of(reply.get("content")?));
+        let step = out.message(None, Some(&key), time);
+        step.model_name = model.filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+        if step.message.is_empty() {
+            let text =
+                said.as_deref().or(word(args, "thought")).or(word(args, "final_thought")).unwrap_or_default();
+            text.clone_into(&mut step.message);
+        }
+        if let Some(raw) = response.get("usage").filter(|raw| raw.is_object())
+            && let Some(mut usage) = messages::usage(raw)
+        {
+            usage.cache_write = count(raw, "cache_creation_input_tokens");
+            usage.input = usage.input.saturating_sub(usage.cache_write);
+            out.usage(None, Some(&key), usage, Some(raw));
+        }
+        if from.is_none() && !TOOLS.contains(&action) {
+            return;
+        }
+        let said = from.and_then(|from| word(from, "tool_call_id"));
+        let asked = reply.and_then(|reply| reply.get("tool_calls")?.as_array());
+        let asked = asked.into_iter().flatten().find(|call| word(call, "id") == said);
+        let arguments = match asked.and_then(|call| call.pointer("/function/arguments")) {
+            Some(arguments) => parsed(arguments),
+            None => object(args.clone()),
+        };
+        // Some models name each call alike.
+        let mut id = said.map_or_else(|| format!("event-{number}"), str::to_owned);
+        if !self.ids.insert(id.clone()) {
+            id = format!("{id}-{number}");
+        }
+        self.calls.insert(number, id.clone());
+        let call = ToolCall {
+            tool_call_id: id,
+            function_name: from.and_then(|from| word(from, "function_name")).unwrap_or(action).to_owned(),
+            arguments,
+            ..ToolCall::default()
+        };
+        out.call(None, Some(&key), call);
+    }
+
+    /// The sums so far, which hold replies also of which nothing else is kept.
+    fn account(&mut self, event: &Value) {
+        let Some(metrics) = event.get("llm_metrics").filter(|metrics| metrics.is_object()) else { return };
+        let Some(raw) = metrics.get("accumulated_token_usage").filter(|raw| raw.is_object()) else { return };
+        let (read, written) = (count(raw, "cache_read_tokens"), count(raw, "cache_write_tokens"));
+        let usage = Usage {
+            input: count(raw, "prompt_tokens").saturating_sub(read).saturating_sub(written),
+            output: count(raw, "completion_tokens"),
+            cache_read: read,
+            cache_write: written,
+        };
+        let cost = metrics.get("accumulated_cost").and_then(Value::as_f64);
+        if self.used.as_ref().is_none_or(|(before, ..)| usage.total() >= before.total()) {
+            self.used = Some((usage, cost, raw.clone()));
+        }
+    }
+
+    fn observation(&mut self, event: &Value, kind: &str, time: Option<String>, out: &mut Builder) {
+        let extras = event.get("extras").unwrap_or(&Value::Null);
+        let content = event.get("content").and_then(text_of).unwrap_or_default();
+        if kind == "recall" {
+            return recalled(extras, &content, time, out);
+        }
+        if STEERING.contains(&kind) {
+            return;
+        }
+        let mut kept = Map::new();
+        let status =
+            extras.pointer("/metadata/exit_code").or(extras.get("exit_code")).and_then(Value::as_i64);
+        if let Some(status) = status {
+            kept.insert("exit_code".to_owned(), status.into());
+        }
+        if matches!(kind, "error" | "user_rejected") {
+            kept.insert("is_error".to_owned(), true.into());
+        }
+        let cause = event.get("cause").and_then(Value::as_u64);
+        if let Some(id) = cause.and_then(|cause| self.calls.get(&cause)) {
+            let result =
+                ObservationResult { content: Some(content), extra: kept, ..ObservationResult::default() };
+            out.result(None, id, result, time);
+        } else if !content.is_empty() {
+            out.say(None, Source::System, content, time);
+        }
+    }
+}
+
+/// What the harness found for the prompt and put in: knowledge, and instructions of the repository.
+fn recalled(extras: &Value, content: &str, time: Option<String>, out: &mut Builder) {
+    let mut parts = vec![content.to_owned()];
+    parts.extend(
+        ["repo_instructions", "additional_agent_instructions"]
+            .map(|key| word(extras, key).unwrap_or_default().to_owned()),
+    );
+    let known = extras.get("microagent_knowledge").and_then(Value::as_array);
+    for one in known.into_iter().flatten() {
+        parts.extend(["name", "content"].map(|key| word(one, key).unwrap_or_default().to_owned()));
+    }
+    parts.retain(|part| !part.trim().is_empty());
+    if parts.is_empty() {
+        return;
+    }
+    let step = out.say(None, Source::System, parts.join("\n"), time);
+    step.extra.insert("injected".to_owned(), true.into());
+}

@@ -1,0 +1,194 @@
+//! pi: the session that it keeps on disk, a tree of entries, one a line. Every branch was paid for, so all of them count.
+
+use serde_json::Value;
+
+use super::text::{count, join, object, text_of, word};
+use super::{Builder, Decoder, Reader};
+use crate::usage::Usage;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// The session on disk, versions 1 to 3.
+pub(crate) struct Session;
+
+impl Reader for Session {
+    fn name(&self) -> &'static str {
+        "pi"
+    }
+
+    fn claims(&self, record: &Value) -> bool {
+        let has = |key| record.get(key).is_some();
+        match word(record, "type") {
+            Some("session") => has("id") && has("cwd") && has("timestamp"),
+            Some("message") => {
+                record.pointer("/message/role").is_some()
+                    && has("timestamp")
+                    && !has("sessionId")
+                    && !has("payload")
+            }
+            _ => false,
+        }
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Log::default())
+    }
+}
+
+#[derive(Default)]
+struct Log {
+    replies: usize,
+    prompted: bool,
+}
+
+impl Decoder for Log {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
+        let record: Value = serde_json::from_slice(json)?;
+        let kind = word(&record, "type").unwrap_or_default();
+        if kind == "session" {
+            header(&record, out);
+            return Ok(());
+        }
+        if let Some(id) = word(&record, "id")
+            && out.is_repeated(id)
+        {
+            return Ok(());
+        }
+        "pi".clone_into(&mut out.head.agent.name);
+        let time = out.time(word(&record, "timestamp"));
+        match kind {
+            "message" => {
+                let id = word(&record, "id");
+                self.message(record.get("message").unwrap_or(&Value::Null), id, time, out);
+            }
+            "custom_message" => {
+                injected(
+                    text_of(record.get("content").unwrap_or(&Value::Null)).unwrap_or_default(),
+                    time,
+                    out,
+                );
+            }
+            "compaction" => {
+                let step = out.say(None, Source::System, word(&record, "summary").unwrap_or_default(), time);
+                step.extra.insert("compacted".to_owned(), true.into());
+            }
+            "branch_summary" => injected(word(&record, "summary").unwrap_or_default().to_owned(), time, out),
+            // What the harness keeps for itself.
+            "model_change" | "thinking_level_change" | "custom" | "label" | "session_info" | "leaf" => {}
+            kind => out.unknown(kind),
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, out: &mut Builder) {
+        out.head.hidden.listing = !self.prompted;
+    }
+}
+
+fn header(record: &Value, out: &mut Builder) {
+    let session = word(record, "id").unwrap_or_default();
+    if out.is_elsewhere(session, false) {
+        return;
+    }
+    "pi".clone_into(&mut out.head.agent.name);
+    out.head.session_id.get_or_insert_with(|| session.to_owned());
+    out.time(word(record, "timestamp"));
+    for (key, name) in [("cwd", "cwd"), ("parentSession", "parent_session")] {
+        if let Some(value) = record.get(key).filter(|value| value.is_string()) {
+            out.head.extra.insert(name.to_owned(), value.clone());
+        }
+    }
+}
+
+/// A message that the harness put in.
+fn injected(text: String, time: Option<String>, out: &mut Builder) {
+    out.say(None, Source::System, text, time).extra.insert("injected".to_owned(), true.into());
+}
+
+impl Log {
+    fn message(&mut self, message: &Value, id: Option<&str>, time: Option<String>, out: &mut Builder) {
+        let content = message.get("content").unwrap_or(&Value::Null);
+        let text = || text_of(content).unwrap_or_default();
+        match word(message, "role").unwrap_or_default() {
+            "user" => {
+                out.say(None, Source::User, text(), time);
+            }
+            "system" | "developer" => {
+                self.prompted = true;
+                let mut said = text();
+                for section in message
+                    .get("sections")
+                    .and_then(Value::as_object)
+                    .into_iter()
+                    .flat_map(|all| all.values())
+                {
+                    join(&mut said, section.as_str().unwrap_or_default());
+                }
+                out.say(None, Source::System, said, time);
+            }
+            "assistant" => self.reply(message, id, time, out),
+            "toolResult" => {
+                let mut result = ObservationResult { content: Some(text()), ..ObservationResult::default() };
+                if let Some(flag) = message.get("isError").filter(|flag| flag.is_boolean()) {
+                    result.extra.insert("is_error".to_owned(), flag.clone());
+                }
+                out.result(None, word(message, "toolCallId").unwrap_or_default(), result, time);
+            }
+            "bashExecution" => {
+                let said = ["command", "output"].map(|key| word(message, key).unwrap_or_default()).join("\n");
+                out.say(None, Source::User, said, time).extra.insert("injected".to_owned(), true.into());
+            }
+            "custom" | "hookMessage" => injected(text(), time, out),
+            "branchSummary" | "compactionSummary" => {
+                injected(word(message, "summary").unwrap_or_default().to_owned(), time, out);
+            }
+            role => out.unknown(role),
+        }
+    }
+
+    fn reply(&mut self, message: &Value, id: Option<&str>, time: Option<String>, out: &mut Builder) {
+        self.replies += 1;
+        let key = id.map_or_else(|| format!("reply-{}", self.replies), str::to_owned);
+        if let Some(model) = word(message, "model") {
+            out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
+        }
+        let usual = out.head.agent.model_name.clone();
+        let step = out.message(None, Some(&key), time);
+        step.model_name =
+            word(message, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+        if let Some(reason) = message.get("stopReason").filter(|reason| reason.is_string()) {
+            step.extra.insert("stop_reason".to_owned(), reason.clone());
+        }
+        let blocks = message.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        for block in blocks {
+            match word(block, "type").unwrap_or_default() {
+                "text" => join(&mut step.message, word(block, "text").unwrap_or_default()),
+                "thinking" => {
+                    let text = word(block, "thinking").unwrap_or_default();
+                    join(step.reasoning_content.get_or_insert_default(), text);
+                }
+                _ => {}
+            }
+        }
+        for block in blocks.iter().filter(|block| word(block, "type") == Some("toolCall")) {
+            let call = ToolCall {
+                tool_call_id: word(block, "id").unwrap_or_default().to_owned(),
+                function_name: word(block, "name").unwrap_or_default().to_owned(),
+                arguments: object(block.get("arguments").cloned().unwrap_or_default()),
+                ..ToolCall::default()
+            };
+            out.call(None, Some(&key), call);
+        }
+        let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) else { return };
+        let usage = Usage {
+            input: count(raw, "input"),
+            output: count(raw, "output"),
+            cache_read: count(raw, "cacheRead"),
+            cache_write: count(raw, "cacheWrite"),
+        };
+        out.usage(None, Some(&key), usage, Some(raw));
+        let cost = raw.pointer("/cost/total").and_then(Value::as_f64);
+        if let Some(metrics) = out.known(None, Some(&key)).and_then(|step| step.metrics.as_mut()) {
+            metrics.cost_usd = cost;
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! Which files are read: those of a folder, and with each session of Claude Code's the logs of its sub-agents.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{DOCUMENT_CAP, HEAD, begins_document, claimed, harbor, open, sniff};
+
+/// A transcript, with the logs that belong to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// A file, `-`, or a trial's folder as Harbor leaves it.
+    pub path: PathBuf,
+    /// Logs of sub-agents.
+    pub beside: Vec<PathBuf>,
+}
+
+/// What there is to read.
+#[derive(Debug, Default)]
+pub struct Sources {
+    /// In the order in which they were named, those of a folder sorted.
+    pub list: Vec<Source>,
+    /// Files of folders that are no transcripts.
+    pub passed_over: usize,
+    /// Folders without a transcript.
+    pub empty: Vec<PathBuf>,
+}
+
+/// So deep are folders searched, and more files than these are left.
+const DEPTH: usize = 16;
+const FILES: usize = 100_000;
+
+/// More logs of sub-agents of one session than these are left.
+const BESIDE: usize = 1000;
+
+/// So much of a log is read for its session's name, in bytes.
+const NAMED: u64 = 1 << 20;
+
+impl Source {
+    /// A path, with the logs of sub-agents that lie beside it.
+    pub fn of(path: &Path) -> Self {
+        let beside = if path.is_file() { Neighbours::default().of(path) } else { Vec::new() };
+        Self { path: path.to_path_buf(), beside }
+    }
+}
+
+/// The transcripts that paths stand for: files, standard input, trials and jobs as Harbor leaves them, and folders of sessions, which
+/// are searched. The log of a sub-agent whose session is read is not read once more by itself.
+pub fn sources(paths: &[PathBuf]) -> Sources {
+    let mut found = Sources::default();
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() || harbor::is_trial(path) {
+            files.push(path.clone());
+            continue;
+        }
+        let mut inside = Vec::new();
+        search(path, DEPTH, &mut inside, &mut found.passed_over);
+        if inside.is_empty() {
+            found.empty.push(path.clone());
+        }
+        files.append(&mut inside);
+    }
+    let mut seen = BTreeSet::new();
+    files.retain(|path| seen.insert(fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
+    let mut neighbours = Neighbours::default();
+    let mut taken = BTreeSet::new();
+    for path in files {
+        let beside = if path.is_file() { neighbours.of(&path) } else { Vec::new() };
+        taken.extend(beside.iter().filter_map(|path| fs::canonicalize(path).ok()));
+        found.list.push(Source { path, beside });
+    }
+    found.list.retain(|one| fs::canonicalize(&one.path).map_or(true, |path| !taken.contains(&path)));
+    found
+}
+
+/// The transcripts below a folder. Links are not followed.
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &mut usize) {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut entries: Vec<_> =
+        entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
+    entries.sort_by(|a, b| a.0.cmp(&b.0));
+    for (path, kind) in entries {
+        if found.len() >= FILES {
+            return;
+        }
+        if kind.is_dir() {
+            let name = path.file_name().unwrap_or_default();
+            if harbor::is_trial(&path) {
+                found.push(path);
+            } else if depth > 0 && name != ".git" && name != "node_modules" {
+                search(&path, depth - 1, found, passed_over);
+            }
+        } else if kind.is_file()
+            && matches!(ending(&path), "json" | "jsonl" | "ndjson" | "traj" | "log" | "txt")
+        {
+            if is_transcript(&path) {
+                found.push(path);
+            } else {
+                *passed_over += 1;
+            }
+        }
+    }
+}
+
+/// A file's ending, without that of its compression.
+fn ending(path: &Path) -> &str {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = [".gz", ".zst"].iter().find_map(|packed| name.strip_suffix(packed)).unwrap_or(name);
+    name.rsplit_once('.').map_or("", |(_, ending)| ending)
+}
+
+/// Whether a file of a folder is to be read: it is in a known format, or it is a document whose end is missing.
+fn is_transcript(path: &Path) -> bool {
+    let Ok(mut input) = open(path) else { return true };
+    let mut start = Vec::new();
+    if (&mut input).take(HEAD as u64).read_to_end(&mut start).is_err() {
+        return true;
+    }
+    if sniff(&start).is_some() {
+        return true;
+    }
+    if !begins_document(&start) || matches!(ending(path), "log" | "txt") {
+        return false;
+    }
+    if input.take(DOCUMENT_CAP as u64).read_to_end(&mut start).is_err() {
+        return true;
+    }
+    match serde_json::from_slice::<Value>(&start) {
+        Ok(document) => claimed(&document, true).is_some(),
+        Err(error) => error.is_eof(),
+    }
+}
+
+/// Finds the logs of sub-agents, and reads the names in a folder once.
+#[derive(Default)]
+struct Neighbours {
+    /// In each folder, the logs of sub-agents by their session.
+    folders: BTreeMap<PathBuf, BTreeMap<String, Vec<PathBuf>>>,
+}
+
+impl Neighbours {
+    /// Claude Code puts the logs of a session's sub-agents into a folder of the session's name, and put them beside the session before.
+    fn of(&mut self, path: &Path) -> Vec<PathBuf> {
+        if !matches!(ending(path), "jsonl") || is_of_sub_agent(path) {
+            return Vec::new();
+        }
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let stem = name.split_once(".jsonl").map_or(name, |(stem, _)| stem);
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut found = logs(&folder.join(stem).join("subagents"));
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+        let index = self.folders.entry(folder.to_path_buf()).or_insert_with(|| {
+            let mut index: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+            for log in logs(folder).into_iter().filter(|path| is_of_sub_agent(path)) {
+                if let Some(session) = session(&log) {
+                    index.entry(session).or_default().push(log);
+                }
+            }
+            index
+        });
+        if !index.is_empty()
+            && let Some(own) = session(path).and_then(|session| index.get(&session))
+        {
+            let known: BTreeSet<_> =
+                found.iter().filter_map(|path| path.file_name().map(ToOwned::to_owned)).collect();
+            found.extend(
+                own.iter().filter(|path| path.file_name().is_some_and(|name| !known.contains(name))).cloned(),
+            );
+        }
+        found.truncate(BESIDE);
+        found
+    }
+}
+
+fn is_of_sub_agent(path: &Path) -> bool {
+    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with("agent-"))
+}
+
+/// The logs in a folder, sorted.
+fn logs(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let files = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()));
+    let mut found: Vec<PathBuf> =
+        files.map(|entry| entry.path()).filter(|path| ending(path) == "jsonl").collect();
+    found.sort();
+    found
+}
+
+/// The session that a log of Claude Code's says it is of.
+fn session(path: &Path) -> Option<String> {
+    let mut start = Vec::new();
+    open(path).ok()?.take(NAMED).read_to_end(&mut start).ok()?;
+    let lines = start.split(|&byte| byte == b'\n').take(50);
+    let mut records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    records.find_map(|record| Some(record.get("sessionId")?.as_str()?.to_owned()))
+}

@@ -1,0 +1,163 @@
+//! SWE-agent's `.traj`: one document, with the conversation under `history` and what was done under `trajectory`. Demonstrations have
+//! the former only. Tokens are there in sum, and nothing is said of caches.
+
+use serde_json::Value;
+
+use super::text::{object, parsed, text_of, word};
+use super::{Builder, Decoder, Reader};
+use crate::usage::Known;
+use crate::{ObservationResult, Source, ToolCall};
+
+/// `<instance>.traj`.
+pub(crate) struct Document;
+
+fn list<'v>(document: &'v Value, key: &str) -> &'v [Value] {
+    document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
+}
+
+impl Reader for Document {
+    fn name(&self) -> &'static str {
+        "swe-agent"
+    }
+
+    fn claims(&self, document: &Value) -> bool {
+        let has = |one: &Value, keys: &[&str]| keys.iter().all(|key| one.get(key).is_some());
+        let (steps, history) = (list(document, "trajectory"), list(document, "history"));
+        if document.get("trajectory_format").is_some() {
+            return false;
+        }
+        steps.first().is_some_and(|step| has(step, &["action", "observation"]))
+            || history.first().is_some_and(|one| {
+                has(one, &["role", "content"]) && (has(one, &["message_type"]) || has(one, &["agent"]))
+            })
+    }
+
+    fn is_document(&self) -> bool {
+        true
+    }
+
+    fn decoder(&self) -> Box<dyn Decoder> {
+        Box::new(Whole)
+    }
+}
+
+struct Whole;
+
+impl Decoder for Whole {
+    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
+        let document: Value = serde_json::from_slice(json)?;
+        let info = document.get("info").unwrap_or(&Value::Null);
+        "swe-agent".clone_into(&mut out.head.agent.name);
+        word(info, "swe_agent_version").unwrap_or_default().clone_into(&mut out.head.agent.version);
+        let config = document.get("replay_config");
+        let config = config.map(|config| {
+            config.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| config.clone())
+        });
+        let model = config.as_ref().and_then(|config| config.pointer("/agent/model/name")?.as_str());
+        out.head.agent.model_name = model.map(str::to_owned);
+        for (key, from) in [("exit_status", info), ("environment", &document)] {
+            if let Some(value) = from.get(key).filter(|value| value.is_string()) {
+                out.head.extra.insert(key.to_owned(), value.clone());
+            }
+        }
+        let history: Vec<&Value> = list(&document, "history").iter().filter(|one| !is_shown(one)).collect();
+        let steps = list(&document, "trajectory");
+        out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
+        if steps.is_empty() {
+            told(&history, out);
+        } else {
+            let begin = history.iter().take_while(|one| word(one, "role") != Some("assistant"));
+            told(&begin.copied().collect::<Vec<_>>(), out);
+            done(steps, &history, out);
+        }
+        if let Some(stats) = info.get("model_stats").filter(|stats| stats.is_object()) {
+            let field = |key: &str| stats.get(key).and_then(Value::as_u64);
+            let sum =
+                Known { input: field("tokens_sent"), output: field("tokens_received"), ..Known::default() };
+            let cost = stats.get("instance_cost").and_then(Value::as_f64);
+            out.total(sum, cost, Some(stats));
+        }
+        Ok(())
+    }
+}
+
+/// Whether a message belongs to a demonstration, which another run left.
+fn is_shown(message: &Value) -> bool {
+    message.get("is_demo") == Some(&Value::Bool(true))
+}
+
+/// The conversation as it was held.
+fn told(history: &[&Value], out: &mut Builder) {
+    let mut asked = Vec::new();
+    for (number, message) in history.iter().enumerate() {
+        let text = message.get("content").and_then(text_of).unwrap_or_default();
+        match word(message, "role").unwrap_or_default() {
+            "assistant" => asked = reply(message, word(message, "action"), &text, number, out),
+            "tool" | "user" if !asked.is_empty() => answer(&std::mem::take(&mut asked), &text, out),
+            "system" => {
+                out.say(None, Source::System, text, None);
+            }
+            _ => {
+                out.say(None, Source::User, text, None);
+            }
+        }
+    }
+}
+
+/// The steps as they were taken. The messages name the tools and their arguments.
+fn done(steps: &[Value], history: &[&Value], out: &mut Builder) {
+    let mut replies = history.iter().filter(|one| word(one, "role") == Some("assistant")).peekable();
+    for (number, step) in steps.iter().enumerate() {
+        let action = word(step, "action").unwrap_or_default();
+        let text = word(step, "response").or(word(step, "thought")).unwrap_or_default();
+        // A reply that was refused stands in the history and is no step; a step that the harness took is in no reply.
+        let known = replies.clone().position(|one| word(one, "action").map(str::trim) == Some(action.trim()));
+        let message = known.and_then(|at| replies.nth(at)).copied().unwrap_or(&Value::Null);
+        let asked = reply(message, Some(action), text, number, out);
+        let given = step.get("observation").and_then(text_of).unwrap_or_default();
+        if !asked.is_empty() {
+            answer(&asked, &given, out);
+        } else if !given.is_empty() {
+            out.say(None, Source::User, given, None);
+        }
+    }
+}
+
+/// A message of the model; gives the names of its calls.
+fn reply(message: &Value, action: Option<&str>, text: &str, number: usize, out: &mut Builder) -> Vec<String> {
+    let key = format!("message-{number}");
+    text.clone_into(&mut out.message(None, Some(&key), None).message);
+    let mut asked = Vec::new();
+    for call in list(message, "tool_calls") {
+        let function = call.get("function").unwrap_or(&Value::Null);
+        let id = word(call, "id").unwrap_or(&key).to_owned();
+        let call = ToolCall {
+            tool_call_id: id.clone(),
+            function_name: word(function, "name").unwrap_or_default().to_owned(),
+            arguments: parsed(function.get("arguments").unwrap_or(&Value::Null)),
+            ..ToolCall::default()
+        };
+        out.call(None, Some(&key), call);
+        asked.push(id);
+    }
+    if let Some(action) = action.filter(|action| asked.is_empty() && !action.trim().is_empty()) {
+        let arguments = object(Value::from_iter([("command", action.trim_end())]));
+        let call = ToolCall {
+            tool_call_id: key.clone(),
+            function_name: "bash".to_owned(),
+            arguments,
+            ..ToolCall::default()
+        };
+        out.call(None, Some(&key), call);
+        asked.push(key);
+    }
+    asked
+}
+
+/// What the calls of a step gave; there is one text for all of them.
+fn answer(asked: &[String], text: &str, out: &mut Builder) {
+    for id in asked {
+        let result = ObservationResult { content: Some(text.to_owned()), ..ObservationResult::default() };
+        out.result(None, id, result, None);
+    }
+}

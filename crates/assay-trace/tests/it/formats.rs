@@ -1,0 +1,257 @@
+//! Formats of which no transcript lies in the shared data, in files made here after the shape of real ones. What each is to give was
+//! counted by hand.
+
+use assay_trace::read::{self, Transcript};
+use assay_trace::{Known, Source, Usage};
+use serde_json::{Value, json};
+
+use crate::shared;
+
+fn read_as(text: &str, format: &str) -> Transcript {
+    let transcript = read::read_from(text.as_bytes(), "it", None).unwrap();
+    assert_eq!(transcript.format, format);
+    assert_eq!(transcript.diagnostics, [], "{format}");
+    let written = serde_json::to_vec(&transcript.trajectory).unwrap();
+    let again = read::read_from(written.as_slice(), "it", None).unwrap();
+    assert_eq!(again.trajectory, transcript.trajectory, "{format}");
+    transcript
+}
+
+/// Names of tools with what they gave and whether that failed.
+fn calls(transcript: &Transcript) -> Vec<(String, String, Option<bool>)> {
+    let steps = transcript.trajectory.steps.iter();
+    steps
+        .flat_map(|step| step.tool_calls.iter().map(move |call| (step, call)))
+        .map(|(step, call)| {
+            let result = step.result_of(&call.tool_call_id).unwrap();
+            (call.function_name.clone(), result.content.clone().unwrap_or_default(), result.failed())
+        })
+        .collect()
+}
+
+fn call(name: &str, gave: &str, failed: Option<bool>) -> (String, String, Option<bool>) {
+    (name.to_owned(), gave.to_owned(), failed)
+}
+
+fn sources(transcript: &Transcript) -> Vec<Source> {
+    transcript.trajectory.steps.iter().map(|step| step.source).collect()
+}
+
+use Source::{Agent, System, User};
+
+#[test]
+fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
+    let asked = |id: &str, name: &str, arguments: &Value| json!([{ "id": id, "type": "function", "function": { "name": name, "arguments": arguments.to_string() } }]);
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text, "agent": "main", "message_type": "x" });
+    let mut shown = said("assistant", "a demonstration");
+    shown["is_demo"] = true.into();
+    let mut first = said("assistant", "Look.");
+    first["action"] = "ls -a\n".into();
+    first["tool_calls"] = asked("c1", "bash", &json!({ "command": "ls -a" }));
+    let mut second = said("assistant", "Open.");
+    second["action"] = "open a.py".into();
+    second["tool_calls"] = asked("c2", "open", &json!({ "path": "a.py" }));
+    let history = json!([
+        said("system", "You are."),
+        shown,
+        said("user", "Mend it."),
+        first,
+        said("tool", "a.py"),
+        said("assistant", "refused"),
+        second,
+        said("tool", "x = 1")
+    ]);
+    let document = json!({
+        "environment": "swe_main",
+        "trajectory": [
+            { "action": "ls -a", "observation": "a.py", "response": "Look.", "thought": "Look.", "state": {} },
+            { "action": "open a.py", "observation": "x = 1", "response": "Open.", "thought": "Open.", "state": {} },
+            { "action": "", "observation": "", "response": "Done.", "thought": "Done.", "state": {} },
+        ],
+        "history": history,
+        "info": { "exit_status": "submitted", "swe_agent_version": "1.1.0", "model_stats": { "instance_cost": 0.25,
+            "tokens_sent": 1200, "tokens_received": 34, "api_calls": 3 } },
+        "replay_config": json!({ "agent": { "model": { "name": "gpt-4" } } }).to_string(),
+    });
+    let found = read_as(&document.to_string(), "swe-agent");
+    assert_eq!(calls(&found), [call("bash", "a.py", None), call("open", "x = 1", None)]);
+    assert_eq!(sources(&found), [System, User, Agent, Agent, Agent]);
+    let agent = &found.trajectory.agent;
+    assert_eq!((agent.model_name.as_deref(), agent.version.as_str()), (Some("gpt-4"), "1.1.0"));
+    // Nothing is said of caches, so they are unknown.
+    let known = Known { input: Some(1200), output: Some(34), ..Known::default() };
+    assert_eq!(found.tally.known(), known);
+    assert_eq!(found.trajectory.final_metrics.unwrap().total_cost_usd, Some(0.25));
+    // A demonstration has messages only, and a model that writes its commands as text has no calls in them.
+    let mut bare = json!({ "history": document["history"] });
+    bare["history"][3].as_object_mut().unwrap().remove("tool_calls");
+    let found = read_as(&bare.to_string(), "swe-agent");
+    assert_eq!(calls(&found), [call("bash", "a.py", None), call("open", "x = 1", None)]);
+    assert_eq!(found.tally.known(), Known::default());
+}
+
+#[test]
+fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
+    let response = |id: &str, text: &str, input: u64, output: u64| {
+        json!({ "id": id, "model": "openai/m", "choices": [{ "message": { "role": "assistant", "content": text, "tool_calls": [
+            { "id": "t", "type": "function", "function": { "name": "execute_bash", "arguments": "{\"command\": \"ls\"}" } }] } }],
+            "usage": { "prompt_tokens": input, "completion_tokens": output } })
+    };
+    let from = |name: &str, id: &str, response: &Value| json!({ "function_name": name, "tool_call_id": id, "model_response": response, "total_calls_in_response": 1 });
+    let (one, two) = (response("r1", "Look.", 100, 10), response("r2", "Think.", 200, 20));
+    let used = |prompt: u64, output: u64| {
+        json!({ "accumulated_cost": 0.5, "accumulated_token_usage": { "prompt_tokens": prompt, "completion_tokens": output,
+            "cache_read_tokens": 30, "cache_write_tokens": 5 } })
+    };
+    let mut events = json!([
+        { "id": 0, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {} },
+        { "id": 1, "source": "agent", "action": "system", "args": { "content": "You are." } },
+        { "id": 2, "source": "user", "action": "message", "args": { "content": "Mend it." } },
+        { "id": 3, "source": "user", "action": "recall", "args": { "query": "Mend it." } },
+        { "id": 4, "source": "environment", "observation": "recall", "cause": 3, "content": "",
+            "extras": { "microagent_knowledge": [{ "name": "git", "trigger": "git", "content": "How to use git." }] } },
+        { "id": 5, "source": "agent", "action": "run", "args": { "command": "ls" }, "timestamp": "2026-01-01T00:00:00.5",
+            "tool_call_metadata": from("execute_bash", "t", &one), "llm_metrics": used(100, 10) },
+        { "id": 6, "source": "agent", "observation": "run", "cause": 5, "content": "a.py",
+            "extras": { "metadata": { "exit_code": 0 } }, "tool_call_metadata": from("execute_bash", "t", &one) },
+        { "id": 7, "source": "agent", "action": "think", "args": { "thought": "Hm." }, "tool_call_metadata": from("think", "u", &two) },
+        { "id": 8, "source": "agent", "action": "run", "args": { "command": "false" }, "tool_call_metadata": from("execute_bash", "t", &two),
+            "llm_metrics": used(400, 40) },
+        { "id": 9, "source": "agent", "observation": "think", "cause": 7, "content": "noted" },
+        { "id": 10, "source": "agent", "observation": "run", "cause": 8, "content": "", "extras": { "metadata": { "exit_code": 1 } } },
+        { "id": 11, "source": "agent", "action": "message", "args": { "content": "Done." } },
+    ]);
+    let found = read_as(&events.to_string(), "openhands");
+    assert_eq!(
+        calls(&found),
+        [
+            call("execute_bash", "a.py", Some(false)),
+            call("think", "noted", None),
+            call("execute_bash", "", Some(true))
+        ]
+    );
+    assert_eq!(sources(&found), [System, User, System, Agent, Agent, Agent]);
+    assert_eq!(found.trajectory.agent.model_name.as_deref(), Some("openai/m"));
+    // The sums hold a reply too that is in no event.
+    assert_eq!(found.tally.usage, Usage { input: 365, output: 40, cache_read: 30, cache_write: 5 });
+    assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(0.5));
+    // Without them, the two replies add up; one of them made two calls.
+    for event in events.as_array_mut().unwrap() {
+        event.as_object_mut().unwrap().remove("llm_metrics");
+    }
+    let wrapped = json!({ "instance_id": "x", "history": events });
+    let found = read_as(&wrapped.to_string(), "openhands");
+    assert_eq!(found.tally.usage, Usage { input: 300, output: 30, ..Usage::default() });
+}
+
+#[test]
+fn pi_has_every_branch_and_the_model_and_cost_of_each_reply() {
+    let time = "2026-01-01T00:00:00Z";
+    let entry = |id: &str, message: Value| {
+        json!({ "type": "message", "id": id, "parentId": null, "timestamp": time, "message": message })
+            .to_string()
+            + "\n"
+    };
+    let reply = |model: &str, output: u64, content: Value| {
+        json!({ "role": "assistant", "provider": "p", "model": model, "content": content, "stopReason": "toolUse",
+            "usage": { "input": 1, "output": output, "cacheRead": 100, "cacheWrite": 10, "totalTokens": 0, "cost": { "total": 0.25 } } })
+    };
+    let header = json!({ "type": "session", "version": 3, "id": "s", "timestamp": time, "cwd": "/w" })
+        .to_string()
+        + "\n";
+    let given = |id: &str, text: &str, failed: bool| json!({ "role": "toolResult", "toolCallId": id, "toolName": "bash", "content": [{ "type": "text", "text": text }], "isError": failed });
+    let asked =
+        |id: &str| json!({ "type": "toolCall", "id": id, "name": "bash", "arguments": { "command": "ls" } });
+    let log = [
+        header.clone(),
+        json!({ "type": "model_change", "id": "0", "timestamp": time, "provider": "p", "modelId": "big" })
+            .to_string()
+            + "\n",
+        entry("1", json!({ "role": "user", "content": "Mend it." })),
+        entry(
+            "2",
+            reply("big", 20, json!([{ "type": "thinking", "thinking": "Hm." }, asked("a"), asked("b")])),
+        ),
+        entry("3", given("a", "a.py", false)),
+        entry("4", given("b", "no", true)),
+        json!({ "type": "branch_summary", "id": "5", "timestamp": time, "summary": "Tried." }).to_string()
+            + "\n",
+        entry("6", reply("small", 30, json!([{ "type": "text", "text": "Done." }]))),
+    ]
+    .concat();
+    let found = read_as(&log, "pi");
+    assert_eq!(calls(&found), [call("bash", "a.py", Some(false)), call("bash", "no", Some(true))]);
+    assert_eq!(sources(&found), [User, Agent, System, Agent]);
+    assert_eq!(found.tally.usage, Usage { input: 2, output: 50, cache_read: 200, cache_write: 20 });
+    assert_eq!(found.trajectory.session_id.as_deref(), Some("s"));
+    assert_eq!(found.trajectory.agent.model_name.as_deref(), Some("big"));
+    assert_eq!(found.trajectory.steps[3].model_name.as_deref(), Some("small"));
+    assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(0.5));
+    // Version 1 has no names, and two logs in a file are two sessions.
+    let old = log.replace(r#""id":"2","parentId":null,"#, "").replace(r#""id":"6","parentId":null,"#, "");
+    let both = old.clone() + &old.replace(r#""id":"s""#, r#""id":"z""#);
+    let all = read::read_all_from(both.as_bytes(), "it", None).unwrap();
+    assert_eq!(all.iter().map(|one| one.tally.usage.output).collect::<Vec<_>>(), [50, 50]);
+}
+
+#[test]
+fn lists_of_messages_are_read_in_either_shape() {
+    let openai = json!([
+        { "role": "system", "content": "You are." },
+        { "role": "user", "content": "Mend it." },
+        { "role": "assistant", "content": null, "tool_calls": [{ "id": "a", "type": "function",
+            "function": { "name": "shell", "arguments": "{\"command\": \"ls\"}" } }],
+            "usage": { "prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": { "cached_tokens": 40 } } },
+        { "role": "tool", "tool_call_id": "a", "content": "a.py" },
+        { "role": "assistant", "content": "```bash\nls\n```", "usage": { "prompt_tokens": 200, "completion_tokens": 20 } },
+        { "role": "user", "content": "thanks" },
+    ]);
+    let found = read_as(&openai.to_string(), "messages");
+    // A block of code is no call where nobody answers it.
+    assert_eq!(calls(&found), [call("shell", "a.py", None)]);
+    assert_eq!(found.tally.usage, Usage { input: 260, output: 30, cache_read: 40, cache_write: 0 });
+    assert_eq!(found.tally.lower_bounds(), [""; 0]);
+    let wrapped = json!({ "messages": openai }).to_string();
+    assert_eq!(read_as(&wrapped, "messages").tally.usage, found.tally.usage);
+
+    let anthropic = json!([
+        { "role": "user", "content": "Mend it." },
+        { "role": "assistant", "model": "m", "content": [{ "type": "text", "text": "Look." },
+            { "type": "tool_use", "id": "a", "name": "shell", "input": { "command": "ls" } }],
+            "usage": { "input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 8 } },
+        { "role": "user", "content": [{ "type": "tool_result", "tool_use_id": "a", "content": "no", "is_error": true }] },
+        { "role": "assistant", "content": "Done." },
+    ]);
+    let found = read_as(&anthropic.to_string(), "messages");
+    assert_eq!(calls(&found), [call("shell", "no", Some(true))]);
+    assert_eq!(found.trajectory.steps[1].message, "Look.");
+    assert_eq!(found.tally.usage, Usage { input: 5, output: 6, cache_read: 7, cache_write: 8 });
+    // The second reply says nothing, so the sums are lower bounds.
+    assert_eq!(found.tally.lower_bounds(), assay_trace::FIELDS);
+
+    let mini = json!([
+        { "role": "user", "content": "Mend it." },
+        { "role": "assistant", "content": "Look.\n\n```bash\nls\n```" },
+        { "role": "user", "content": "<returncode>2</returncode>\n<output>\nno\n</output>" },
+        { "role": "assistant", "content": "```bash\ntrue\n```" },
+        { "role": "user", "content": "" },
+    ]);
+    let found = read_as(&mini.to_string(), "messages");
+    let status = "<returncode>2</returncode>\n<output>\nno\n</output>";
+    assert_eq!(calls(&found), [call("bash", status, Some(true)), call("bash", "", None)]);
+    assert_eq!(found.tally.known(), Known::default());
+}
+
+#[test]
+fn the_messages_of_real_runs_alone_give_the_same_calls_and_tokens() {
+    let Some(root) = shared("agents") else { return };
+    let text = std::fs::read_to_string(root.join("mini-swe-agent/without-skill/traj.json")).unwrap();
+    let document: Value = serde_json::from_str(&text).unwrap();
+    let messages = document["messages"].as_array().unwrap();
+    let count = |pointer: &str| messages.iter().filter_map(|one| one.pointer(pointer)?.as_u64()).sum::<u64>();
+    let asked: usize = messages.iter().filter_map(|one| Some(one.get("tool_calls")?.as_array()?.len())).sum();
+    let found = read_as(&document["messages"].to_string(), "messages");
+    assert_eq!(found.tally.usage.prompt(), count("/extra/response/usage/prompt_tokens"));
+    assert_eq!(found.tally.usage.output, count("/extra/response/usage/completion_tokens"));
+    assert_eq!(calls(&found).len(), asked);
+}

@@ -1,0 +1,339 @@
+//! Several sessions in a file, several files of a session, several models in a session, and what is not known.
+
+use std::fs;
+use std::path::Path;
+
+use assay_trace::read::{self, Input, Transcript};
+use assay_trace::{Cost, Price, Prices, Stats, Usage, fuller, stats, stats_of};
+use serde_json::{Value, json};
+
+fn lines(records: &[Value]) -> String {
+    records.iter().map(|record| record.to_string() + "\n").collect()
+}
+
+fn counted(log: &str) -> Vec<Stats> {
+    stats(log.as_bytes(), "log", None, &[]).unwrap()
+}
+
+fn usage(input: u64, output: u64) -> Usage {
+    Usage { input, output, ..Usage::default() }
+}
+
+/// A price list of `*`-patterns with the price of a million tokens of input, and ten times that for output.
+fn prices(of: &[(&str, f64)]) -> Prices {
+    let price = |&(model, input): &(&str, f64)| Price {
+        model: model.to_owned(),
+        from: "2025-01-01".parse().unwrap(),
+        input,
+        output: input * 10.0,
+        cache_read: 0.0,
+        cache_write: 0.0,
+    };
+    Prices { price: of.iter().map(price).collect() }
+}
+
+fn exactly(usd: f64) -> Cost {
+    Cost { usd: Some(usd), is_at_least: false }
+}
+
+fn at_least(usd: f64) -> Cost {
+    Cost { usd: Some(usd), is_at_least: true }
+}
+
+/// A run as `--output-format stream-json` prints it: its messages, and its result where it was not killed.
+fn run(session: &str, message: &str, result: Option<(u64, f64)>) -> String {
+    let mut records = vec![
+        json!({ "type": "system", "subtype": "init", "session_id": session, "uuid": format!("{message}-i"), "model": "opus" }),
+        json!({ "type": "assistant", "session_id": session, "uuid": format!("{message}-a"), "message": { "id": message,
+            "model": "opus", "content": [{ "type": "text", "text": message }], "stop_reason": null,
+            "usage": { "input_tokens": 100, "output_tokens": 1 } } }),
+    ];
+    if let Some((output, cost)) = result {
+        records.push(json!({ "type": "result", "session_id": session, "uuid": format!("{message}-r"),
+            "usage": { "input_tokens": 100, "output_tokens": output }, "total_cost_usd": cost }));
+    }
+    lines(&records)
+}
+
+#[test]
+fn a_stream_with_several_sessions_is_several_and_each_result_counts() {
+    let log = run("a", "m1", Some((20, 0.5))) + &run("b", "m2", None) + &run("c", "m3", Some((30, 0.25)));
+    let all = counted(&log);
+    let found: Vec<_> =
+        all.iter().map(|one| (one.session_id.as_deref(), one.part, one.tally.known().output)).collect();
+    let expected = [
+        (Some("a"), Some((1, 3)), Some(20)),
+        (Some("b"), Some((2, 3)), None),
+        (Some("c"), Some((3, 3)), Some(30)),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(all.iter().map(|one| one.tally.usage.input).collect::<Vec<_>>(), [100, 100, 100]);
+    assert_eq!(
+        all.iter().map(|one| one.cost(None)).collect::<Vec<_>>(),
+        [exactly(0.5), Cost::default(), exactly(0.25)]
+    );
+    // Runs that print at the same time.
+    let (a, b) = (run("a", "m1", Some((20, 0.5))), run("b", "m2", Some((30, 0.25))));
+    let woven: String = a.lines().zip(b.lines()).flat_map(|(a, b)| [a, "\n", b, "\n"]).collect();
+    assert_eq!(counted(&woven).iter().map(|one| one.tally.usage.output).collect::<Vec<_>>(), [20, 30]);
+    // A session that is resumed is one, and what its runs cost adds up.
+    let resumed = counted(&(run("a", "m1", Some((20, 0.5))) + &run("a", "m2", Some((30, 0.25)))));
+    assert_eq!((resumed.len(), resumed[0].tally.usage), (1, usage(200, 50)));
+    assert_eq!(resumed[0].cost(None), exactly(0.75));
+    // One of its runs was killed: the rest is a lower bound, and what was written is unknown.
+    let cut = counted(&(run("a", "m1", Some((20, 0.5))) + &run("a", "m2", None)));
+    assert_eq!((cut.len(), cut[0].tally.known().input, cut[0].tally.known().output), (1, Some(200), None));
+    assert_eq!(cut[0].cost(None), at_least(0.5));
+    // Read as one, they add up.
+    let whole = read::read_from(log.as_bytes(), "log", None).unwrap();
+    assert_eq!((whole.trajectory.steps.len(), whole.tally.usage), (3, usage(300, 50)));
+    assert_eq!(whole.tally.lower_bounds(), ["output"]);
+}
+
+#[test]
+fn one_process_that_is_given_several_prompts_says_its_cost_so_far() {
+    let result = |number: u64, output: u64, so_far: u64, cost: f64| {
+        json!({ "type": "result", "session_id": "s", "uuid": format!("r{number}"), "total_cost_usd": cost,
+            "usage": { "input_tokens": 0, "output_tokens": output },
+            "modelUsage": { "opus": { "outputTokens": so_far, "costUSD": cost } } })
+    };
+    let init =
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "uuid": "i", "model": "opus" });
+    let one = counted(&lines(&[init.clone(), result(1, 20, 20, 0.5), result(2, 30, 50, 1.25)]));
+    assert_eq!((one[0].cost(None), one[0].tally.usage.output), (exactly(1.25), 50));
+    let two = counted(&lines(&[init, result(1, 20, 20, 0.5), result(2, 30, 30, 0.75)]));
+    assert_eq!((two[0].cost(None), two[0].tally.usage.output), (exactly(1.25), 50));
+}
+
+#[test]
+fn other_formats_with_several_sessions_are_several_too() {
+    let gemini = |session: &str, result: bool| {
+        let mut records = vec![
+            json!({ "type": "init", "session_id": session, "model": "g" }),
+            json!({ "type": "message", "role": "assistant", "content": "x" }),
+        ];
+        if result {
+            records.push(
+                json!({ "type": "result", "stats": { "input_tokens": 7, "output_tokens": 3, "cached": 2 } }),
+            );
+        }
+        lines(&records)
+    };
+    let codex = |thread: &str| {
+        lines(&[
+            json!({ "type": "thread.started", "thread_id": thread }),
+            json!({ "type": "item.completed", "item": { "id": "item_0", "type": "agent_message", "text": "x" } }),
+            json!({ "type": "turn.completed", "usage": { "input_tokens": 5, "output_tokens": 3 } }),
+        ])
+    };
+    let opencode = |session: &str| {
+        lines(&[
+            json!({ "type": "step_finish", "sessionID": session, "part": { "type": "step-finish", "messageID": session,
+            "tokens": { "input": 5, "output": 3 } } }),
+        ])
+    };
+    let rollout = |session: &str, begun: &str| {
+        lines(&[
+            json!({ "type": "session_meta", "payload": { "id": session, "timestamp": begun } }),
+            json!({ "type": "event_msg", "payload": { "type": "token_count", "info": {
+                "total_token_usage": { "input_tokens": 5, "output_tokens": 3 },
+                "last_token_usage": { "input_tokens": 5, "output_tokens": 3 } } } }),
+        ])
+    };
+    let check = |log: String, expected: &[Option<u64>]| {
+        let found: Vec<_> = counted(&log).iter().map(|one| one.tally.known().output).collect();
+        assert_eq!(found, expected, "{log}");
+    };
+    check(gemini("a", false) + &gemini("b", true), &[None, Some(3)]);
+    check(gemini("a", true) + &gemini("a", true), &[Some(6)]);
+    check(codex("a") + &codex("b"), &[Some(3), Some(3)]);
+    check(opencode("a") + &opencode("b"), &[Some(3), Some(3)]);
+    let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
+    check(rollout("a", early) + &rollout("b", late), &[Some(3), Some(3)]);
+    // A fork holds its origin, which is older; the origin's sum stands there once more.
+    check(rollout("b", late) + &rollout("a", early), &[Some(3)]);
+}
+
+/// A record of a session log. Each names the one before it.
+fn entry(session: &str, number: usize, model: &str, output: u64) -> Value {
+    let name = |number: usize| format!("{session}-{number}");
+    let parent = if number == 0 { Value::Null } else { name(number - 1).into() };
+    json!({ "type": "assistant", "uuid": name(number), "parentUuid": parent, "sessionId": session, "isSidechain": false,
+        "version": "2", "timestamp": format!("2026-01-01T00:00:{number:02}Z"), "message": { "id": format!("msg_{session}{number}"),
+            "model": model, "content": [{ "type": "text", "text": "x" }], "usage": { "input_tokens": 0, "output_tokens": output } } })
+}
+
+fn session(name: &str, length: usize) -> String {
+    lines(&(0..length).map(|number| entry(name, number, "opus", 1)).collect::<Vec<_>>())
+}
+
+#[test]
+fn two_session_logs_in_a_file_are_two_and_are_known_again() {
+    let both = counted(&(session("a", 3) + &session("b", 2)));
+    assert_eq!(both.iter().map(|one| one.steps).collect::<Vec<_>>(), [3, 2]);
+    let mut all = both;
+    all.extend(counted(&session("b", 2)));
+    all.extend(counted(&session("a", 3)));
+    assert_eq!(fuller(&all), [None, None, Some(1), Some(0)]);
+    // A resumed session holds what came before under its old name; the chain of records goes on.
+    let resumed = json!({ "type": "user", "uuid": "new", "parentUuid": "a-2", "sessionId": "c", "isSidechain": false,
+        "message": { "content": "go on" } });
+    assert_eq!(counted(&(session("a", 3) + &lines(&[resumed]))).len(), 1);
+}
+
+#[test]
+fn the_fullest_snapshot_of_a_session_counts() {
+    let all: Vec<Stats> = [2, 5, 3].into_iter().flat_map(|length| counted(&session("a", length))).collect();
+    assert_eq!(fuller(&all), [Some(1), None, Some(1)]);
+    // Runs of one session that print apart have nothing in common, and count both.
+    let parts: Vec<Stats> =
+        ["m1", "m2"].into_iter().flat_map(|message| counted(&run("a", message, Some((1, 0.1))))).collect();
+    assert_eq!(fuller(&parts), [None, None]);
+}
+
+fn sub_agent(session: &str, id: &str, output: u64) -> String {
+    let mut record = entry(session, 50, "haiku", output);
+    record["isSidechain"] = true.into();
+    record["agentId"] = id.into();
+    record["uuid"] = id.into();
+    record["message"]["id"] = format!("msg_{id}").into();
+    lines(&[record])
+}
+
+fn totals(paths: &[&Path]) -> Vec<(String, u64, usize)> {
+    let paths: Vec<_> = paths.iter().map(|path| path.to_path_buf()).collect();
+    let found = read::sources(&paths);
+    let all = found.list.iter().flat_map(|source| stats_of(source, None, &[]).unwrap());
+    let name = |file: &str| Path::new(file).file_name().unwrap().to_string_lossy().into_owned();
+    all.map(|one| (name(&one.file), one.tally.usage.output, one.sub_agents)).collect()
+}
+
+#[test]
+fn logs_of_sub_agents_are_read_with_their_session_and_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("new/subagents")).unwrap();
+    fs::write(at("old.jsonl"), session("s-old", 2)).unwrap();
+    fs::write(at("agent-1.jsonl"), sub_agent("s-old", "1", 100)).unwrap();
+    fs::write(at("agent-2.jsonl"), sub_agent("s-other", "2", 1000)).unwrap();
+    fs::write(at("new.jsonl"), session("s-new", 3)).unwrap();
+    fs::write(at("new/subagents/agent-3.jsonl"), sub_agent("s-new", "3", 200)).unwrap();
+    fs::write(at("sessions-index.json"), "{}").unwrap();
+    let (old, new) = (("old.jsonl".to_owned(), 102, 1), ("new.jsonl".to_owned(), 203, 1));
+    let alone = ("agent-2.jsonl".to_owned(), 1000, 1);
+    assert_eq!(totals(&[&at("old.jsonl")]), vec![old.clone()]);
+    assert_eq!(totals(&[&at("new.jsonl"), &at("new/subagents/agent-3.jsonl")]), vec![new.clone()]);
+    assert_eq!(totals(&[&at("agent-1.jsonl"), &at("old.jsonl"), &at("old.jsonl")]), vec![old.clone()]);
+    // A folder is searched, and what is no transcript is passed over.
+    assert_eq!(totals(&[folder.path()]), [alone, new, old]);
+    let found = read::sources(&[folder.path().to_path_buf()]);
+    assert_eq!((found.passed_over, found.empty.len()), (1, 0));
+    fs::create_dir(at("void")).unwrap();
+    assert_eq!(read::sources(&[at("void")]).empty, [at("void")]);
+    // Whoever wants one trajectory gets them with it.
+    let transcript = read::read(&at("old.jsonl"), None).unwrap();
+    assert_eq!(transcript.trajectory.subagent_trajectories.len(), 1);
+}
+
+#[test]
+fn each_model_is_paid_at_its_own_price() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // The prices of output are ten times these.
+    let prices = prices(&[("opus", 100.0), ("haiku", 0.1)]);
+    let cost = |source: &Input| stats_of(source, None, &[]).unwrap()[0].cost(Some(&prices));
+    let close = |found: Cost, expected: f64| {
+        let usd = found.usd.unwrap();
+        assert!((usd - expected).abs() < 1e-9 && !found.is_at_least, "{found:?} for {expected}");
+    };
+    // By hand: 2 tokens at 1000 and 1500 at 1 per million.
+    fs::write(at("sub.jsonl"), session("s", 2)).unwrap();
+    fs::write(at("agent-1.jsonl"), sub_agent("s", "1", 1500)).unwrap();
+    close(cost(&Input::of(&at("sub.jsonl"))), 0.002 + 0.0015);
+    // The same session as one document.
+    let written = |transcript: &Transcript| serde_json::to_string(&transcript.trajectory).unwrap();
+    fs::write(at("sub.json"), written(&read::read(&at("sub.jsonl"), None).unwrap())).unwrap();
+    close(cost(&Input::of(&at("sub.json"))), 0.002 + 0.0015);
+    // The model was switched.
+    let switched = lines(&[entry("t", 0, "opus", 10), entry("t", 1, "haiku", 1000)]);
+    fs::write(at("switched.jsonl"), &switched).unwrap();
+    close(cost(&Input::of(&at("switched.jsonl"))), 0.010 + 0.001);
+    // What has no price makes the rest a lower bound.
+    let some = self::prices(&[("opus", 100.0)]);
+    let found = counted(&switched)[0].cost(Some(&some));
+    assert_eq!(found, at_least(0.010));
+    assert_eq!(counted(&switched)[0].cost(Some(&self::prices(&[("gpt", 1.0)]))), Cost::default());
+    // A stream says in the end what each model used.
+    let result = json!({ "type": "result", "session_id": "s", "uuid": "r", "usage": { "input_tokens": 0, "output_tokens": 10 },
+        "modelUsage": { "opus": { "outputTokens": 10 }, "haiku": { "outputTokens": 1000 } } });
+    let stream = run("s", "m1", None) + &lines(&[result]);
+    close(counted(&stream)[0].cost(Some(&prices)), 0.010 + 0.001);
+}
+
+#[test]
+fn opencode_keeps_the_model_and_the_cost_of_each_message() {
+    let message = |id: &str, model: &str, output: u64, cost: f64| {
+        json!({ "info": { "id": id, "role": "assistant", "modelID": model, "providerID": "p", "time": { "created": 1_767_225_600_000_u64 } },
+            "parts": [{ "type": "step-start" }, { "type": "text", "text": "x" },
+                { "type": "step-finish", "tokens": { "input": 0, "output": output }, "cost": cost }] })
+    };
+    let export = json!({ "info": { "id": "s", "projectID": "j" }, "messages": [message("a", "big", 10, 0.5), message("b", "small", 1000, 0.25)] });
+    let text = export.to_string();
+    let one = &counted(&text)[0];
+    assert_eq!(one.cost(None), exactly(0.75));
+    let cost = one.cost(Some(&prices(&[("p/big", 100.0), ("p/small", 0.1)]))).usd.unwrap();
+    assert!((cost - 0.011).abs() < 1e-9, "{cost}");
+    let trajectory = read::read_from(text.as_bytes(), "it", None).unwrap().trajectory;
+    assert_eq!(trajectory.agent.model_name.as_deref(), Some("p/big"));
+    assert_eq!(
+        trajectory.steps.iter().map(|step| step.model_name.as_deref()).collect::<Vec<_>>(),
+        [None, Some("p/small")]
+    );
+    assert_eq!(trajectory.final_metrics.unwrap().total_cost_usd, Some(0.75));
+}
+
+#[test]
+fn what_is_unknown_is_null_and_a_sum_with_it_is_a_lower_bound() {
+    let killed = counted(&run("b", "m2", None)).remove(0);
+    assert_eq!(serde_json::to_value(killed.tally).unwrap()["usage"]["output"], Value::Null);
+    assert_eq!(killed.tally.known().input, Some(100));
+    let mut sum = killed.tally;
+    sum.add(&counted(&run("a", "m1", Some((20, 0.5))))[0].tally);
+    assert_eq!((sum.known().output, sum.lower_bounds()), (Some(20), vec!["output"]));
+    // A log that says nothing of usage.
+    let silent = lines(&[
+        json!({ "type": "init", "session_id": "s", "model": "g" }),
+        json!({ "type": "message", "role": "assistant", "content": "x" }),
+    ]);
+    assert_eq!(counted(&silent)[0].tally.known(), assay_trace::Known::default());
+    // A log in which the model did nothing used nothing.
+    let idle = lines(&[
+        json!({ "type": "user", "uuid": "u", "sessionId": "s", "isSidechain": false, "message": { "content": "x" } }),
+    ]);
+    assert_eq!(counted(&idle)[0].tally.known().output, Some(0));
+}
+
+#[test]
+fn a_trajectory_that_is_written_is_read_as_it_was() {
+    let task = json!({ "type": "assistant", "session_id": "s", "uuid": "1", "message": { "id": "m", "model": "opus", "content": [
+        { "type": "tool_use", "id": "t", "name": "Task", "input": { "prompt": "look" } }], "usage": { "input_tokens": 1 } } });
+    let inner = json!({ "type": "assistant", "session_id": "s", "uuid": "2", "parent_tool_use_id": "t", "message": { "id": "n",
+        "model": "haiku", "content": [{ "type": "text", "text": "seen" }], "usage": { "input_tokens": 1 } } });
+    let result = json!({ "type": "user", "session_id": "s", "uuid": "3", "message": { "content": [
+        { "type": "tool_result", "tool_use_id": "t", "content": "seen" }] } });
+    let killed = run("s", "m0", None) + &lines(&[task, inner, result]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    fs::write(&path, session("s", 2)).unwrap();
+    for (agent, output) in [("zed", 7), ("abe", 8)] {
+        fs::write(folder.path().join(format!("agent-{agent}.jsonl")), sub_agent("s", agent, output)).unwrap();
+    }
+    let check = |first: Transcript| {
+        let written = serde_json::to_vec(&first.trajectory).unwrap();
+        let again = read::read_from(written.as_slice(), "it", None).unwrap();
+        assert_eq!(again.trajectory, first.trajectory);
+        assert_eq!(again.tally.known(), first.tally.known());
+    };
+    check(read::read_from(killed.as_bytes(), "it", None).unwrap());
+    check(read::read(&path, None).unwrap());
+}
