@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use assay_skill::{Diagnostic, FileKind, Library, Package, tree};
 use rayon::prelude::*;
 
-use crate::{File, Record, normal};
+use crate::license::{Declared, declared, of_text};
+use crate::{File, Record};
 
 /// Files that hold a licence, in the order in which they are looked for.
 const LICENSE_FILES: [&str; 7] =
@@ -17,7 +18,8 @@ const LICENSE_CAP: u64 = 256 << 10;
 /// The records of every package beneath a folder, and what there is to say about them. Where the folder lies in a Git checkout,
 /// repository and revision are read from its files, and paths are those of the checkout; no program is started.
 ///
-/// The licence is the front matter's, else the nearest licence file's, from the package up to the checkout's root (or to the folder).
+/// The licence is the front matter's as an SPDX identifier, `Other:` with what it declares, or that of the file it points to; else
+/// the nearest licence file's, from the package up to the checkout's root (or to the folder).
 pub fn folder(root: &Path) -> (Vec<Record>, Vec<Diagnostic>) {
     let library = Library::load(&[root.to_path_buf()]);
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
@@ -62,55 +64,27 @@ fn record(package: &Package, base: &Path, checkout: Option<&Checkout>) -> Record
 }
 
 fn license(package: &Package, real: &Path, base: &Path) -> Option<String> {
-    if let Some(declared) = package.front_matter.get("license").and_then(|value| value.as_str()) {
-        let declared = declared.trim();
-        // Some say where the licence stands, and not which it is.
-        let elsewhere =
-            declared.to_lowercase().contains("license") && declared.to_lowercase().contains("see");
-        if !declared.is_empty() && !elsewhere {
-            return Some(canonical(declared));
-        }
-    }
-    for folder in real.ancestors() {
-        for name in LICENSE_FILES {
-            if let Ok(content) = tree::read_beneath(folder, Path::new(name), LICENSE_CAP) {
-                return Some(text_license(&String::from_utf8_lossy(&content.bytes)).to_owned());
-            }
-        }
-        if folder == base {
-            break;
-        }
-    }
-    None
-}
-
-/// The SPDX name of a declared licence where it is one of the two that funnels accept; else `Other:` and what was declared.
-fn canonical(declared: &str) -> String {
-    let plain = normal::fold(declared);
-    match plain.as_str() {
-        "mit" | "mitlicense" | "themitlicense" => "MIT".to_owned(),
-        "apache"
-        | "apache2"
-        | "apache20"
-        | "apachelicense"
-        | "apachelicense20"
-        | "apachelicenseversion20" => "Apache-2.0".to_owned(),
-        _ => format!("Other:{declared}"),
-    }
-}
-
-/// The licence of a file that holds one, by its unmistakable words.
-fn text_license(text: &str) -> &'static str {
-    let words = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
-    if words.contains("permission is hereby granted, free of charge")
-        && words.contains("the software is provided \"as is\"")
+    let mut named = None;
+    if let Some(text) = package.front_matter.get("license").and_then(|value| value.as_str())
+        && !text.trim().is_empty()
     {
-        "MIT"
-    } else if words.contains("apache license") && words.contains("version 2.0") {
-        "Apache-2.0"
-    } else {
-        "Other"
+        match declared(text) {
+            Declared::Spdx(id) => return Some(id),
+            Declared::Other => return Some(format!("Other:{}", text.trim())),
+            Declared::Elsewhere(file) => named = file,
+        }
     }
+    // The file that the skill names counts before those that licences usually stand in.
+    let own = named.iter().map(|file| (real, file.as_str()));
+    let around = real.ancestors().scan(false, |done, folder| {
+        let last = std::mem::replace(done, folder == base);
+        (!last).then_some(folder)
+    });
+    let usual = around.flat_map(|folder| LICENSE_FILES.map(|name| (folder, name)));
+    let text = own.chain(usual).find_map(|(folder, name)| {
+        tree::read_beneath(folder, Path::new(name), LICENSE_CAP).ok().map(|content| content.bytes)
+    })?;
+    Some(of_text(&String::from_utf8_lossy(&text)).unwrap_or("Other").to_owned())
 }
 
 /// The revision of the checkout that a folder lies in, read from its files.
@@ -205,6 +179,19 @@ mod tests {
         write("skills/c/SKILL.md", "---\nname: c\ndescription: C.\nlicense: See the LICENSE file\n---\n");
         write("skills/c/LICENSE.txt", "All rights reserved.");
         write("skills/d/SKILL.md", "---\nname: d\ndescription: D.\nlicense: BSD-3-Clause\n---\n");
+        write("skills/e/SKILL.md", "---\nname: e\ndescription: E.\nlicense: Apache-2.0 license\n---\n");
+        write(
+            "skills/f/SKILL.md",
+            "---\nname: f\ndescription: F.\nlicense: Complete terms in LICENSE.txt\n---\n",
+        );
+        write("skills/f/LICENSE.txt", "Apache License\nVersion 2.0, January 2004\n");
+        write("skills/g/SKILL.md", "---\nname: g\ndescription: G.\nlicense: LICENSE\n---\n");
+        write("skills/h/SKILL.md", "---\nname: h\ndescription: H.\nlicense: terms in docs/LICENSE.md\n---\n");
+        write("skills/h/docs/LICENSE.md", "Redistribution and use in source and binary forms");
+        write(
+            "skills/i/SKILL.md",
+            "---\nname: i\ndescription: I.\nlicense: Proprietary. LICENSE.txt has the terms\n---\n",
+        );
         let (records, _) = super::folder(&folder.path().join("skills"));
         let found: Vec<_> = records.iter().map(|r| (r.path.as_str(), r.license.as_deref())).collect();
         assert_eq!(
@@ -213,7 +200,12 @@ mod tests {
                 ("skills/a/SKILL.md", Some("MIT")),
                 ("skills/b/SKILL.md", Some("Apache-2.0")),
                 ("skills/c/SKILL.md", Some("Other")),
-                ("skills/d/SKILL.md", Some("Other:BSD-3-Clause")),
+                ("skills/d/SKILL.md", Some("BSD-3-Clause")),
+                ("skills/e/SKILL.md", Some("Apache-2.0")),
+                ("skills/f/SKILL.md", Some("Apache-2.0")),
+                ("skills/g/SKILL.md", Some("MIT")),
+                ("skills/h/SKILL.md", Some("BSD-2-Clause")),
+                ("skills/i/SKILL.md", Some("Other:Proprietary. LICENSE.txt has the terms")),
             ]
         );
         let a = &records[0];

@@ -9,6 +9,7 @@ pub mod funnel;
 pub mod gather;
 pub mod health;
 pub mod input;
+mod license;
 pub mod near;
 pub mod normal;
 pub mod outline;

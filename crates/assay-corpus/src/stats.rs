@@ -1,5 +1,4 @@
-//! What a corpus is made of: SkillsBench's figures of the ecosystem, the rubric's spread, and how much each metric of health
-//! varies.
+//! What a corpus is made of: SkillsBench's figures of the ecosystem, and the rubric's spread.
 //!
 //! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted where the records name them, as those
 //! do that `assay corpus build` makes; elsewhere nothing is said of files.
@@ -12,7 +11,6 @@ use serde::Serialize;
 use statrs::function::erf::erf;
 
 use crate::Record;
-use crate::health::own::{self, Component};
 use crate::input::{BadLine, Input, InputError};
 use crate::normal;
 use crate::outline::Outline;
@@ -37,8 +35,6 @@ pub struct Stats {
     pub files: Option<Files>,
     /// The rubric.
     pub quality: Quality,
-    /// How much each metric of assay's health profile tells skills apart. Metrics of files and links are left out: records have none.
-    pub metrics: Vec<Metric>,
 }
 
 /// A distribution of positive numbers.
@@ -129,21 +125,6 @@ pub struct Quality {
     pub criteria: Vec<Share>,
 }
 
-/// How a metric varies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Metric {
-    /// Which.
-    pub name: &'static str,
-    /// Records to which it applies.
-    pub applies: usize,
-    /// Their mean.
-    pub mean: f64,
-    /// Their standard deviation, with n − 1 below the line.
-    pub sd: f64,
-    /// The share of them that have the commonest value (to two decimals). At 1 the metric tells no two skills apart.
-    pub at_mode: f64,
-}
-
 /// Names of the length classes and the tokens below which each ends. SkillsBench has four classes by judgement; these bounds are assay's own:
 /// what a listing shows at once, what the format's guide calls short, and the guide's limit of 5,000 tokens for a body.
 pub const LENGTH_CLASSES: [(&str, usize); 4] =
@@ -169,7 +150,6 @@ struct Facts {
     structure: u16,
     /// Bit n: the rubric's point n was given.
     points: u16,
-    components: Vec<Component>,
     files: Option<Vec<(String, u64)>>,
 }
 
@@ -196,7 +176,6 @@ pub fn stats(input: &mut Input, bad: &mut dyn FnMut(&BadLine)) -> Result<Stats, 
         structure: bits(&STRUCTURE, facts.iter().map(|fact| fact.structure)),
         files: files(&facts),
         quality: quality(&facts),
-        metrics: metrics(&facts),
     })
 }
 
@@ -224,7 +203,6 @@ impl Facts {
             tokens: tokens(&record.skill_md),
             structure: pack(has.into_iter()),
             points: pack(points.iter().map(|point| point.given)),
-            components: own::text_components(&record.description, body, &outline),
             files: record
                 .files
                 .as_ref()
@@ -315,27 +293,6 @@ fn quality(facts: &[Facts]) -> Quality {
         dimensions: dimensions.collect(),
         criteria: bits(&CRITERIA, facts.iter().map(|fact| fact.points)),
     }
-}
-
-fn metrics(facts: &[Facts]) -> Vec<Metric> {
-    own::TEXT_COMPONENTS
-        .iter()
-        .map(|&name| {
-            let values: Vec<f64> = facts
-                .iter()
-                .flat_map(|fact| &fact.components)
-                .filter(|component| component.name == name)
-                .filter_map(|component| component.value)
-                .collect();
-            let mut common = BTreeMap::new();
-            for value in &values {
-                *common.entry(format!("{value:.2}")).or_insert(0_usize) += 1;
-            }
-            let most = common.into_values().max().unwrap_or(0);
-            let (mean, sd) = mean_sd(&values);
-            Metric { name, applies: values.len(), mean, sd, at_mode: share("", most, values.len()).share }
-        })
-        .collect()
 }
 
 /// Mean and standard deviation; 0 where there is none.
@@ -461,6 +418,5 @@ mod tests {
         );
         assert_eq!(files.types.iter().map(|share| share.name.as_str()).collect::<Vec<_>>(), ["md", "py"]);
         assert_eq!(stats.quality.histogram.iter().sum::<usize>(), 2);
-        assert_eq!(stats.metrics.len(), own::TEXT_COMPONENTS.len());
     }
 }

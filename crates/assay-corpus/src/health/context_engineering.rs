@@ -3,16 +3,17 @@
 //!
 //! It is reproduced, not endorsed. Two of its eight components hardly vary (links of a form that no skill uses; claims
 //! found by overlapping patterns), a heading in a code fence counts as a section, and a skill without any link has all of
-//! its links intact. The other profile, [`super::own`], is what assay stands for.
+//! its links intact.
 //!
-//! The script has had two revisions. The newer one requires two more sections and reads front matter as YAML. Which one a
-//! library was written for shows in its text: claim ids came with the newer one. See [`Revision::of`].
+//! The script has had three revisions. The second requires two more sections, and the third reads front matter as YAML too.
+//! Whether a library was written for the first shows in its text: claim ids came later. See [`Revision::of`]. The
+//! second has to be named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use assay_skill::{Document, decode, tree};
+use assay_skill::{Document, Package, decode, tree};
 use regex::Regex;
 use serde_json::Value;
 
@@ -50,6 +51,8 @@ pub enum HealthError {
 pub enum Revision {
     /// Of release 2.3.0: six sections, front matter read line by line.
     V230,
+    /// Between the two: eight sections, front matter still read line by line.
+    EightByLines,
     /// After it: eight sections, front matter read as YAML, descriptions of at least 20 characters.
     Hardened,
 }
@@ -78,7 +81,7 @@ impl Revision {
                 "## Integration",
                 "## References",
             ],
-            Self::Hardened => &[
+            Self::EightByLines | Self::Hardened => &[
                 "## When to Activate",
                 "## Core Concepts",
                 "## Practical Guidance",
@@ -94,6 +97,7 @@ impl Revision {
     fn name(self) -> &'static str {
         match self {
             Self::V230 => "context-engineering (2.3.0, six sections)",
+            Self::EightByLines => "context-engineering (after 2.3.0, eight sections, front matter by lines)",
             Self::Hardened => "context-engineering (after 2.3.0, eight sections)",
         }
     }
@@ -188,7 +192,10 @@ pub fn check(
         .map(|(folder, text)| {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             match text {
-                Some(text) => score(&name, text, &base, &fixtures, revision),
+                Some(text) => {
+                    let digest = Package::load(folder).package.map(|package| package.digest.to_string());
+                    SkillHealth { digest, ..score(&name, text, &base, &fixtures, revision) }
+                }
                 None => missing(name),
             }
         })
@@ -211,7 +218,7 @@ fn folders(base: &Path) -> Result<Vec<PathBuf>, HealthError> {
 }
 
 /// A skill's document as Python reads text: decoded, every kind of line break one `\n`. A byte-order mark stays, since it matters to the older
-/// revision.
+/// revisions.
 fn text_of(folder: &Path) -> Option<String> {
     let content = tree::read_beneath(folder, Path::new("SKILL.md"), assay_skill::DOCUMENT_CAP).ok()?;
     let decoded = decode(&content.bytes);
@@ -354,7 +361,7 @@ fn gotchas(text: &str) -> usize {
 /// What is wrong with the front matter, a sentence each.
 fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<String> {
     let (fields, mut issues) = match revision {
-        Revision::V230 => by_lines(text),
+        Revision::V230 | Revision::EightByLines => by_lines(text),
         Revision::Hardened => by_yaml(text),
     };
     let name = fields.get("name").map_or("", String::as_str);
@@ -377,7 +384,7 @@ fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<Stri
 
 type Fields = BTreeMap<String, String>;
 
-/// The older revision: lines `key: value` that are not indented, quotes taken away. A folded value is the sign that opens it.
+/// The older revisions: lines `key: value` that are not indented, quotes taken away. A folded value is the sign that opens it.
 fn by_lines(text: &str) -> (Fields, Vec<String>) {
     let Some(inner) = block(text) else {
         return (Fields::new(), vec!["no front matter between `---` lines".to_owned()]);
@@ -465,6 +472,7 @@ mod tests {
         let check = |text: &str, old: bool, new: bool| {
             let fine = |revision| front_matter_issues("a", text, revision).is_empty();
             assert_eq!((fine(Revision::V230), fine(Revision::Hardened)), (old, new), "{text:?}");
+            assert_eq!(fine(Revision::EightByLines), old, "{text:?}");
         };
         check("---\nname: a\ndescription: Twenty characters or more.\n---\n", true, true);
         check("---\nname: a\ndescription: Short.\n---\n", true, false);

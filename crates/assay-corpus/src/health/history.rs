@@ -38,7 +38,7 @@ pub struct Line {
 pub struct Scored {
     /// In [0, 1].
     pub score: f64,
-    /// The package's digest, where the profile reads whole packages.
+    /// The package's digest.
     pub digest: Option<String>,
 }
 

@@ -3,8 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use assay_skill::Package;
 use rayon::prelude::*;
 use serde::Serialize;
+
+use crate::normal;
+use crate::outline::Outline;
 
 /// What came of asking for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -23,6 +27,13 @@ impl Asked {
         // Servers that forbid programs to look, or count them, are there all the same.
         self.status.is_some_and(|status| status < 400 || matches!(status, 401 | 403 | 405 | 429))
     }
+}
+
+/// The addresses of a package's document that lead outside, each once.
+pub fn addresses(package: &Package) -> BTreeSet<String> {
+    let (_, body) = normal::split(&package.document);
+    let http = |target: &String| target.starts_with("http://") || target.starts_with("https://");
+    Outline::of(body).links.into_iter().map(|link| link.target).filter(http).collect()
 }
 
 /// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a 405 with GET. Follows at

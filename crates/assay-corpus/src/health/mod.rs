@@ -1,12 +1,11 @@
 //! The health of a library: each skill's document scored by rules, and which of them call for a look.
 //!
 //! A health score is a lint score. It says that a document has what its profile asks for. Whether that goes with an agent
-//! doing better is a question for paired runs, and no profile here has been correlated with them yet.
+//! doing better is a question for paired runs, and the profile here has not been correlated with them yet.
 
 pub mod context_engineering;
 pub mod history;
 pub mod links;
-pub mod own;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,7 +41,7 @@ pub struct SkillHealth {
     pub components: BTreeMap<&'static str, f64>,
     /// What was counted to get the components.
     pub counts: BTreeMap<&'static str, usize>,
-    /// The package's canonical digest, where the profile reads whole packages.
+    /// The package's canonical digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
 }

@@ -65,4 +65,14 @@ fn a_library_without_fixtures_is_measured_by_the_newer_revision() {
     assert!((health.corpus_score - 0.1875).abs() < 1e-9);
     let (older, _) = check(folder.path(), None, Some(Revision::V230)).unwrap();
     assert!((older.skills[0].components["sections"] - 1.0 / 6.0).abs() < 1e-12);
+    // Between the two: the newer one's sections, and front matter by lines, which knows no shortest description.
+    let short = text.replace("Twenty characters or more.", "Short.");
+    std::fs::write(folder.path().join("skills/a/SKILL.md"), short).unwrap();
+    let parts = |revision| {
+        let (health, _) = check(folder.path(), None, Some(revision)).unwrap();
+        ["sections", "frontmatter"].map(|part| format!("{:.3}", health.skills[0].components[part]))
+    };
+    assert_eq!(parts(Revision::V230), ["0.167", "1.000"]);
+    assert_eq!(parts(Revision::EightByLines), ["0.125", "1.000"]);
+    assert_eq!(parts(Revision::Hardened), ["0.125", "0.000"]);
 }

@@ -1,4 +1,4 @@
-//! `assay health`: how the documents of a library fare by a profile's rules.
+//! `assay health`: scores of a library's documents by the rules of a published script.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use assay_corpus::gather;
 use assay_corpus::health::context_engineering::{self, HealthError, Revision};
 use assay_corpus::health::history::{self, Line, Trend};
 use assay_corpus::health::links::{self, Asked};
-use assay_corpus::health::{Health, SkillHealth, own};
+use assay_corpus::health::{Health, SkillHealth};
 use assay_report::clean;
 use assay_skill::Library;
 use clap::ValueEnum;
@@ -25,9 +25,12 @@ pub(crate) struct HealthArgs {
     /// Claims, mechanisms and activation cases of the library [default: DIR/researcher]
     #[arg(long, value_name = "DIR")]
     fixtures: Option<PathBuf>,
-    /// By whose rules
-    #[arg(long, value_name = "NAME", default_value = "assay")]
+    /// The rules
+    #[arg(long, value_name = "NAME", default_value = "context-engineering")]
     profile: Profile,
+    /// The revision of the script [default: found from the library's text: six-lines or eight-yaml]
+    #[arg(long, value_name = "NAME")]
+    revision: Option<ScriptRevision>,
     /// Exit with 1 when a skill is flagged
     #[arg(long)]
     strict: bool,
@@ -42,19 +45,28 @@ pub(crate) struct HealthArgs {
     url_timeout: u64,
 }
 
-/// By whose rules health is measured.
+/// The rules that health is measured by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Profile {
-    /// Metrics chosen to tell skills apart; those that do not apply to a skill weigh nothing
-    Assay,
-    /// The script of the context-engineering collection, in the revision that the library was written for
+    /// The script of the context-engineering collection
     ContextEngineering,
-    /// The same, with its six sections of release 2.3.0
-    #[value(name = "context-engineering-6")]
+    /// The same with `--revision six-lines`
+    #[value(name = "context-engineering-6", hide = true)]
     Six,
-    /// The same, with its eight sections of later
-    #[value(name = "context-engineering-8")]
+    /// The same with `--revision eight-yaml`
+    #[value(name = "context-engineering-8", hide = true)]
     Eight,
+}
+
+/// A revision of the script.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ScriptRevision {
+    /// Release 2.3.0: six sections, front matter read line by line
+    SixLines,
+    /// After it: eight sections, front matter read line by line
+    EightLines,
+    /// The latest: eight sections, front matter read as YAML
+    EightYaml,
 }
 
 /// What `--format json` prints.
@@ -75,7 +87,7 @@ pub(crate) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
     let health = scored(args, ui)?;
     let urls = args.check_urls.then(|| {
         let library = Library::load(&[skills(&args.dir)]);
-        let addresses: BTreeSet<String> = library.packages.iter().flat_map(own::addresses).collect();
+        let addresses: BTreeSet<String> = library.packages.iter().flat_map(links::addresses).collect();
         links::ask(&addresses, Duration::from_secs(args.url_timeout))
     });
     let trend = args.history.as_deref().map(|path| remember(path, &args.dir, &health)).transpose()?.flatten();
@@ -101,18 +113,11 @@ fn skills(dir: &Path) -> PathBuf {
 }
 
 fn scored(args: &HealthArgs, ui: &Ui) -> Result<Health, Failure> {
-    let revision = match args.profile {
-        Profile::Assay => {
-            let base = skills(&args.dir);
-            let library = Library::load(std::slice::from_ref(&base));
-            if library.packages.is_empty() {
-                return Err(HealthError::NoSkills { path: base }.into());
-            }
-            return Ok(own::check(&library.packages));
-        }
-        Profile::ContextEngineering => None,
-        Profile::Six => Some(Revision::V230),
-        Profile::Eight => Some(Revision::Hardened),
+    let revision = match (args.revision, args.profile) {
+        (Some(ScriptRevision::SixLines), _) | (None, Profile::Six) => Some(Revision::V230),
+        (Some(ScriptRevision::EightLines), _) => Some(Revision::EightByLines),
+        (Some(ScriptRevision::EightYaml), _) | (None, Profile::Eight) => Some(Revision::Hardened),
+        (None, Profile::ContextEngineering) => None,
     };
     let (health, warnings) = context_engineering::check(&args.dir, args.fixtures.as_deref(), revision)?;
     for warning in warnings {

@@ -125,6 +125,14 @@ fn health_scores_a_library_by_a_profile() {
             "sections"
         ]
     );
+    // The default, and each revision by name.
+    assert_eq!(lab.assay(&["health", "lib", "--format", "json"]).ok().json(), found);
+    let sections = |revision: &str| {
+        let found = lab.assay(&["health", "lib", "--revision", revision, "--format", "json"]).ok().json();
+        format!("{:.4}", found["skills"][0]["components"]["sections"].as_f64().unwrap())
+    };
+    assert_eq!(["six-lines", "eight-lines", "eight-yaml"].map(sections), ["0.1667", "0.1250", "0.1250"]);
+    lab.assay(&["health", "lib", "--profile", "assay"]).ended(2);
     lab.assay(&["health", "lib", "--profile", "context-engineering", "--strict"]).ended(1);
     let refused = lab.assay(&["health", "home", "--profile", "context-engineering"]).ended(2);
     assert!(refused.stderr.contains("error: home holds no skill"), "{}", refused.stderr);
@@ -140,13 +148,10 @@ fn health_keeps_its_history() {
     let lab = Lab::new().file("lib/reports/SKILL.md", text(""));
     let run = ["health", "lib", "--history", "h.jsonl"];
     let first = lab.assay(&run).ok().stdout;
-    assert!(first.starts_with("corpus 0.6000, 0 of 1 flagged; assay\n"), "{first}");
-    lab.write("lib/reports/SKILL.md", text("## Usage\n[x](gone.md)\n"));
+    assert!(first.starts_with("corpus 0.4500, 1 of 1 flagged; context-engineering"), "{first}");
+    lab.write("lib/reports/SKILL.md", text("## Gotchas\n1. x\n"));
     let second = lab.assay(&run).ok().stdout;
-    assert!(
-        second.contains("(no revision): corpus -") && second.contains("`gone.md` leads nowhere"),
-        "{second}"
-    );
+    assert!(second.contains("(no revision): corpus +0.0750\n  reports  +0.0750\n"), "{second}");
     let history = std::fs::read_to_string(lab.path("h.jsonl")).unwrap();
     let lines: Vec<Value> = history.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 2);
@@ -176,7 +181,7 @@ fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
     let figures = lab.assay(&["corpus", "stats", "all.jsonl", "--format", "json"]).ok().json();
     assert_eq!(
         (&figures["schema"], &figures["files"]["packages"]),
-        (&json!("assay.corpus-stats/1"), &json!(2))
+        (&json!("assay.corpus-stats/2"), &json!(2))
     );
     let bench = lab.assay(&["bench", "corpus", "--records", "500", "--format", "json"]).ok().json();
     assert_eq!((&bench["schema"], &bench["records"]), (&json!("assay.bench-corpus/1"), &json!(500)));

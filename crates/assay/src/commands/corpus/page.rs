@@ -23,25 +23,6 @@ pub(super) fn page(name: &str, stats: &Stats) -> Exhibit {
     }
     parts.push(("Files", files));
     parts.push(("Quality", quality(stats)));
-    let rows = stats.metrics.iter().map(|metric| {
-        vec![
-            metric.name.to_owned(),
-            metric.applies.to_string(),
-            format!("{:.3}", metric.mean),
-            format!("{:.3}", metric.sd),
-            format!("{:.1} %", 100.0 * metric.at_mode),
-        ]
-    });
-    let columns = vec![
-        ("metric", false),
-        ("applies to", true),
-        ("mean", true),
-        ("SD", true),
-        ("at the commonest value", true),
-    ];
-    let caption =
-        "How much each metric of the health profile varies. One at 100 % tells no two skills apart.";
-    parts.push(("Metrics of health", vec![Piece::Table(caption.to_owned(), columns, rows.collect())]));
     Exhibit {
         title: name.to_owned(),
         facts: format!("{} records · {} lines that hold none", stats.records, stats.bad_lines),

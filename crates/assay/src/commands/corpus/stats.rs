@@ -40,7 +40,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         written(path, |out| out.write_all(html.as_bytes()))?;
     }
     if ui.json() {
-        ui.document(&Document { schema: "assay.corpus-stats/1", stats: &found })?;
+        ui.document(&Document { schema: "assay.corpus-stats/2", stats: &found })?;
     } else {
         ui.out(&lay_out(&found))?;
     }
@@ -92,19 +92,6 @@ fn lay_out(stats: &Stats) -> String {
     }
     for point in &quality.criteria {
         text.push_str(&row(&point.name, point.count, point.share));
-    }
-    text.push_str(
-        "\nmetrics of the health profile assay: applies to, mean, SD, share at the commonest value\n",
-    );
-    for metric in &stats.metrics {
-        text.push_str(&format!(
-            "  {:12}  {:>8}  {:.3}  {:.3}  {:5.1} %\n",
-            metric.name,
-            metric.applies,
-            metric.mean,
-            metric.sd,
-            100.0 * metric.at_mode
-        ));
     }
     text.push_str("\nFigures about texts: none has been correlated with what skills do for agents.\n");
     text
