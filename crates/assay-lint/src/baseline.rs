@@ -85,6 +85,10 @@ impl Baseline {
                 *counts.entry(baseline.key(found, &path, Path::new(""), &folders)).or_default() += 1;
             }
         }
+        for found in outcome.diagnostics.iter().filter(|found| crate::library::is_whole(found.code)) {
+            let path = real(&found.file);
+            *counts.entry(baseline.key(found, &path, Path::new(""), &folders)).or_default() += 1;
+        }
         let findings = counts
             .into_iter()
             .map(|((code, file, message), count)| Entry { code, file, message, count })

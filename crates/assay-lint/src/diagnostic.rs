@@ -165,6 +165,10 @@ pub struct Diagnostic {
     pub clients: Severities,
     /// What tells it from other findings, wherever its line moves to; empty for findings of the search.
     pub fingerprint: String,
+    /// Whether a client documents what validators refuse here. Then it is an error only where particular clients were asked
+    /// about, and a warning otherwise.
+    #[serde(skip)]
+    pub documented: bool,
 }
 
 /// A span whose keys stand in the finding itself, `null` when there is none.

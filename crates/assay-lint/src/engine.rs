@@ -1,6 +1,6 @@
 //! From paths to an outcome.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_skill::Digest;
@@ -10,7 +10,8 @@ use serde::{Serialize, Serializer};
 use crate::baseline::{Baseline, Folders, Known};
 use crate::client::{CLIENTS, Client, Fate, fate};
 use crate::diagnostic::{Diagnostic, Place, Severities, Severity, Span};
-use crate::library;
+use crate::library::{self, Library};
+use crate::plugin::{self, Plugins};
 use crate::policy::{Level, Policy, Selection, did_you_mean};
 use crate::rule::{Findings, Rule};
 use crate::rules::{self, families};
@@ -31,6 +32,13 @@ pub(crate) const RULES: &[Rule] = &[
         severities: Severities::all(Severity::Warning),
         about: "a comment in a skill would suppress a safety rule, and does not",
         source: "assay",
+        numbers: &[],
+    },
+    Rule {
+        code: "skill-nested",
+        severities: Severities::none().with(Severity::Info, &SHALLOW),
+        about: "a skill lies within another one's folder, where some clients do not look",
+        source: "the sources of Codex and OpenCode; Claude Code, Gemini CLI",
         numbers: &[],
     },
     Rule {
@@ -188,19 +196,29 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         !(policy.form.excludes(&path) && policy.safety.excludes(&path))
     });
     let excluded = before - folders.len();
-    let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, options)).collect();
+    let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, None, options)).collect();
+    let inner = nested(&looked, options);
+    take_doubles(&mut looked, &inner);
+    looked.extend(inner);
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
     // What is looked at for its safety alone is no part of the library.
     let (library, rest): (Vec<Looked>, Vec<Looked>) = looked
         .into_iter()
         .partition(|looked| !options.policy(&looked.skill.path).form.excludes(&looked.real));
     let mut findings: Vec<Findings> = library.iter().map(|_| Findings::new()).collect();
+    let plugins = Plugins::find(&roots);
+    let mut whole = Findings::new();
+    whole.begin(plugin::RULES);
+    plugin::check(&plugins.manifests, &mut whole);
     let members: Vec<&library::Member> = library.iter().map(|looked| &looked.member).collect();
+    let root = roots.first().cloned().unwrap_or_default();
+    let all = Library::new(members, &plugins, &root, options.policy(&root).budgets);
     for family in library::families() {
         for own in &mut findings {
             own.begin(family.rules());
         }
-        family.check(&members, &mut findings);
+        whole.begin(family.rules());
+        family.check(&all, &mut findings, &mut whole);
     }
     let mut known = options.baseline.as_ref().map(Baseline::counts).unwrap_or_default();
     let mut outcome = Outcome::default();
@@ -223,10 +241,65 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         settle(looked, options, &folders, &mut known, &mut outcome);
     }
     outcome.diagnostics = told.iter().map(searched).collect();
+    for found in whole.into_list() {
+        outcome.diagnostics.extend(passed(found, options, &folders, &mut known, &mut outcome.summary));
+    }
+    outcome.summary.infos += outcome.diagnostics.iter().filter(|d| d.severity == Severity::Info).count();
     outcome.summary.errors += outcome.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
     outcome.summary.warnings +=
         outcome.diagnostics.iter().filter(|d| d.severity == Severity::Warning).count();
     outcome
+}
+
+/// The skills within other skills, as far as they were not named themselves.
+fn nested(looked: &[Looked], options: &Options) -> Vec<Looked> {
+    if looked.iter().all(|outer| outer.nested.is_empty()) {
+        return Vec::new();
+    }
+    let mut seen: BTreeSet<PathBuf> = looked.iter().map(|outer| outer.real.clone()).collect();
+    let mut folders = Vec::new();
+    for outer in looked {
+        for inner in &outer.nested {
+            let folder = outer.skill.path.join(inner.trim_end_matches('/'));
+            let real = plugin::real(&folder);
+            let policy = options.policy(&folder);
+            let excluded = policy.form.excludes(&real) && policy.safety.excludes(&real);
+            if !excluded && seen.insert(real) {
+                folders.push((folder, outer.skill.name.clone()));
+            }
+        }
+    }
+    folders.par_iter().map(|(folder, outer)| look(folder, Some(outer), options)).collect()
+}
+
+/// What is dangerous in a skill within another would be told of both: of the inner one it is enough.
+fn take_doubles(looked: &mut [Looked], inner: &[Looked]) {
+    let key = |found: &Diagnostic| (found.code, found.file.clone(), found.span.0);
+    let told: BTreeSet<_> = inner.iter().flat_map(|inner| &inner.skill.diagnostics).map(key).collect();
+    for outer in looked.iter_mut().filter(|outer| !outer.nested.is_empty()) {
+        outer.skill.diagnostics.retain(|found| !told.contains(&key(found)));
+    }
+}
+
+/// A finding on a library, a plugin or a marketplace, where it is to be reported.
+fn passed(
+    found: Diagnostic,
+    options: &Options,
+    folders: &Folders,
+    known: &mut Known,
+    summary: &mut Summary,
+) -> Option<Diagnostic> {
+    let policy = options.policy(&found.file);
+    let (folder, real) = (found.file.clone(), plugin::real(&found.file));
+    let mut found = Sieve { policy, options, folder, real, folders, known, summary }.pass(found, false)?;
+    let file = found.file.strip_prefix(&options.base).unwrap_or(&found.file);
+    let file = file.strip_prefix("./").unwrap_or(file);
+    let parts = [found.code.as_bytes(), assay_skill::tree::bytes(file), found.message.as_bytes()];
+    let mut digest = Digest::of(&parts.join(&0)).hex();
+    digest.truncate(16);
+    found.fingerprint = format!("{digest}:1");
+    *summary.codes.entry(found.code).or_default() += 1;
+    Some(found)
 }
 
 /// The folder of a document, else the path itself.
@@ -264,6 +337,7 @@ fn searched(told: &assay_skill::Diagnostic) -> Diagnostic {
         fix: None,
         clients: Severities::all(severity),
         fingerprint: String::new(),
+        documented: false,
     }
 }
 
@@ -273,10 +347,15 @@ struct Looked {
     real: PathBuf,
     member: library::Member,
     suppressions: Suppressions,
+    /// Folders of skills within it.
+    nested: Vec<String>,
 }
 
-/// Reads one package and asks every family.
-fn look(folder: &Path, options: &Options) -> Looked {
+/// The agents that find no skill within another one's folder.
+const SHALLOW: [Client; 2] = [Client::ClaudeCode, Client::GeminiCli];
+
+/// Reads one package and asks every family. `outer` is the skill whose folder it lies in.
+fn look(folder: &Path, outer: Option<&str>, options: &Options) -> Looked {
     let mut skill = Skill::load(folder);
     skill.budgets = options.policy(folder).budgets;
     let mut findings = Findings::new();
@@ -295,12 +374,15 @@ fn look(folder: &Path, options: &Options) -> Looked {
             .add("suppression-unreasoned", &skill, range, "a suppression without a reason")
             .hint("write `<!-- assay: allow CODE: the reason -->`");
     }
-    let fates = CLIENTS.map(|client| (client, fate(client, &skill)));
+    let mut fates = CLIENTS.map(|client| (client, fate(client, &skill)));
     for (client, fate) in &fates {
         refused(*client, fate, &skill, &mut findings);
     }
     let mut diagnostics = findings.into_list();
     align(&mut diagnostics, &fates);
+    if let Some(outer) = outer {
+        unseen(outer, &skill, &mut fates, &mut diagnostics);
+    }
     // Danger is no reason for a client to refuse: these come after what clients make of the skill.
     let mut unsafe_findings = Findings::new();
     crate::safety::lint::check(&skill, &mut unsafe_findings);
@@ -314,9 +396,31 @@ fn look(folder: &Path, options: &Options) -> Looked {
     );
     let digest = skill.package.as_ref().map(|package| package.digest);
     let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let nested = skill.nested;
     let skill =
         LintedSkill { path: skill.root, name, digest, diagnostics, clients: fates.to_vec(), document };
-    Looked { skill, real, member, suppressions }
+    Looked { skill, real, member, suppressions, nested }
+}
+
+/// Says of a skill within another one's folder which clients do not find it. Nothing else in it matters to them.
+fn unseen(outer: &str, skill: &Skill, fates: &mut [(Client, Fate)], diagnostics: &mut Vec<Diagnostic>) {
+    for found in diagnostics.iter_mut() {
+        found.clients = found.clients.without(&SHALLOW);
+    }
+    for (_, fate) in fates.iter_mut().filter(|(client, _)| SHALLOW.contains(client)) {
+        *fate = Fate::dropped(format!("it lies within the skill `{outer}`, where this client does not look"));
+    }
+    let mut findings = Findings::new();
+    findings.begin(RULES);
+    findings
+        .add(
+            "skill-nested",
+            skill,
+            &skill.fence(),
+            format!("it lies within the skill `{outer}`: Codex and OpenCode load it, Claude Code and Gemini CLI do not"),
+        )
+        .hint("move it beside the other skill, or write its text as a reference under another name");
+    diagnostics.extend(findings.into_list());
 }
 
 /// Keeps what findings outside the document stand in, for their fingerprints.
@@ -449,7 +553,7 @@ struct Sieve<'a> {
 impl Sieve<'_> {
     /// The finding with its severity, where it is to be reported. `commented` says that a comment in the document accepts it.
     fn pass(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
-        found.severity = found.clients.gravest(&self.policy.clients)?;
+        found.severity = self.policy.severity(&found)?;
         let rules: &Selection = self.policy.of(found.code);
         if !rules.selects(found.code) {
             return None;
@@ -524,6 +628,7 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
             fix: None,
             clients: Severities::all(severity),
             fingerprint: String::new(),
+            documented: false,
         });
     }
     found

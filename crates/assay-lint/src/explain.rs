@@ -27,6 +27,8 @@ pub struct Explanation {
     pub page: Option<String>,
     /// Whether it is a safety rule, which a comment in a skill does not suppress.
     pub safety: bool,
+    /// Why it is off until somebody selects it; `None` for a rule that is on.
+    pub off: Option<&'static str>,
     /// What it is to each client.
     pub clients: Severities,
     /// How to fix what it finds.
@@ -66,6 +68,7 @@ impl Explanation {
             about: rule.about.trim_end_matches('.').to_owned(),
             page: page(rule.code),
             safety,
+            off: crate::rules::opt_in(rule.code),
             clients: rule.severities,
             fix: fix(rule.code),
             sources: sources(rule.source),
@@ -131,7 +134,7 @@ fn address(name: &str) -> Option<&'static str> {
 }
 
 /// The pages in tests/rules, which are the rules' documentation and tests.
-const PAGES: [&str; 12] = [
+const PAGES: [&str; 13] = [
     include_str!("../tests/rules/10-document.md"),
     include_str!("../tests/rules/20-name.md"),
     include_str!("../tests/rules/30-description.md"),
@@ -143,6 +146,7 @@ const PAGES: [&str; 12] = [
     include_str!("../tests/rules/85-scripts.md"),
     include_str!("../tests/rules/90-sections.md"),
     include_str!("../tests/rules/95-library.md"),
+    include_str!("../tests/rules/97-plugins.md"),
     include_str!("../tests/rules/99-assay.md"),
 ];
 
@@ -405,6 +409,23 @@ const FIXES: &[(&str, &str)] = &[
     ("yaml-flow", "Write one item a line, each after `- `, or put the whole between quotes."),
     ("yaml-invalid", "Correct the YAML at the place that the finding names."),
     ("yaml-unquoted", "Put the value between quotes. `--fix` does this."),
+    (
+        "claude-substitution",
+        "Write a backslash before the dollar sign, as in `\\$1`, or move the text to another file of the package: only SKILL.md is rewritten.",
+    ),
+    ("hook-event", "Use an event that Claude Code has, such as `PreToolUse` or `Stop`."),
+    ("hook-matcher", "Remove the matcher, and let the hook decide for itself whether to act."),
+    ("manifest-field", "Add the field, or give it the type that the message names."),
+    ("manifest-json", "Fix the JSON at the place that the message names."),
+    ("manifest-path", "Fix the path, seen from the plugin's folder, or add the file."),
+    (
+        "script-input",
+        "Take the answer from an option such as `--yes`, or fail with a message where standard input is no terminal.",
+    ),
+    (
+        "skill-nested",
+        "Move the folder beside the other skill. If it is no skill of its own, give its document another name than SKILL.md.",
+    ),
 ];
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod explain;
 pub mod fix;
 pub mod library;
 mod markdown;
+mod plugin;
 mod policy;
 pub mod render;
 mod requirements;

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,10 @@ impl Markdown {
                     block = Some(CodeBlock { language, span: span.start..span.start });
                 }
                 Event::End(TagEnd::CodeBlock) => found.code.extend(block.take()),
+                // `<someone@example.com>` has no scheme of its own, and leads to no file.
+                Event::Start(Tag::Link { link_type: LinkType::Email, dest_url, .. }) => {
+                    found.links.push(Link { target: format!("mailto:{dest_url}"), span });
+                }
                 Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                     found.links.push(Link { target: dest_url.into_string(), span });
                 }

@@ -9,8 +9,8 @@ use std::path::{Component, Path, PathBuf};
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::client::{CLIENTS, Client};
-use crate::diagnostic::Severity;
-use crate::rules::rules;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::rules::{opt_in, rules};
 use crate::safety;
 use crate::suppress::Allow;
 
@@ -141,7 +141,7 @@ fn globs(pattern: &str) -> Result<[Glob; 2], globset::Error> {
 /// Which rules are reported, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// The rules that are reported; empty: all.
+    /// The rules that are reported; empty: all but those of [`opt_in`].
     pub select: Vec<Selector>,
     /// Those of them that are not.
     pub ignore: Vec<Selector>,
@@ -160,7 +160,14 @@ pub struct Selection {
 impl Selection {
     /// Whether a rule was chosen.
     pub fn selects(&self, code: &str) -> bool {
-        self.select.is_empty() || self.select.iter().any(|name| name.covers(code))
+        if self.select.is_empty() {
+            // A severity that is set for a rule asks for it as well.
+            let own = |(name, level): &(Selector, Level)| {
+                *level != Level::Off && !matches!(name.name(), "all" | "safety") && name.covers(code)
+            };
+            return opt_in(code).is_none() || self.levels.iter().any(own);
+        }
+        self.select.iter().any(|name| name.covers(code))
     }
 
     /// Whether a rule that was chosen is switched off.
@@ -187,7 +194,7 @@ impl Selection {
     }
 }
 
-/// Limits of size that advice is measured by.
+/// Limits of size that findings are measured by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// The document should have fewer lines.
@@ -200,6 +207,12 @@ pub struct Budgets {
     pub reference_tokens: usize,
     /// A reference of more lines should begin with a table of contents.
     pub reference_lines: usize,
+    /// The model's context window in tokens, which clients' listings of skills depend on; 0 where it is not known.
+    pub context_window: usize,
+    /// What Claude Code lists of all skills, in characters; 0: 1 % of the context window.
+    pub claude_listing: usize,
+    /// What Codex lists of all skills, in tokens; 0: 2 % of the context window.
+    pub codex_listing: usize,
 }
 
 impl Default for Budgets {
@@ -210,14 +223,25 @@ impl Default for Budgets {
             catalogue_tokens: 200,
             reference_tokens: 10_000,
             reference_lines: 100,
+            context_window: 200_000,
+            claude_listing: 0,
+            codex_listing: 0,
         }
     }
 }
 
 impl Budgets {
     /// The names that a configuration may use.
-    pub const NAMES: [&str; 5] =
-        ["body-lines", "body-tokens", "catalogue-tokens", "reference-tokens", "reference-lines"];
+    pub const NAMES: [&str; 8] = [
+        "body-lines",
+        "body-tokens",
+        "catalogue-tokens",
+        "reference-tokens",
+        "reference-lines",
+        "context-window",
+        "claude-listing",
+        "codex-listing",
+    ];
 
     /// The budget of a name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
@@ -227,6 +251,9 @@ impl Budgets {
             "catalogue-tokens" => Some(&mut self.catalogue_tokens),
             "reference-tokens" => Some(&mut self.reference_tokens),
             "reference-lines" => Some(&mut self.reference_lines),
+            "context-window" => Some(&mut self.context_window),
+            "claude-listing" => Some(&mut self.claude_listing),
+            "codex-listing" => Some(&mut self.codex_listing),
             _ => None,
         }
     }
@@ -258,6 +285,14 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// What a finding is to the clients that count. A field that some client documents fails nobody's build until somebody asks for
+    /// a client that refuses it.
+    pub fn severity(&self, found: &Diagnostic) -> Option<Severity> {
+        let severity = found.clients.gravest(&self.clients)?;
+        let asked = self.clients.len() < CLIENTS.len();
+        Some(if found.documented && !asked { severity.min(Severity::Warning) } else { severity })
+    }
+
     /// What holds for a rule.
     pub fn of(&self, code: &str) -> &Selection {
         if safety::lint::owns(code) { &self.safety } else { &self.form }

@@ -125,6 +125,7 @@ impl Findings {
             fix: None,
             clients,
             fingerprint: String::new(),
+            documented: false,
         };
         Last(self.list.push_mut(diagnostic))
     }
@@ -170,6 +171,12 @@ impl Last<'_> {
     /// Says what can safely be done about it.
     pub fn fix(self, fix: Option<Fix>) -> Self {
         self.0.fix = fix;
+        self
+    }
+
+    /// Says that a client documents it, whatever validators make of it.
+    pub fn documented(self) -> Self {
+        self.0.documented = true;
         self
     }
 

@@ -44,6 +44,8 @@ pub struct Skill {
     pub budgets: Budgets,
     /// What the loader had to say.
     pub loader: Vec<assay_skill::Diagnostic>,
+    /// The folders within the package that hold a `SKILL.md` of their own, with a slash at the end, relative to the package.
+    pub nested: Vec<String>,
     markdown: OnceLock<Markdown>,
     resources: OnceLock<Vec<Resource>>,
 }
@@ -54,6 +56,7 @@ impl Skill {
         let loaded = Package::load(root);
         let file = document_of(root);
         let yaml = loaded.document.as_ref().map(read_yaml).unwrap_or_default();
+        let nested = loaded.package.as_ref().map_or_else(Vec::new, nested);
         Self {
             root: root.to_path_buf(),
             file,
@@ -62,6 +65,7 @@ impl Skill {
             yaml,
             budgets: Budgets::default(),
             loader: loaded.diagnostics,
+            nested,
             markdown: OnceLock::new(),
             resources: OnceLock::new(),
         }
@@ -127,10 +131,16 @@ impl Skill {
         self.markdown.get_or_init(|| Markdown::parse(self.text(), self.body_start()))
     }
 
-    /// The package's entries beside its document.
+    /// The package's entries beside its document, those of skills within it left out.
     pub fn entries(&self) -> impl Iterator<Item = &assay_skill::FileEntry> {
         let own = self.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        self.package.iter().flat_map(|package| &package.files).filter(move |entry| entry.path != own)
+        let files = self.package.iter().flat_map(|package| &package.files);
+        files.filter(move |entry| entry.path != own && !self.is_nested(&entry.path))
+    }
+
+    /// Whether a path of the package belongs to a skill within it.
+    pub fn is_nested(&self, path: &str) -> bool {
+        self.nested.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
     /// The text files beside the document: regular files without NUL bytes, the first 500 of them, each up to [`RESOURCE_CAP`].
@@ -151,6 +161,26 @@ impl Skill {
                 .collect()
         })
     }
+}
+
+/// How deep a skill may lie within another to be found by the clients that look there.
+const NESTED_DEPTH: usize = 6;
+
+/// The folders of a package with a document of their own. Hidden ones, and those of other people's packages, hold none that a
+/// client looks for.
+fn nested(package: &Package) -> Vec<String> {
+    package
+        .files
+        .iter()
+        .filter(|entry| entry.kind == FileKind::File)
+        .filter_map(|entry| entry.path.strip_suffix("SKILL.md").filter(|folder| folder.ends_with('/')))
+        .filter(|folder| {
+            let parts = folder.trim_end_matches('/').split('/');
+            parts.clone().count() <= NESTED_DEPTH
+                && parts.clone().all(|part| !part.starts_with('.') && !assay_skill::SKIPPED.contains(&part))
+        })
+        .map(str::to_owned)
+        .collect()
 }
 
 /// `SKILL.md`, else `skill.md`, else another spelling of it, else the folder.

@@ -81,6 +81,10 @@ impl Stats {
                 stats.rules.entry(code).or_default().add(worst);
             }
         }
+        // What is said of a library or of a plugin as a whole counts once.
+        for found in &outcome.diagnostics {
+            stats.rules.entry(found.code).or_default().add(found.severity);
+        }
         stats
     }
 

@@ -22,7 +22,7 @@ pub use diagnostic::{Diagnostic, Severity, position};
 pub use digest::{Digest, DigestError, Hasher};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble, YAML_CAP};
-pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, find, nearest};
+pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;
 pub use text::{Decoded, Encoding, decode, printable};

@@ -53,7 +53,7 @@ pub const SCAN_DEPTH: usize = 6;
 /// more, and each package is one.
 pub const SCAN_FOLDERS: usize = 200_000;
 /// Folders that are never looked into.
-const SKIPPED: [&str; 9] =
+pub const SKIPPED: [&str; 9] =
     [".git", ".hg", ".svn", ".assay", "node_modules", "target", "__pycache__", ".venv", "venv"];
 
 /// The folders of the packages beneath some folders, by the rules of [`Library::load`], and what there is to say about the search.

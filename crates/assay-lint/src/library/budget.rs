@@ -1,9 +1,10 @@
-//! What a client shows of a library: each has so many characters for all skills together.
+//! What a client shows of a library: each has so much room for all skills together.
 
-use super::{LibraryFamily, Member};
+use super::{Group, Library, LibraryFamily, Member};
 use crate::client::Client;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::Warning;
+use crate::policy::Budgets;
 use crate::rule::{Findings, Rule, rule};
 
 pub(super) struct Budget;
@@ -14,91 +15,155 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Client::ClaudeCode]),
         [101],
         "Claude Code",
-        "the descriptions of this library together pass what Claude Code lists: this one is left out"
+        "the descriptions of skills that are installed together pass what Claude Code lists: some are left out"
     ),
     rule!(
         "listing-budget-codex",
         Severities::none().with(Warning, &[Client::Codex]),
         [112],
         "Codex",
-        "the catalogue of this library passes what Codex shows: this description is cut, or the skill left out"
+        "the catalogue of skills that are installed together passes what Codex shows: descriptions are cut, or skills left out"
     ),
 ];
 
-/// Characters of all listings together: 1 % of a context of 200,000 tokens at 4 characters a token (Claude Code), and the
-/// fixed number of Codex where the context is not known.
-const LISTING: usize = 8_000;
+/// What Codex lists where the window is not known, in characters.
+const UNKNOWN: usize = 8_000;
+/// The context window that Claude Code takes for granted, in tokens.
+const CONTEXT: usize = 200_000;
+/// Characters that both clients count as one token.
+const TOKEN: usize = 4;
+
+/// What Claude Code lists, in characters: 1 % of the context, at 4 characters a token.
+fn claude_room(budgets: &Budgets) -> usize {
+    let context = if budgets.context_window == 0 { CONTEXT } else { budgets.context_window };
+    if budgets.claude_listing > 0 { budgets.claude_listing } else { context.saturating_mul(TOKEN) / 100 }
+}
+
+/// What Codex lists, in characters: 2 % of the context, counted in tokens; 8,000 characters where the window is not known.
+fn codex_room(budgets: &Budgets) -> usize {
+    match (budgets.codex_listing, budgets.context_window) {
+        (0, 0) => UNKNOWN,
+        (0, context) => (context / 50).saturating_mul(TOKEN),
+        (tokens, _) => tokens.saturating_mul(TOKEN),
+    }
+}
+
+/// What a budget was computed from.
+fn told(budgets: &Budgets, listing: usize) -> String {
+    match (listing, budgets.context_window) {
+        (1.., _) => "as configured".to_owned(),
+        (0, 0) => "where the context window is not known".to_owned(),
+        (0, context) => format!("of a context of {} tokens", grouped(context)),
+    }
+}
 
 impl LibraryFamily for Budget {
     fn rules(&self) -> &'static [Rule] {
         RULES
     }
 
-    fn check(&self, members: &[&Member], findings: &mut [Findings]) {
-        claude_code(members, findings);
-        codex(members, findings);
+    fn check(&self, library: &Library<'_>, _: &mut [Findings], whole: &mut Findings) {
+        for group in &library.groups {
+            claude_code(library, group, whole);
+            codex(library, group, whole);
+        }
     }
 }
 
-/// The skills that a client lists, with the lengths of name and description.
-fn listed(members: &[&Member], client: Client) -> Vec<(usize, usize, usize)> {
+/// The skills of a group that a client lists: their places, and the lengths of name and description.
+fn listed(library: &Library<'_>, group: &Group, client: Client) -> Vec<(usize, usize, usize)> {
     let length = |text: &Option<String>| text.as_deref().map_or(0, |text| text.chars().count());
-    members
-        .iter()
-        .enumerate()
-        .filter_map(|(at, member)| Some((at, member.fate(client).filter(|fate| fate.listed)?)))
-        .map(|(at, fate)| (at, length(&fate.name), length(&fate.description)))
-        .collect()
+    let fate = |at: usize| -> Option<_> {
+        let member: &Member = library.members[at];
+        member.fate(client).filter(|fate| fate.listed)
+    };
+    let lengths = |at: &usize| fate(*at).map(|fate| (*at, length(&fate.name), length(&fate.description)));
+    group.members.iter().filter_map(lengths).collect()
 }
 
 /// Names stay, descriptions go, those least used first. Nothing is known of use here: the library's last are taken for them.
-fn claude_code(members: &[&Member], findings: &mut [Findings]) {
-    let listed = listed(members, Client::ClaudeCode);
+fn claude_code(library: &Library<'_>, group: &Group, whole: &mut Findings) {
+    let listed = listed(library, group, Client::ClaudeCode);
+    let room = claude_room(&library.budgets);
     let total: usize = listed.iter().map(|(_, name, description)| name + description).sum();
-    let mut left = LISTING.saturating_sub(listed.iter().map(|(_, name, _)| name).sum());
-    if total <= LISTING {
+    if total <= room {
         return;
     }
-    for (at, _, description) in listed {
-        if description <= left {
+    let mut left = room.saturating_sub(listed.iter().map(|(_, name, _)| name).sum());
+    let mut lost = 0;
+    for (_, _, description) in &listed {
+        if *description <= left {
             left -= description;
-            continue;
+        } else {
+            left = 0;
+            lost += 1;
         }
-        left = 0;
-        let message = format!(
-            "all descriptions of this library have {total} characters, {LISTING} are listed: this one is left out, unless it is used more than others"
-        );
-        findings[at]
-            .add_at("listing-budget-claude", &members[at].file, Some(members[at].description), message)
-            .hint("shorten the descriptions, or keep fewer skills at hand");
     }
+    let message = format!(
+        "names and descriptions of {} in {} have {} characters; Claude Code lists {} ({}) and leaves out about {lost} of the descriptions, those least used first",
+        count(listed.len(), "skill"),
+        group.name(),
+        grouped(total),
+        grouped(room),
+        told(&library.budgets, library.budgets.claude_listing),
+    );
+    whole.add_at("listing-budget-claude", &group.root, None, message).hint(
+        "shorten the descriptions, install fewer skills together, or raise `skillListingBudgetFraction`",
+    );
 }
 
 /// Descriptions are cut to one length until all fit; where names alone do not, the last skills are left out.
-fn codex(members: &[&Member], findings: &mut [Findings]) {
-    let listed = listed(members, Client::Codex);
+fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
+    let listed = listed(library, group, Client::Codex);
+    let room = codex_room(&library.budgets);
     let total: usize = listed.iter().map(|(_, name, description)| name + description).sum();
-    if total <= LISTING {
+    if total <= room {
         return;
     }
     let names: usize = listed.iter().map(|(_, name, _)| name).sum();
     let cap =
-        level(listed.iter().map(|(_, _, description)| *description).collect(), LISTING.saturating_sub(names));
-    let mut left = LISTING;
-    for (at, name, description) in listed {
-        let fits = name <= left;
-        left = left.saturating_sub(name);
-        let what = match (fits, description > cap) {
-            (true, true) => format!("its description of {description} is cut to {cap}"),
-            (true, false) => continue,
-            (false, _) => "it is left out".to_owned(),
-        };
-        let message =
-            format!("the catalogue of this library has {total} characters, {LISTING} are shown: {what}");
-        findings[at]
-            .add_at("listing-budget-codex", &members[at].file, Some(members[at].description), message)
-            .hint("shorten the descriptions, or keep fewer skills at hand");
+        level(listed.iter().map(|(_, _, description)| *description).collect(), room.saturating_sub(names));
+    let mut left = room;
+    let (mut cut, mut lost) = (0, 0);
+    for (_, name, description) in &listed {
+        if *name > left {
+            lost += 1;
+        } else if *description > cap {
+            cut += 1;
+        }
+        left = left.saturating_sub(*name);
     }
+    let lost = if lost > 0 { format!(", and leaves out {}", count(lost, "skill")) } else { String::new() };
+    let message = format!(
+        "names and descriptions of {} in {} have {} characters; Codex lists {} ({}): it cuts {} to {} characters{lost}",
+        count(listed.len(), "skill"),
+        group.name(),
+        grouped(total),
+        grouped(room),
+        told(&library.budgets, library.budgets.codex_listing),
+        count(cut, "description"),
+        grouped(cap),
+    );
+    whole
+        .add_at("listing-budget-codex", &group.root, None, message)
+        .hint("shorten the descriptions, or install fewer skills together");
+}
+
+fn count(count: usize, word: &str) -> String {
+    format!("{} {word}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A number with a comma between each three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// The greatest length to which all texts can be cut so that together they fit.
@@ -119,6 +184,20 @@ fn level(mut lengths: Vec<usize>, room: usize) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn budgets_follow_the_context_window() {
+        let rooms = |context_window, claude_listing, codex_listing| {
+            let budgets = Budgets { context_window, claude_listing, codex_listing, ..Budgets::default() };
+            (claude_room(&budgets), codex_room(&budgets))
+        };
+        assert_eq!(rooms(200_000, 0, 0), (8_000, 16_000));
+        assert_eq!(rooms(1_000_000, 0, 0), (40_000, 80_000));
+        assert_eq!(rooms(272_000, 0, 0), (10_880, 21_760));
+        assert_eq!(rooms(0, 0, 0), (8_000, 8_000));
+        assert_eq!(rooms(0, 9, 9), (9, 36));
+        assert_eq!(grouped(1_234_567), "1,234,567");
+    }
 
     #[test]
     fn texts_are_cut_to_one_length() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_retrieval::{shingle_similarity, words};
 
-use super::{LibraryFamily, Member};
+use super::{Library, LibraryFamily};
 use crate::client::{AGENTS, Client};
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::Warning;
@@ -28,7 +28,8 @@ impl LibraryFamily for Descriptions {
         RULES
     }
 
-    fn check(&self, members: &[&Member], findings: &mut [Findings]) {
+    fn check(&self, library: &Library<'_>, findings: &mut [Findings], _: &mut Findings) {
+        let members = &library.members;
         // Equal texts are one text with many places: only one of each is compared with others.
         let mut texts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, member) in members.iter().enumerate() {

@@ -5,10 +5,12 @@ mod descriptions;
 mod names;
 
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::client::{Client, Fate};
 use crate::diagnostic::Span;
+use crate::plugin::{self, Plugins};
+use crate::policy::Budgets;
 use crate::rule::{Findings, Rule};
 use crate::skill::Skill;
 
@@ -48,16 +50,61 @@ impl Member {
     }
 }
 
+/// Packages that are installed together: those of a plugin, of a client's folder, or all others.
+#[derive(Debug)]
+pub struct Group {
+    /// The plugin's name; `None` for the packages that are part of none.
+    pub plugin: Option<String>,
+    /// The plugin's or the client's folder, else the first path that was named.
+    pub root: PathBuf,
+    /// Places in the list of packages.
+    pub members: Vec<usize>,
+}
+
+impl Group {
+    /// What messages call it.
+    fn name(&self) -> String {
+        self.plugin.as_ref().map_or_else(|| "this library".to_owned(), |name| format!("the plugin `{name}`"))
+    }
+}
+
+/// All packages.
+#[derive(Debug)]
+pub struct Library<'a> {
+    /// The packages.
+    pub members: Vec<&'a Member>,
+    /// What is installed together. A package may be part of several plugins.
+    pub groups: Vec<Group>,
+    /// How much of them clients list.
+    pub budgets: Budgets,
+}
+
+impl<'a> Library<'a> {
+    pub(crate) fn new(members: Vec<&'a Member>, plugins: &Plugins, root: &Path, budgets: Budgets) -> Self {
+        let roots: Vec<&Path> = members.iter().map(|member| member.root.as_path()).collect();
+        let groups = plugin::group(plugins, &roots, root)
+            .into_iter()
+            .map(|((root, plugin), members)| Group { plugin, root, members })
+            .collect();
+        Self { members, groups, budgets }
+    }
+}
+
 /// Related rules on many packages.
 pub trait LibraryFamily: Sync {
     /// The rules it may report.
     fn rules(&self) -> &'static [Rule];
 
-    /// Looks at all packages. Findings on a package go to its place in the list.
-    fn check(&self, members: &[&Member], findings: &mut [Findings]);
+    /// Looks at all packages. Findings on a package go to its place in the list, those on all of them to `whole`.
+    fn check(&self, library: &Library<'_>, findings: &mut [Findings], whole: &mut Findings);
 }
 
 /// Every family that looks at the library.
 pub fn families() -> &'static [&'static dyn LibraryFamily] {
     &[&names::Names, &descriptions::Descriptions, &budget::Budget]
+}
+
+/// Whether a rule speaks of a library, a plugin or a marketplace as a whole.
+pub(crate) fn is_whole(code: &str) -> bool {
+    code.starts_with("listing-budget-") || plugin::RULES.iter().any(|rule| rule.code == code)
 }

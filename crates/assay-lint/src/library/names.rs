@@ -1,8 +1,8 @@
 //! Names that several packages share: a client keeps one of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{LibraryFamily, Member};
+use super::{Library, LibraryFamily};
 use crate::client::AGENTS;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::Warning;
@@ -13,7 +13,7 @@ pub(super) struct Names;
 const RULES: &[Rule] = &[Rule {
     code: "name-clash",
     severities: Severities::none().with(Warning, &AGENTS),
-    about: "another skill of the library goes by the same name, so that an agent sees only one of them",
+    about: "another skill that is installed with this one goes by the same name, so that an agent sees only one of them",
     source: "the implementation guide, the agents' sources",
     numbers: &[62, 63, 102],
 }];
@@ -23,16 +23,32 @@ impl LibraryFamily for Names {
         RULES
     }
 
-    fn check(&self, members: &[&Member], findings: &mut [Findings]) {
-        let mut named: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
-        for (at, member) in members.iter().enumerate() {
+    fn check(&self, library: &Library<'_>, findings: &mut [Findings], _: &mut Findings) {
+        let members = &library.members;
+        let mut named: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
+        // A plugin's skills are called `plugin:skill`: those of another plugin, or of none, are not in their way.
+        for (group, at) in library
+            .groups
+            .iter()
+            .enumerate()
+            .flat_map(|(group, own)| own.members.iter().map(move |at| (group, *at)))
+        {
             // Every agent that loads it calls it the same, save for characters that one of them replaces.
-            let name = AGENTS.iter().find_map(|&client| member.fate(client)?.name.as_deref());
+            let name = AGENTS.iter().find_map(|&client| members[at].fate(client)?.name.as_deref());
             if let Some(name) = name {
-                named.entry(name).or_default().push(at);
+                named.entry((group, name)).or_default().push(at);
             }
         }
-        for (name, places) in named.into_iter().filter(|(_, places)| places.len() > 1) {
+        let mut told = BTreeSet::new();
+        for ((_, name), mut places) in named.into_iter().filter(|(_, places)| places.len() > 1) {
+            // Members of several plugins clash once.
+            if places.iter().all(|at| told.contains(at)) {
+                continue;
+            }
+            places.retain(|at| told.insert(*at));
+            if places.len() < 2 {
+                continue;
+            }
             for &at in &places {
                 let other = places.iter().find(|&&other| other != at).map_or(at, |&other| other);
                 let more = match places.len() - 2 {

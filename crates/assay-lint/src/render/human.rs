@@ -1,4 +1,8 @@
-//! For people: each finding with the lines it speaks of, then what becomes of each skill.
+//! For people. Few findings: each with the lines it speaks of, then what becomes of each skill. Many: counts by rule, then some
+//! of the findings, a line each.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
@@ -12,8 +16,136 @@ use crate::rule::clipped;
 /// Longest line of an excerpt, in characters.
 const WIDTH: usize = 160;
 
-/// The outcome for a terminal. Advice is shown when `advice` asks for it, and only the clients asked about.
-pub fn human(outcome: &Outcome, clients: &[Client], advice: bool, color: bool) -> String {
+/// Most lines that are printed unless all findings are asked for: two screens.
+const LINES: usize = 80;
+/// Most rules in the counts of a long outcome.
+const RULES: usize = 20;
+/// Most findings after the counts.
+const FINDINGS: usize = 20;
+/// The width that is written for where nothing is known of the terminal, in columns.
+const COLUMNS: usize = 120;
+/// The least width that is written for.
+const NARROW: usize = 60;
+
+/// How an outcome is shown.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct View {
+    /// Notes as well.
+    pub advice: bool,
+    /// Every finding with its excerpt, however many there are.
+    pub full: bool,
+    /// In colours.
+    pub color: bool,
+    /// The width of the terminal, where it is known.
+    pub columns: Option<usize>,
+}
+
+/// The outcome for a terminal, for the clients asked about.
+pub fn human(outcome: &Outcome, clients: &[Client], view: View) -> String {
+    let text = whole(outcome, clients, view.advice, view.color);
+    if view.full || text.lines().count() <= LINES { text } else { short(outcome, clients, view) }
+}
+
+/// Counts by rule, and the first findings of each rule, as many as fit.
+fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
+    let width = view.columns.unwrap_or(COLUMNS).max(NARROW);
+    let shown = |found: &&Diagnostic| view.advice || found.severity > Severity::Info;
+    let mut by_rule: BTreeMap<(&str, Severity), (Vec<&Diagnostic>, BTreeSet<&Path>)> = BTreeMap::new();
+    for skill in &outcome.skills {
+        for found in skill.diagnostics.iter().filter(shown) {
+            let (list, skills) = by_rule.entry((found.code, found.severity)).or_default();
+            list.push(found);
+            skills.insert(&skill.path);
+        }
+    }
+    for found in outcome.diagnostics.iter().filter(shown) {
+        by_rule.entry((found.code, found.severity)).or_default().0.push(found);
+    }
+    let mut rules: Vec<_> = by_rule.into_iter().collect();
+    // The gravest first, then those with the most findings.
+    rules.sort_by_key(|((code, severity), (list, _))| {
+        (std::cmp::Reverse(*severity), std::cmp::Reverse(list.len()), *code)
+    });
+    let mut text = counts(outcome, view.advice) + "\n";
+    let abouts: BTreeMap<&str, &str> =
+        crate::rules::rules().into_iter().map(|rule| (rule.code, rule.about)).collect();
+    text.push_str(&clip(
+        &format!("{:<8} {:<24} {:>8} {:>7}  finds", "severity", "rule", "findings", "skills"),
+        width,
+    ));
+    text.push('\n');
+    for ((code, severity), (list, skills)) in rules.iter().take(RULES) {
+        let skills = if skills.is_empty() { "-".to_owned() } else { skills.len().to_string() };
+        let about = abouts.get(code).copied().unwrap_or_default();
+        let rest = format!("{code:<24} {:>8} {skills:>7}  {about}", list.len());
+        text.push_str(&painted(*severity, 8, view.color));
+        text.push_str(&clip(&format!(" {rest}"), width - 8));
+        text.push('\n');
+    }
+    if rules.len() > RULES {
+        text.push_str(&format!("and {} more rules\n", rules.len() - RULES));
+    }
+    text.push('\n');
+    // In turn, so that no rule takes all the room.
+    let mut left = FINDINGS;
+    let mut taken: Vec<usize> = vec![0; rules.len()];
+    while left > 0 && rules.iter().zip(&taken).any(|((_, (list, _)), taken)| *taken < list.len()) {
+        for ((_, (list, _)), taken) in rules.iter().zip(&mut taken) {
+            if left > 0 && *taken < list.len() {
+                (*taken, left) = (*taken + 1, left - 1);
+            }
+        }
+    }
+    let mut total = 0;
+    for (((code, severity), (list, _)), taken) in rules.iter().zip(&taken) {
+        total += list.len();
+        if *taken > 0 {
+            text.push_str(&format!("{}[{code}]\n", painted(*severity, 0, view.color)));
+        }
+        for found in list.iter().take(*taken) {
+            let file = printable(&found.file.to_string_lossy());
+            let place = found.span.0.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
+            let start = format!("  {file}{place}: ");
+            // Beside a long path the line is as long as it has to be.
+            let room = width.saturating_sub(start.chars().count()).max(NARROW);
+            text.push_str(&format!("{start}{}\n", clip(&printable(&found.message), room)));
+        }
+    }
+    let rest = total - taken.iter().sum::<usize>();
+    if rest > 0 {
+        text.push_str(&format!(
+            "and {rest} more findings: --full shows all, --select RULE those of one rule\n"
+        ));
+    }
+    text.push('\n');
+    text.push_str(&tallies(outcome, clients));
+    text
+}
+
+/// A severity's word, in its colour, as wide as asked for.
+fn painted(severity: Severity, width: usize, color: bool) -> String {
+    let word = format!("{:<width$}", severity.word());
+    let code = match severity {
+        Severity::Error => "1;31",
+        Severity::Warning => "1;33",
+        Severity::Info => "1;34",
+    };
+    if color { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word }
+}
+
+/// A line as long as there is room for.
+fn clip(line: &str, width: usize) -> String {
+    if line.chars().count() <= width {
+        return line.to_owned();
+    }
+    let mut out: String = line.chars().take(width.saturating_sub(1)).collect();
+    out.truncate(out.trim_end().len());
+    out.push('…');
+    out
+}
+
+/// Every finding with its excerpt.
+fn whole(outcome: &Outcome, clients: &[Client], advice: bool, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
     let renderer = renderer.decor_style(DecorStyle::Ascii);
     let mut text = String::new();
@@ -187,6 +319,11 @@ pub fn omitted(sum: &Summary) -> Vec<String> {
 }
 
 fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
+    counts(outcome, advice) + &tallies(outcome, clients)
+}
+
+/// How many skills and findings there are, in a line.
+fn counts(outcome: &Outcome, advice: bool) -> String {
     let sum = &outcome.summary;
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
     let mut text = format!(
@@ -203,6 +340,13 @@ fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
         text.push_str(&format!(", {part}"));
     }
     text.push('\n');
+    text
+}
+
+/// How many skills each client takes, a line a client.
+fn tallies(outcome: &Outcome, clients: &[Client]) -> String {
+    let sum = &outcome.summary;
+    let mut text = String::new();
     for client in clients {
         let Some(tally) = sum.clients.get(client.name()) else { continue };
         let line = if client.validates() {

@@ -7,7 +7,7 @@ mod junit;
 mod sarif;
 
 pub use github::github;
-pub use human::{human, omitted};
+pub use human::{View, human, omitted};
 pub use json::json;
 pub use junit::junit;
 pub use sarif::sarif;

@@ -52,33 +52,15 @@ const RULES: &[Rule] = &[
         "Claude Code; agnix",
         "commands that run while the skill is loaded, before the model has seen it"
     ),
+    rule!(
+        "claude-substitution",
+        OWN,
+        [100],
+        "Claude Code's documentation; agnix",
+        "`$1` and its like in the document, which Claude Code replaces with the arguments of a call"
+    ),
 ];
 
-/// The events that hooks know.
-const EVENTS: [&str; 22] = [
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Notification",
-    "UserPromptSubmit",
-    "SessionStart",
-    "SessionEnd",
-    "Stop",
-    "StopFailure",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "PermissionRequest",
-    "PermissionDenied",
-    "TeammateIdle",
-    "TaskCreated",
-    "TaskCompleted",
-    "ConfigChange",
-    "WorktreeCreate",
-    "WorktreeRemove",
-    "Setup",
-];
 /// Inline commands above which a load becomes a program.
 const INLINE: usize = 5;
 
@@ -91,9 +73,8 @@ impl Family for Claude {
         for key in ["disable-model-invocation", "user-invocable"] {
             boolean(skill, key, findings);
         }
-        for key in ["when_to_use", "argument-hint"] {
-            text(skill, key, findings);
-        }
+        text(skill, "when_to_use", findings);
+        text(skill, "argument-hint", findings);
         value(skill, "effort", &["low", "medium", "high", "xhigh", "max"], findings);
         value(skill, "context", &["fork"], findings);
         value(skill, "shell", &["bash", "powershell"], findings);
@@ -112,6 +93,7 @@ impl Family for Claude {
         hooks(skill, findings);
         arguments(skill, findings);
         inline(skill, findings);
+        substitution(skill, findings);
     }
 }
 
@@ -133,7 +115,9 @@ fn boolean(skill: &Skill, key: &str, findings: &mut Findings) {
 
 fn text(skill: &Skill, key: &str, findings: &mut Findings) {
     let Some((_, node)) = skill.field(key) else { return };
-    if matches!(node.kind, Kind::List(_) | Kind::Map(_)) {
+    // The documentation writes `argument-hint: [file]`, which YAML takes for a list and Claude Code shows as it stands.
+    let shown = key == "argument-hint" && skill.text()[skill.place(key)].starts_with('[');
+    if !shown && matches!(node.kind, Kind::List(_) | Kind::Map(_)) {
         let last = findings.add(
             "claude-text",
             skill,
@@ -214,7 +198,7 @@ fn hooks(skill: &Skill, findings: &mut Findings) {
     }
     for (event, list) in node.entries() {
         let name = event.text().unwrap_or("");
-        if !EVENTS.contains(&name) {
+        if !crate::plugin::is_event(name) {
             findings
                 .add("claude-hooks", skill, &event.span, format!("`{name}` is no event of Claude Code"))
                 .hint("write an event such as PreToolUse");
@@ -253,6 +237,49 @@ fn arguments(skill: &Skill, findings: &mut Findings) {
             )
             .hint("add `argument-hint`");
     }
+}
+
+/// `$0` to `$9` where they are meant as text: amounts of money, fields of awk, parameters of a shell function.
+///
+/// Claude Code replaces a dollar sign with digits, and no letter, digit or underscore after them, by the argument of that number,
+/// counted from 0; in code as well, in `SKILL.md` alone, and not after a backslash. A number without an argument stays, so that
+/// only small ones are at risk.
+fn substitution(skill: &Skill, findings: &mut Findings) {
+    let (text, start) = (skill.text(), skill.body_start());
+    let takes = ["arguments", "argument-hint"].iter().any(|key| skill.field(key).is_some())
+        || skill.body().contains("$ARGUMENTS");
+    let mut places = Vec::new();
+    for (at, _) in text[start..].match_indices('$') {
+        let at = start + at;
+        let rest = &text[at + 1..];
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let after = rest[digits..].chars().next();
+        let word = after.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+        if digits != 1 || word || text[..at].ends_with('\\') {
+            continue;
+        }
+        // A skill that takes arguments means them, save where the text shows that it does not.
+        let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
+        let amount =
+            matches!(after, Some('.' | ',')) && rest[digits + 1..].starts_with(|c: char| c.is_ascii_digit());
+        if !takes || amount || text[line..at].contains("awk ") {
+            places.push(at..at + 1 + digits);
+        }
+    }
+    let Some(first) = places.first().cloned() else { return };
+    let more = match places.len() - 1 {
+        0 => String::new(),
+        1 => ", and one more like it".to_owned(),
+        more => format!(", and {more} more like it"),
+    };
+    findings
+        .add(
+            "claude-substitution",
+            skill,
+            &first,
+            format!("Claude Code replaces `{}` with an argument of the call{more}", &text[first.clone()]),
+        )
+        .hint("write a backslash before the dollar sign, or move the text to another file of the package");
 }
 
 /// A back-tick after an exclamation mark: run before the model sees the text.

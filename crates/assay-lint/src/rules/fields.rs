@@ -107,9 +107,13 @@ pub(super) const CLAUDE: [&str; 12] = [
     "shell",
 ];
 
-/// The tools of Claude Code, as its documentation lists them.
-const TOOLS: [&str; 34] = [
+/// Fields that OpenClaw documents beside those of the specification and of Claude Code.
+const DOCUMENTED: [&str; 5] = ["version", "homepage", "command-dispatch", "command-tool", "command-arg-mode"];
+
+/// The tools of Claude Code, as its documentation lists them, with those of earlier releases that skills still name.
+const TOOLS: [&str; 41] = [
     "Agent",
+    "Artifact",
     "AskUserQuestion",
     "Bash",
     "BashOutput",
@@ -138,11 +142,17 @@ const TOOLS: [&str; 34] = [
     "Skill",
     "SlashCommand",
     "Task",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskStop",
+    "TaskUpdate",
     "TodoRead",
     "TodoWrite",
     "ToolSearch",
     "WebFetch",
     "WebSearch",
+    "Workflow",
 ];
 /// More of them, whose names are words of a family.
 const MORE_TOOLS: [&str; 3] = ["Write", "KillBash", "TaskOutput"];
@@ -169,17 +179,22 @@ impl Family for Fields {
 
 fn unknown(skill: &Skill, key: &Node, name: &str, findings: &mut Findings) {
     let claude = CLAUDE.contains(&name);
-    let near = if claude { None } else { nearest(name) };
+    let documented = claude || DOCUMENTED.contains(&name);
+    let near = if documented { None } else { nearest(name) };
     let hint = match (claude, near) {
-        (true, _) => "only Claude Code reads it: leave it out of what is checked or uploaded",
+        (true, _) => "Claude Code reads it; the validators refuse it: leave it out of what is uploaded",
+        (false, _) if documented => "OpenClaw reads it; the validators refuse it: put it under `metadata`",
         (false, Some(_)) => "write it as the client that knows it does",
         (false, None) => "put it under `metadata`, as text",
     };
     let last =
         findings.add("field-unknown", skill, &key.span, format!("`{name}` is no field of the specification"));
     let last = last.hint(hint);
-    if claude {
-        last.severities(Severities::none().with(Error, &VALIDATORS));
+    if documented {
+        let last = last.documented();
+        if claude {
+            last.severities(Severities::none().with(Error, &VALIDATORS));
+        }
     }
     if let Some(near) = near {
         findings

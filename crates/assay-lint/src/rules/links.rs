@@ -103,14 +103,16 @@ impl Family for Links {
             if let Target::Inside(path) = &target {
                 if kind(skill, path).is_some() {
                     reached.insert(path.clone());
-                    deep(skill, path, &link.span, findings);
+                    if !skill.is_nested(path) {
+                        deep(skill, path, &link.span, findings);
+                    }
                 } else {
                     findings
                         .add("link-broken", skill, &link.span, format!("`{path}` is not in the package"))
                         .hint("mend the path, or add the file");
                 }
             }
-            if matches!(target, Target::Outside) {
+            if matches!(target, Target::Outside) && !comes_along(skill, "", &link.target) {
                 findings
                     .add(
                         "link-outside",
@@ -153,6 +155,10 @@ fn target(target: &str, folder: &str) -> Target {
     if let Some(anchor) = target.strip_prefix('#') {
         return if folder.is_empty() { Target::Anchor(anchor.to_lowercase()) } else { Target::Elsewhere };
     }
+    // `/plugin:skill` is a command to be typed.
+    if target.starts_with('/') && target.contains(':') {
+        return Target::Elsewhere;
+    }
     if target.starts_with('/') || target.starts_with('~') {
         return Target::Outside;
     }
@@ -166,6 +172,46 @@ fn target(target: &str, folder: &str) -> Target {
         Some(normal) => Target::Inside(normal.to_string_lossy().into_owned()),
         None => Target::Outside,
     }
+}
+
+/// Whether a link out of the package leads to what is there wherever the skill is: another skill beside it, a file of the same
+/// plugin, or, for a skill that belongs to a project, a file of the project.
+fn comes_along(skill: &Skill, folder: &str, target: &str) -> bool {
+    if target.starts_with(['/', '~']) {
+        return false;
+    }
+    let path = unescape(target.split(['#', '?']).next().unwrap_or(""));
+    let root = crate::plugin::real(&skill.root);
+    let there = crate::plugin::real(&root.join(folder).join(path));
+    if !there.exists() {
+        return false;
+    }
+    let is_skill = |folder: &Path| folder.join("SKILL.md").is_file();
+    let holds = |folder: &Path, files: &[&str]| files.iter().any(|path| folder.join(path).is_file());
+    // With a manifest of its own, or as an entry of a marketplace, whose plugins have their skills in `skills/`.
+    let is_plugin = |folder: &Path| {
+        holds(folder, &[".claude-plugin/plugin.json", ".codex-plugin/plugin.json"])
+            || root.starts_with(folder.join("skills"))
+                && folder
+                    .ancestors()
+                    .skip(1)
+                    .take(PLUGIN_ABOVE)
+                    .any(|above| holds(above, &[".claude-plugin/marketplace.json"]))
+    };
+    // Up to the folder that holds both, other skills and plugins are installed as they lie.
+    let common = root.ancestors().find(|above| there.starts_with(above)).unwrap_or(Path::new("/"));
+    let beside = there.ancestors().take_while(|above| above.starts_with(common)).any(is_skill);
+    let plugin = common.ancestors().take(PLUGIN_ABOVE).any(is_plugin);
+    beside || plugin || crate::plugin::client_folder(&root).is_some()
+}
+
+/// How far above the folder that holds both ends of a link a plugin's manifest may lie.
+const PLUGIN_ABOVE: usize = 3;
+
+/// Whether a file is written to be copied elsewhere, or a history that speaks of other places: its links are not the package's own.
+fn is_template(path: &str) -> bool {
+    let lower = path.to_lowercase();
+    lower.contains("template") || lower.starts_with("assets/") || lower.ends_with("changelog.md")
 }
 
 /// `%20` and its like, as bytes that have to make UTF-8.
@@ -285,6 +331,9 @@ fn paths(skill: &Skill, findings: &mut Findings) {
                 .find(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')))
                 .unwrap_or(rest.len());
             let who = &rest[..end];
+            if who.bytes().all(|b| b == b'.') {
+                continue;
+            }
             let before = text[..at].chars().next_back();
             let joined = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '}' | '/' | ':'));
             if who.is_empty() || joined || NOBODY.contains(&who.to_lowercase().as_str()) || told == 3 {
@@ -335,7 +384,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
     let known = |path: &str| {
         reached.contains(path) || text.contains(path) || name_of(path).is_some_and(|name| text.contains(name))
     };
-    for file in skill.resources().iter().filter(markdown) {
+    for file in skill.resources().iter().filter(markdown).filter(|file| !is_template(&file.path)) {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         for link in Markdown::parse(&file.text, 0).links {
             let leads = target(&link.target, if folder.is_empty() { "." } else { folder });
@@ -343,7 +392,8 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                 Target::Inside(path) if path == file.path => {}
                 Target::Inside(path) => match kind(skill, &path) {
                     Some(_) => {
-                        if known(&file.path) && !known(&path) && path != "SKILL.md" {
+                        let other = path == "SKILL.md" || skill.is_nested(&path);
+                        if known(&file.path) && !known(&path) && !other {
                             findings
                                 .add_in("reference-chain", skill, file, &link.span, format!("`{path}` is reached only through `{}`", file.path))
                                 .hint("name it in SKILL.md: agents often read only the beginning of what a reference leads to");
@@ -362,6 +412,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             .hint("mend the path, or add the file");
                     }
                 },
+                Target::Outside if comes_along(skill, folder, &link.target) => {}
                 Target::Outside => {
                     findings
                         .add_in(
@@ -402,6 +453,16 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
     if files.len() > 500 {
         return;
     }
+    // Skills within this one may use what lies beside them.
+    let inner: Vec<String> = skill
+        .nested
+        .iter()
+        .filter_map(|folder| {
+            let path = format!("{folder}SKILL.md");
+            tree::read_beneath(&skill.root, Path::new(&path), crate::skill::RESOURCE_CAP).ok()
+        })
+        .map(|content| assay_skill::decode(&content.bytes).text)
+        .collect();
     for entry in files {
         let lower = entry.path.to_lowercase();
         let usual = [
@@ -437,7 +498,8 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
                 })
         };
         let named = names(skill.text())
-            || skill.resources().iter().any(|other| other.path != entry.path && names(&other.text));
+            || skill.resources().iter().any(|other| other.path != entry.path && names(&other.text))
+            || inner.iter().any(|text| names(text));
         if !named {
             findings
                 .add_at(

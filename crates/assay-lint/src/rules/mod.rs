@@ -33,11 +33,27 @@ pub fn families() -> &'static [&'static dyn Family] {
     ]
 }
 
+/// Why a rule is off until somebody selects it; `None` for those that are on. docs/LINT.md has the counts.
+pub fn opt_in(code: &str) -> Option<&'static str> {
+    OPT_IN.iter().find(|(own, _)| *own == code).map(|(_, why)| *why)
+}
+
+/// The rules that are off until somebody selects them.
+pub(crate) const OPT_IN: [(&str, &str); 6] = [
+    ("path-missing", "most paths in code are examples, or files of the user's project"),
+    ("reference-chain", "true of most packages with several references, and seldom a mistake"),
+    ("reference-contents", "true of most long references, and seldom a mistake"),
+    ("reference-cycle", "true of most packages with several references, and seldom a mistake"),
+    ("reference-deep", "true of most packages with several references, and seldom a mistake"),
+    ("unpinned-package", "true of most commands that install something"),
+];
+
 /// Every rule there is, by code.
 pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = families().iter().flat_map(|family| family.rules()).collect();
     rules.extend(crate::library::families().iter().flat_map(|family| family.rules()));
     rules.extend(crate::engine::RULES);
+    rules.extend(crate::plugin::RULES);
     rules.extend(crate::safety::lint::rules());
     rules.sort_by_key(|rule| rule.code);
     rules

@@ -14,9 +14,9 @@ use crate::yaml::{Kind, Node, Scalar, Style};
 
 pub(super) struct Name;
 
-/// Those that check the form of a name, and the guide, which warns.
+/// Those that check the form of a name, and the guide, which warns. OpenCode documents a pattern and enforces none.
 const FORM: Severities =
-    Severities::none().with(Error, &[Spec, SkillsRef, Upload, OpenCode]).with(Warning, &[Lenient]);
+    Severities::none().with(Error, &[Spec, SkillsRef, Upload]).with(Warning, &[OpenCode, Lenient]);
 
 const RULES: &[Rule] = &[
     Rule {
@@ -28,7 +28,7 @@ const RULES: &[Rule] = &[
     },
     Rule {
         code: "name-empty",
-        severities: Severities::all(Warning).with(Error, &[Spec, SkillsRef, OpenCode]),
+        severities: Severities::all(Warning).with(Error, &[Spec, SkillsRef]),
         about: "`name` has no value, or a blank one",
         source: "specification, skills-ref",
         numbers: &[17, 19],

@@ -3,9 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::client::AGENTS;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
 use crate::rule::{Family, Findings, Rule, rule};
+use crate::safety::parse::{self, Language};
 use crate::skill::{Resource, Skill};
 
 pub(super) struct Scripts;
@@ -27,6 +29,13 @@ const RULES: &[Rule] = &[
         [48, 155],
         "specification; NVIDIA",
         "a Python script imports what is neither in its standard library nor named in the package"
+    ),
+    rule!(
+        "script-input",
+        Severities::none().with(Warning, &AGENTS),
+        [48],
+        "agnix",
+        "a script waits for somebody to type, and offers no way round it"
     ),
     rule!(
         "evals-format",
@@ -80,10 +89,82 @@ impl Family for Scripts {
             if ends(file, "py") {
                 imports(skill, file, findings);
             }
+            input(skill, file, findings);
             if ends(file, "json") && (file.path.starts_with("evals/") || file.path.contains("eval")) {
                 evals(skill, file, findings);
             }
         }
+    }
+}
+
+/// Words of a script that can do without an answer: an option that gives it, or a look at what standard input is.
+const UNATTENDED: [&str; 9] = [
+    "isatty",
+    "isTTY",
+    "[ -t 0",
+    "[[ -t 0",
+    "--yes",
+    "--force",
+    "--no-input",
+    "--non-interactive",
+    "--auto-approve",
+];
+
+/// Calls that wait for somebody to type, where nobody does.
+fn input(skill: &Skill, file: &Resource, findings: &mut Findings) {
+    let text = parse::head(&file.text);
+    let mentions = ["input(", "getpass", "read ", "question("].iter().any(|word| text.contains(word));
+    let tests = file.path.split('/').any(|part| part.starts_with("test"));
+    if !mentions || tests || UNATTENDED.iter().any(|word| text.contains(word)) {
+        return;
+    }
+    let Some(language) = Language::of(&file.path, text) else { return };
+    let Some(tree) = parse::tree(language, text) else { return };
+    let mut places = Vec::new();
+    let mut pending = vec![tree.root_node()];
+    while let Some(node) = pending.pop() {
+        if waits(language, node, text) {
+            places.push(node.byte_range());
+        }
+        pending.extend(parse::named(node));
+    }
+    places.sort_by_key(|place| place.start);
+    let Some(first) = places.first() else { return };
+    let more = match places.len() - 1 {
+        0 => String::new(),
+        1 => ", and another one below".to_owned(),
+        more => format!(", and {more} more below"),
+    };
+    findings
+        .add_in(
+            "script-input",
+            skill,
+            file,
+            first,
+            format!("this call waits for typed input{more}: an agent's shell hangs there"),
+        )
+        .hint("take the answer from an option, or fail with a message when standard input is no terminal");
+}
+
+/// Whether a node is a call that reads an answer from the terminal.
+fn waits(language: Language, node: tree_sitter::Node<'_>, text: &str) -> bool {
+    let field = |name: &str| node.child_by_field_name(name).map_or("", |child| parse::text(child, text));
+    match (language, node.kind()) {
+        (Language::Python, "call") => {
+            matches!(field("function"), "input" | "raw_input" | "getpass" | "getpass.getpass")
+        }
+        // Without a prompt, `read` mostly takes lines of a file or of a pipe.
+        (Language::Shell, "command") => {
+            field("name") == "read"
+                && parse::text(node, text).split_whitespace().skip(1).any(|word| {
+                    word.starts_with('-') && !word.starts_with("--") && word.ends_with('p')
+                        || word.starts_with("-p")
+                })
+        }
+        (Language::JavaScript, "call_expression") => {
+            text.contains("readline") && field("function").ends_with(".question")
+        }
+        _ => false,
     }
 }
 

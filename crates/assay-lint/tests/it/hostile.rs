@@ -110,7 +110,8 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
     assert!(longest.is_some_and(|longest| longest <= 501), "{longest:?}");
 
     // Nothing that a terminal, a parser of XML or a workflow would act on.
-    let human = render::human(&outcome, &CLIENTS, true, false);
+    let view = render::View { advice: true, full: true, ..render::View::default() };
+    let human = render::human(&outcome, &CLIENTS, view);
     assert!(!human.chars().any(|c| (c.is_control() && c != '\n') || c == '\u{202e}'), "escapes got through");
     let junit = render::junit(&outcome, &AGENTS);
     assert!(!junit.chars().any(|c| c.is_control() && c != '\n'));

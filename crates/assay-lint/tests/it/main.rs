@@ -6,6 +6,7 @@ mod fix;
 mod formats;
 mod fuzz;
 mod hostile;
+mod library;
 mod pages;
 mod policy;
 mod sarif;

@@ -14,7 +14,10 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use assay_lint::client::CLIENTS;
-use assay_lint::{Diagnostic, Explanation, Options, Rule, Source, fix, lint, rules::rules};
+use assay_lint::{
+    Diagnostic, Explanation, Options, Policy, Rule, Selection, Selector, Source, fix, lint, rules::opt_in,
+    rules::rules,
+};
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// Rules whose findings no text on a page can bring about; tests in `hostile.rs` do.
@@ -149,7 +152,14 @@ fn line(found: &Diagnostic, root: &Path) -> String {
 }
 
 fn look(root: &Path, code: &str) -> Vec<Diagnostic> {
-    let outcome = lint(&[root.to_path_buf()], &Options::default());
+    // By its name, so that rules which are off until somebody asks for them are on.
+    let form = Selection {
+        select: Selector::parse(code).into_iter().collect(),
+        comments: true,
+        ..Selection::default()
+    };
+    let options = Options { policy: Policy { form, ..Policy::default() }, ..Options::default() };
+    let outcome = lint(&[root.to_path_buf()], &options);
     let all = outcome.skills.into_iter().flat_map(|skill| skill.diagnostics).chain(outcome.diagnostics);
     all.filter(|found| found.code == code).collect()
 }
@@ -298,7 +308,8 @@ fn reference() -> String {
             });
             write!(text, " {word} |").expect("written");
         }
-        writeln!(text, " {} |", rule.about).expect("written");
+        let off = if opt_in(rule.code).is_some() { " (off by default)" } else { "" };
+        writeln!(text, " {}{off} |", rule.about).expect("written");
     }
     for (_, page) in pages() {
         text.push('\n');

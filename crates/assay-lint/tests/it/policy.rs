@@ -58,7 +58,7 @@ fn comments_suppress_no_safety_rule_unless_the_caller_says_so() {
     // What is not reported is counted all the same.
     let summary = &outcome.summary;
     assert!(summary.suppressed_safety > 0 && summary.suppressed > summary.suppressed_safety, "{summary:?}");
-    let text = render::human(&outcome, &options.clients(), false, false);
+    let text = render::human(&outcome, &options.clients(), render::View::default());
     assert!(
         text.contains(&format!("{} suppressed ({} safety)", summary.suppressed, summary.suppressed_safety)),
         "{text}"
@@ -128,7 +128,8 @@ fn rules_are_switched_off_excluded_and_given_other_severities() {
     });
     assert_eq!((outcome.skills.len(), outcome.summary.excluded), (1, 1));
     assert!(
-        render::human(&outcome, &Options::default().clients(), false, false).contains("1 skill excluded")
+        render::human(&outcome, &Options::default().clients(), render::View::default())
+            .contains("1 skill excluded")
     );
 
     let outcome = with(&|options| {

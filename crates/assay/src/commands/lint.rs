@@ -32,7 +32,7 @@ pub(crate) struct LintArgs {
     /// The clients that count; may be given several times [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
     pub(crate) clients: Vec<String>,
-    /// Report only these rules: a code, its beginning, `safety` or `all`; may be given several times
+    /// Report only these rules: a code, its beginning, `safety`, or `all`, rules that are off by default among them; may be given several times
     #[arg(long, value_name = "RULE", value_delimiter = ',')]
     pub(crate) select: Vec<String>,
     /// Do not report these rules; named as for --select
@@ -62,6 +62,12 @@ pub(crate) struct LintArgs {
     /// Write the baseline anew
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
+    /// Show every finding with its excerpt, however many there are
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// The model's context window, which clients' listings of skills depend on; 0: not known [default: 200000]
+    #[arg(long, value_name = "TOKENS")]
+    pub(crate) context_window: Option<usize>,
     /// Count the packages in which each rule finds something, instead of reporting findings
     #[arg(long, conflicts_with = "self_test")]
     pub(crate) stats: bool,
@@ -119,7 +125,7 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if args.stats {
         return count(&outcome, settings, ui);
     }
-    lay_out(&outcome, &options, settings, ui)?;
+    lay_out(&outcome, &options, args, settings, ui)?;
     Ok(status(&outcome, args, writes.is_some()))
 }
 
@@ -184,7 +190,13 @@ fn tell_fixed(files: &[fix::Fixed], ui: &Ui) {
     }
 }
 
-fn lay_out(outcome: &Outcome, options: &Options, settings: &Settings, ui: &Ui) -> Result<(), Failure> {
+fn lay_out(
+    outcome: &Outcome,
+    options: &Options,
+    args: &LintArgs,
+    settings: &Settings,
+    ui: &Ui,
+) -> Result<(), Failure> {
     let clients = options.clients();
     if matches!(settings.format, Format::Sarif | Format::Junit | Format::Github) {
         // These formats have no summary.
@@ -197,7 +209,15 @@ fn lay_out(outcome: &Outcome, options: &Options, settings: &Settings, ui: &Ui) -
         Format::Sarif => ui.document(&render::sarif(outcome, &options.base)),
         Format::Junit => ui.out(&render::junit(outcome, &clients)),
         Format::Github => ui.out(&render::github(outcome, &options.base)),
-        _ => ui.out(&render::human(outcome, &clients, settings.verbose, ui.style().color)),
+        _ => {
+            let view = render::View {
+                advice: settings.verbose,
+                full: args.full,
+                color: ui.style().color,
+                columns: ui.columns(),
+            };
+            ui.out(&render::human(outcome, &clients, view))
+        }
     }
 }
 

@@ -55,6 +55,23 @@ fn assay_toml_accepts_with_a_reason_only() {
 }
 
 #[test]
+fn many_findings_are_counted_by_rule_until_all_are_asked_for() {
+    let lab = lab();
+    for number in 0..40 {
+        let text = format!(
+            "---\nname: s{number}\ndescription: Reads{number} tables{number} of{number} rows{number}. Use when one is{number} wide{number}.\n---\n# T\n\n[a](a.md)\n"
+        );
+        lab.write(&format!("skills/s{number}/SKILL.md"), text);
+    }
+    let short = lab.assay(&["lint", "skills"]);
+    assert_eq!(short.code, 1);
+    assert!(short.stdout.starts_with("42 skills: 1 error, 40 warnings"), "{}", short.stdout);
+    assert!(short.stdout.contains("--full shows all") && short.stdout.lines().count() <= 80);
+    let full = lab.assay(&["lint", "skills", "--full"]).stdout;
+    assert_eq!(full.matches("warning[link-broken]").count(), 40);
+}
+
+#[test]
 fn other_formats_are_of_this_command() {
     let lab = lab();
     let read = |format: &str| lab.assay(&["lint", "skills", "--format", format]).stdout;

@@ -58,6 +58,9 @@ fn text(rule: &Explanation) -> String {
             text.push_str(&format!("  {:<8} {clients}\n", severity.word()));
         }
     }
+    if let Some(why) = rule.off {
+        text.push_str(&format!("  Off by default: {why}. `--select {}` reports it.\n", rule.code));
+    }
     if rule.safety {
         text.push_str("  A safety rule: comments in a skill do not suppress it.\n");
     }

@@ -75,6 +75,9 @@ struct Flags {
     select: Vec<Selector>,
     ignore: Vec<Selector>,
     ignore_suppressions: bool,
+    context_window: Option<usize>,
+    /// A count is of all rules, those that are off by default among them.
+    count: bool,
 }
 
 impl Flags {
@@ -94,6 +97,8 @@ impl Flags {
             select: selectors("--select", &args.select)?,
             ignore: selectors("--ignore", &args.ignore)?,
             ignore_suppressions: args.ignore_suppressions,
+            context_window: args.context_window,
+            count: args.stats,
         })
     }
 
@@ -111,7 +116,13 @@ impl Flags {
         if let Some(clients) = &self.clients {
             policy.clients.clone_from(clients);
         }
+        if let Some(tokens) = self.context_window {
+            policy.budgets.context_window = tokens;
+        }
         for rules in [&mut policy.form, &mut policy.safety] {
+            if self.count && rules.select.is_empty() {
+                rules.select.extend(Selector::parse("all"));
+            }
             if !self.select.is_empty() {
                 // What is asked for by name is reported, whatever is off by default.
                 rules.select.clone_from(&self.select);

@@ -1,0 +1,246 @@
+//! Plugins and marketplaces: which skills are installed together, and the manifests that say so.
+//!
+//! A plugin is a folder with `.claude-plugin/plugin.json` or `.codex-plugin/plugin.json`; a marketplace is a folder with
+//! `.claude-plugin/marketplace.json`, whose entries may be plugins without a manifest of their own. Clients call the skills of
+//! a plugin `plugin:skill`, and nobody installs all plugins of a marketplace.
+
+mod hooks;
+mod manifest;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+
+pub(crate) use hooks::is_event;
+pub(crate) use manifest::{RULES, check};
+
+/// Most bytes of a manifest that are read.
+const CAP: u64 = 1 << 20;
+/// How far above a path that was named a plugin's manifest is looked for.
+const ABOVE: usize = 4;
+
+/// The folders that hold a client's manifests.
+const FOLDERS: [&str; 2] = [".claude-plugin", ".codex-plugin"];
+
+/// A manifest that was found.
+#[derive(Debug)]
+pub(crate) struct Manifest {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The folder of the plugin or of the marketplace.
+    pub(crate) root: PathBuf,
+    /// Its text; `None` when it cannot be read.
+    pub(crate) text: Option<String>,
+}
+
+impl Manifest {
+    fn read(root: &Path, path: &str) -> Option<Self> {
+        let file = root.join(path);
+        let size = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?.len();
+        let text = if size <= CAP { fs::read_to_string(&file).ok() } else { None };
+        Some(Self { file, root: root.to_path_buf(), text })
+    }
+
+    pub(crate) fn is_marketplace(&self) -> bool {
+        self.file.file_name().is_some_and(|name| name == "marketplace.json")
+    }
+
+    pub(crate) fn is_codex(&self) -> bool {
+        self.file.parent().is_some_and(|folder| folder.ends_with(".codex-plugin"))
+    }
+
+    fn json(&self) -> Option<Value> {
+        serde_json::from_str(self.text.as_deref()?).ok()
+    }
+}
+
+/// Skills that are installed together under one name.
+#[derive(Debug)]
+struct Plugin {
+    name: String,
+    root: PathBuf,
+    /// The folders of its skills.
+    skills: Vec<PathBuf>,
+}
+
+/// What was found beneath some paths.
+#[derive(Debug, Default)]
+pub(crate) struct Plugins {
+    /// The manifests beneath the paths.
+    pub(crate) manifests: Vec<Manifest>,
+    plugins: Vec<Plugin>,
+}
+
+impl Plugins {
+    /// Looks beneath the paths, and a little above them for the plugin that they are part of.
+    pub(crate) fn find(roots: &[PathBuf]) -> Self {
+        let mut found = Self::default();
+        let mut folders = BTreeSet::new();
+        for root in roots {
+            let Ok(real) = fs::canonicalize(root) else { continue };
+            let mut pending = vec![(root.clone(), 0)];
+            while let Some((folder, depth)) = pending.pop() {
+                if folders.len() > assay_skill::SCAN_FOLDERS {
+                    break;
+                }
+                if !fs::canonicalize(&folder).is_ok_and(|real| folders.insert(real)) {
+                    continue;
+                }
+                for path in ["plugin.json", "marketplace.json"] {
+                    let manifests = FOLDERS.map(|name| Manifest::read(&folder, &format!("{name}/{path}")));
+                    found.manifests.extend(manifests.into_iter().flatten());
+                }
+                if depth < assay_skill::SCAN_DEPTH && !folder.join("SKILL.md").is_file() {
+                    pending.extend(below(&folder).into_iter().map(|folder| (folder, depth + 1)));
+                }
+            }
+            for above in real.ancestors().skip(1).take(ABOVE) {
+                let manifests = FOLDERS.map(|name| Manifest::read(above, &format!("{name}/plugin.json")));
+                for manifest in manifests.into_iter().flatten() {
+                    found.plugins.extend(Plugin::of(&manifest));
+                }
+            }
+        }
+        found.manifests.sort_by(|a, b| a.file.cmp(&b.file));
+        for manifest in &found.manifests {
+            if manifest.is_marketplace() {
+                found.plugins.extend(entries(manifest));
+            } else {
+                found.plugins.extend(Plugin::of(manifest));
+            }
+        }
+        found
+    }
+
+    /// The plugins that a skill is part of, by their folders and names. None: it is installed by itself.
+    pub(crate) fn of(&self, skill: &Path) -> BTreeSet<(PathBuf, String)> {
+        let skill = real(skill);
+        self.plugins
+            .iter()
+            // A plugin may itself be one skill.
+            .filter(|plugin| {
+                skill == plugin.root || plugin.skills.iter().any(|folder| skill.starts_with(folder))
+            })
+            .map(|plugin| (plugin.root.clone(), plugin.name.clone()))
+            .collect()
+    }
+}
+
+impl Plugin {
+    /// A plugin by its own manifest. One that cannot be read has its folder's name.
+    fn of(manifest: &Manifest) -> Option<Self> {
+        let root = fs::canonicalize(&manifest.root).ok()?;
+        let json = manifest.json().unwrap_or_default();
+        let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = json.get("name").and_then(Value::as_str).map(str::to_owned).or(folder)?;
+        let skills = std::iter::once("skills").chain(strings(json.get("skills")));
+        let skills = skills.map(|path| real(&root.join(path))).collect();
+        Some(Self { name, root, skills })
+    }
+}
+
+/// The entries of a marketplace that lie in its own folder.
+fn entries(manifest: &Manifest) -> Vec<Plugin> {
+    let Some(json) = manifest.json() else { return Vec::new() };
+    let base = json.pointer("/metadata/pluginRoot").and_then(Value::as_str).unwrap_or("");
+    let list = json.get("plugins").and_then(Value::as_array).cloned().unwrap_or_default();
+    let root = real(&manifest.root);
+    list.iter()
+        .filter_map(|entry| {
+            let name = entry.get("name").and_then(Value::as_str)?.to_owned();
+            let source = entry.get("source").and_then(Value::as_str)?;
+            let own = local(&root, base, source)?;
+            let skills = strings(entry.get("skills"));
+            let skills: Vec<PathBuf> = skills.iter().map(|path| real(&own.join(path))).collect();
+            // Several entries may share the marketplace's own folder: where they name skills, only those are theirs.
+            let skills = if skills.is_empty() { vec![own.join("skills")] } else { skills };
+            Some(Plugin { name, root: own, skills })
+        })
+        .collect()
+}
+
+/// The folder of a marketplace's entry; `None` when it lies elsewhere.
+pub(crate) fn local(root: &Path, base: &str, source: &str) -> Option<PathBuf> {
+    let elsewhere = source.contains("://") || source.starts_with(['/', '~']) || source.starts_with("git@");
+    if elsewhere {
+        return None;
+    }
+    // The base stands before sources that do not begin with a step of their own.
+    let path = if source.starts_with("./") { root.join(source) } else { root.join(base).join(source) };
+    Some(real(&path))
+}
+
+/// A text, or a list of texts.
+pub(crate) fn strings(value: Option<&Value>) -> Vec<&str> {
+    match value {
+        Some(Value::String(text)) => vec![text],
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The folders in a folder that may hold plugins.
+fn below(folder: &Path) -> Vec<PathBuf> {
+    let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
+    let mut folders: Vec<PathBuf> = listing
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter(|entry| {
+            let name = entry.file_name();
+            !assay_skill::SKIPPED.iter().any(|skipped| name == *skipped)
+                && !FOLDERS.iter().any(|own| name == *own)
+        })
+        .map(|entry| entry.path())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// The path as the file system has it, else with its steps carried out.
+pub(crate) fn real(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| {
+        let mut out = PathBuf::new();
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::ParentDir => {
+                    out.pop();
+                }
+                other => out.push(other),
+            }
+        }
+        out
+    })
+}
+
+/// Skills that are installed together: a plugin's folder and name, or a client's folder such as `.claude`, or neither.
+pub(crate) type Key = (PathBuf, Option<String>);
+
+/// The skills by what they are installed with: the members of each plugin, then those of each client's folder, then the rest, whose
+/// folder is `root`.
+pub(crate) fn group(plugins: &Plugins, skills: &[&Path], root: &Path) -> BTreeMap<Key, Vec<usize>> {
+    let mut groups = BTreeMap::<Key, Vec<usize>>::new();
+    for (at, skill) in skills.iter().enumerate() {
+        let own = if plugins.plugins.is_empty() { BTreeSet::new() } else { plugins.of(skill) };
+        if own.is_empty() {
+            let folder = client_folder(skill).unwrap_or_else(|| root.to_path_buf());
+            groups.entry((folder, None)).or_default().push(at);
+        }
+        for (root, name) in own {
+            groups.entry((root, Some(name))).or_default().push(at);
+        }
+    }
+    groups
+}
+
+/// The folder of a client that a skill lies in, as in `.claude/skills/pdf`: other clients do not look there.
+pub(crate) fn client_folder(skill: &Path) -> Option<PathBuf> {
+    let hidden = |part: &std::ffi::OsStr| {
+        part.to_string_lossy().strip_prefix('.').is_some_and(|rest| !rest.is_empty() && rest != ".")
+    };
+    let above = skill.ancestors().skip(1).filter(|above| above.file_name() == Some("skills".as_ref()));
+    let folder = above.filter_map(Path::parent).find(|folder| folder.file_name().is_some_and(hidden));
+    folder.map(Path::to_path_buf)
+}

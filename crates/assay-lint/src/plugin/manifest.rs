@@ -1,0 +1,423 @@
+//! What is wrong with a manifest.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{Manifest, hooks, local, real, strings};
+use crate::client::Client;
+use crate::diagnostic::Severity::{Error, Warning};
+use crate::diagnostic::{Severities, Span};
+use crate::rule::{Findings, Rule, rule};
+
+const PLUGIN: Severities = Severities::none().with(Error, &[Client::ClaudeCode]);
+const MILD: Severities = Severities::none().with(Warning, &[Client::ClaudeCode]);
+
+pub(crate) const RULES: &[Rule] = &[
+    rule!(
+        "manifest-json",
+        PLUGIN,
+        [],
+        "Claude Code, Codex",
+        "plugin.json, marketplace.json or hooks.json is not JSON: the plugin does not load"
+    ),
+    rule!(
+        "manifest-field",
+        PLUGIN,
+        [],
+        "Claude Code, Codex",
+        "a manifest lacks a field that it needs, or has it in another type"
+    ),
+    rule!(
+        "manifest-path",
+        MILD,
+        [],
+        "Claude Code, Codex",
+        "a manifest or a hook names a path that is not there, or that leaves the plugin"
+    ),
+    rule!(
+        "hook-event",
+        MILD,
+        [145],
+        "Claude Code",
+        "a hook of a plugin waits for an event that Claude Code does not have"
+    ),
+    rule!("hook-matcher", MILD, [145], "Claude Code", "a hook's matcher stands at an event that ignores it"),
+];
+
+/// Fields of plugin.json that name files or folders of the plugin.
+const PATHS: [&str; 8] =
+    ["commands", "agents", "skills", "hooks", "mcpServers", "outputStyles", "lspServers", "apps"];
+
+/// Looks at all manifests.
+pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
+    let mut hooked: Vec<PathBuf> = Vec::new();
+    for manifest in manifests {
+        let mut look = Look { manifest, findings };
+        let Some(json) = look.parse(&manifest.file, manifest.text.as_deref()) else { continue };
+        let Some(fields) = json.as_object() else {
+            look.tell("manifest-field", None, "the manifest is no object").hint("write {\"name\": …}");
+            continue;
+        };
+        if manifest.is_marketplace() {
+            look.marketplace(fields);
+        } else {
+            let files = look.plugin(fields);
+            for file in files {
+                if !hooked.contains(&file) {
+                    look.hooks_file(&file);
+                    hooked.push(file);
+                }
+            }
+        }
+    }
+}
+
+struct Look<'a> {
+    manifest: &'a Manifest,
+    findings: &'a mut Findings,
+}
+
+impl Look<'_> {
+    /// The client that reads the manifest.
+    fn severities(&self, base: Severities) -> Severities {
+        let severity = base.of(Client::ClaudeCode).unwrap_or(Warning);
+        let client = if self.manifest.is_codex() { Client::Codex } else { Client::ClaudeCode };
+        Severities::none().with(severity, &[client])
+    }
+
+    /// A finding in the manifest, at the first place of a text in it.
+    fn tell(
+        &mut self,
+        code: &'static str,
+        at: Option<&str>,
+        message: impl Into<String>,
+    ) -> crate::rule::Last<'_> {
+        let text = self.manifest.text.as_deref().unwrap_or_default();
+        self.tell_in(code, &self.manifest.file.clone(), text, at, message)
+    }
+
+    fn tell_in(
+        &mut self,
+        code: &'static str,
+        file: &Path,
+        text: &str,
+        at: Option<&str>,
+        message: impl Into<String>,
+    ) -> crate::rule::Last<'_> {
+        let span = at.and_then(|at| text.find(at).map(|start| Span::of(text, &(start..start + at.len()))));
+        let base = RULES.iter().find(|rule| rule.code == code).map_or(MILD, |rule| rule.severities);
+        let severities = self.severities(base);
+        self.findings.add_at(code, file, span.or(Some(Span::at(1, 1))), message).severities(severities)
+    }
+
+    /// The JSON of a file. A byte-order mark is no JSON either.
+    fn parse(&mut self, file: &Path, text: Option<&str>) -> Option<Value> {
+        let base = self.severities(PLUGIN);
+        let Some(text) = text else {
+            self.findings
+                .add_at("manifest-json", file, None, "cannot be read as text of at most 1 MB")
+                .severities(base)
+                .hint("write it in UTF-8");
+            return None;
+        };
+        match serde_json::from_str(text) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                let place = Span::at(error.line().max(1), error.column().max(1));
+                let message = error.to_string();
+                let what = message.split(" at line ").next().unwrap_or_default();
+                self.findings
+                    .add_at("manifest-json", file, Some(place), format!("not JSON: {what}"))
+                    .severities(base)
+                    .hint("fix the syntax: nothing of the plugin loads until then");
+                None
+            }
+        }
+    }
+
+    /// A required text.
+    fn text(&mut self, fields: &Map<String, Value>, key: &str, whose: &str) {
+        match fields.get(key) {
+            Some(Value::String(text)) if !text.trim().is_empty() => {}
+            Some(_) => {
+                self.tell(
+                    "manifest-field",
+                    Some(&format!("\"{key}\"")),
+                    format!("`{key}` of {whose} is no text"),
+                )
+                .hint("write a text that is not empty");
+            }
+            None => {
+                self.tell("manifest-field", None, format!("{whose} has no `{key}`"))
+                    .hint(format!("add `{key}`"));
+            }
+        }
+    }
+
+    /// A plugin's manifest. Returns its files of hooks.
+    fn plugin(&mut self, fields: &Map<String, Value>) -> Vec<PathBuf> {
+        self.text(fields, "name", "the plugin");
+        if let Some(name) = fields.get("name").and_then(Value::as_str)
+            && name.contains(char::is_whitespace)
+        {
+            self.tell(
+                "manifest-field",
+                Some(&format!("\"{name}\"")),
+                format!("`name` holds a space: `{name}`"),
+            )
+            .hint("write words with hyphens between them: skills are called `plugin:skill`");
+        }
+        let root = self.manifest.root.clone();
+        let mut files = vec![root.join("hooks/hooks.json")];
+        for key in PATHS {
+            for path in strings(fields.get(key)) {
+                self.path(&root, key, path);
+                if key == "hooks" && path.ends_with(".json") {
+                    files.push(root.join(path.trim_start_matches("./")));
+                }
+            }
+        }
+        if let Some(events) = fields.get("hooks").and_then(Value::as_object) {
+            let events = events.get("hooks").and_then(Value::as_object).unwrap_or(events);
+            let (file, text) = (self.manifest.file.clone(), self.manifest.text.clone().unwrap_or_default());
+            self.events(&file, &text, events);
+        }
+        if self.manifest.is_codex() {
+            return Vec::new();
+        }
+        files.retain(|file| file.is_file());
+        files
+    }
+
+    /// A path that a manifest names.
+    fn path(&mut self, root: &Path, key: &str, path: &str) {
+        if path.contains("://") || path.contains('*') || path.contains("${") {
+            return;
+        }
+        let quoted = format!("\"{path}\"");
+        let target = real(&root.join(path));
+        if path.starts_with('/') || !target.starts_with(real(root)) {
+            self.tell(
+                "manifest-path",
+                Some(&quoted),
+                format!("`{key}`: `{path}` leaves the plugin's folder"),
+            )
+            .hint("only the plugin's own folder is installed: write a path beneath it, as in `./skills`");
+        } else if !target.exists() {
+            self.tell("manifest-path", Some(&quoted), format!("`{key}`: `{path}` is not there"))
+                .hint("fix the path, or take it out");
+        }
+    }
+
+    fn marketplace(&mut self, fields: &Map<String, Value>) {
+        self.text(fields, "name", "the marketplace");
+        match fields.get("owner").map(|owner| owner.get("name").and_then(Value::as_str)) {
+            Some(Some(name)) if !name.trim().is_empty() => {}
+            Some(_) => {
+                self.tell("manifest-field", Some("\"owner\""), "`owner` has no `name`")
+                    .hint("write {\"name\": …}");
+            }
+            None => {
+                self.tell("manifest-field", None, "the marketplace has no `owner`").hint("add {\"name\": …}");
+            }
+        }
+        let Some(plugins) = fields.get("plugins").and_then(Value::as_array) else {
+            self.tell("manifest-field", None, "the marketplace has no list `plugins`")
+                .hint("list its plugins, each with `name` and `source`");
+            return;
+        };
+        let base = fields.get("metadata").and_then(|of| of.get("pluginRoot")).and_then(Value::as_str);
+        let root = real(&self.manifest.root);
+        let mut seen: Vec<&str> = Vec::new();
+        for (at, entry) in plugins.iter().enumerate() {
+            let Some(entry) = entry.as_object() else {
+                self.tell("manifest-field", None, format!("entry {} of `plugins` is no object", at + 1))
+                    .hint("write {\"name\": …, \"source\": …}");
+                continue;
+            };
+            let whose = match entry.get("name").and_then(Value::as_str) {
+                Some(name) => format!("the entry `{name}`"),
+                None => format!("entry {} of `plugins`", at + 1),
+            };
+            self.text(entry, "name", &whose);
+            if let Some(name) = entry.get("name").and_then(Value::as_str) {
+                if seen.contains(&name) {
+                    self.tell(
+                        "manifest-field",
+                        Some(&format!("\"{name}\"")),
+                        format!("two entries are called `{name}`"),
+                    )
+                    .hint("give each plugin a name of its own");
+                }
+                seen.push(name);
+            }
+            match entry.get("source") {
+                Some(Value::String(source)) => {
+                    let quoted = format!("\"{source}\"");
+                    match local(&root, base.unwrap_or_default(), source) {
+                        Some(own) if !own.starts_with(&root) => {
+                            self.tell(
+                                "manifest-path",
+                                Some(&quoted),
+                                format!("`source` of {whose} leaves the marketplace"),
+                            )
+                            .hint("write a path beneath it, as in `./plugins/name`");
+                        }
+                        Some(own) if !own.is_dir() => {
+                            self.tell(
+                                "manifest-path",
+                                Some(&quoted),
+                                format!("`source` of {whose} is no folder: `{source}`"),
+                            )
+                            .hint("fix the path, or take the entry out");
+                        }
+                        Some(own) => {
+                            for path in strings(entry.get("skills")) {
+                                self.path(&own, "skills", path);
+                            }
+                        }
+                        None => {}
+                    }
+                }
+                Some(Value::Object(_)) => {}
+                Some(_) => {
+                    self.tell(
+                        "manifest-field",
+                        None,
+                        format!("`source` of {whose} is neither a path nor an object"),
+                    )
+                    .hint("write a path such as `./plugins/name`, or {\"source\": \"github\", \"repo\": …}");
+                }
+                None => {
+                    self.tell("manifest-field", None, format!("{whose} has no `source`")).hint(
+                        "write a path such as `./plugins/name`, or {\"source\": \"github\", \"repo\": …}",
+                    );
+                }
+            }
+        }
+    }
+
+    /// A file of hooks.
+    fn hooks_file(&mut self, file: &Path) {
+        let text = std::fs::read_to_string(file).ok();
+        let Some(json) = self.parse(file, text.as_deref()) else { return };
+        let text = text.unwrap_or_default();
+        match json.get("hooks").and_then(Value::as_object) {
+            Some(events) => self.events(file, &text, events),
+            None => {
+                self.tell_in("manifest-field", file, &text, None, "no object `hooks`")
+                    .hint("write {\"hooks\": {\"PreToolUse\": [{\"matcher\": …, \"hooks\": […]}]}}");
+            }
+        }
+    }
+
+    fn events(&mut self, file: &Path, text: &str, events: &Map<String, Value>) {
+        for (event, groups) in events {
+            let quoted = format!("\"{event}\"");
+            if !hooks::is_event(event) {
+                let hint = match hooks::nearest(event) {
+                    Some(near) => format!("did you mean `{near}`?"),
+                    None => "write an event such as `PreToolUse`".to_owned(),
+                };
+                self.tell_in(
+                    "hook-event",
+                    file,
+                    text,
+                    Some(&quoted),
+                    format!("`{event}` is no event of Claude Code"),
+                )
+                .hint(hint);
+            }
+            let Some(groups) = groups.as_array() else {
+                self.tell_in(
+                    "manifest-field",
+                    file,
+                    text,
+                    Some(&quoted),
+                    format!("what follows `{event}` is no list"),
+                )
+                .hint("write a list of {\"matcher\": …, \"hooks\": […]}");
+                continue;
+            };
+            for group in groups {
+                let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
+                if hooks::ignores_matchers(event) && !matches!(matcher, "" | "*") {
+                    self.tell_in(
+                        "hook-matcher",
+                        file,
+                        text,
+                        Some(&quoted),
+                        format!("`{event}` ignores its matcher `{matcher}`: the hook runs every time"),
+                    )
+                    .hint("take the matcher out, and let the hook itself decide");
+                }
+                let Some(list) = group.get("hooks").and_then(Value::as_array) else {
+                    self.tell_in(
+                        "manifest-field",
+                        file,
+                        text,
+                        Some(&quoted),
+                        format!("an item of `{event}` has no list `hooks`"),
+                    )
+                    .hint("write {\"matcher\": …, \"hooks\": [{\"type\": \"command\", \"command\": …}]}");
+                    continue;
+                };
+                for hook in list {
+                    self.hook(file, text, event, hook);
+                }
+            }
+        }
+    }
+
+    fn hook(&mut self, file: &Path, text: &str, event: &str, hook: &Value) {
+        let quoted = format!("\"{event}\"");
+        let kind = hook.get("type").and_then(Value::as_str).unwrap_or_default();
+        let needs: &[&str] = match kind {
+            "command" => &["command"],
+            "prompt" | "agent" => &["prompt"],
+            "http" => &["url"],
+            "mcp_tool" => &["server", "tool"],
+            _ => {
+                let what = format!("a hook of `{event}` has no `type` that Claude Code knows");
+                self.tell_in("manifest-field", file, text, Some(&quoted), what)
+                    .hint("write `command`, `prompt`, `agent`, `http` or `mcp_tool`");
+                return;
+            }
+        };
+        for key in needs {
+            if hook.get(key).and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
+                self.tell_in(
+                    "manifest-field",
+                    file,
+                    text,
+                    Some(&quoted),
+                    format!("a hook of `{event}` has the type `{kind}` and no `{key}`"),
+                )
+                .hint(format!("add `{key}`"));
+            }
+        }
+        let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
+        for (at, _) in command.match_indices(ROOT) {
+            let rest = command[at + ROOT.len()..].trim_start_matches('/');
+            let end =
+                rest.find(|c: char| c.is_whitespace() || "\"';&|<>$()*".contains(c)).unwrap_or(rest.len());
+            let path = &rest[..end];
+            // A folder may be made by the hook; a name with an ending is a file of the plugin.
+            let names_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+            if names_file && !self.manifest.root.join(path).exists() {
+                self.tell_in(
+                    "manifest-path",
+                    file,
+                    text,
+                    Some(path),
+                    format!("a hook of `{event}` runs `{path}`, which is not there"),
+                )
+                .hint("fix the path: it is seen from the plugin's folder");
+            }
+        }
+    }
+}
+
+/// What stands for the plugin's folder in commands.
+const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
