@@ -31,8 +31,17 @@ fn plain(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     if start.starts_with(&[0x1f, 0x8b]) {
         return Ok(Box::new(flate2::bufread::MultiGzDecoder::new(input)));
     }
+    for (sign, name) in OTHERS {
+        if start.starts_with(sign) {
+            let message = format!("it is compressed with {name}; plain files, gzip and zstd are read");
+            return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+        }
+    }
     Ok(Box::new(input))
 }
+
+/// What other compressed files begin with.
+const OTHERS: [(&[u8], &str); 3] = [(b"\xfd7zXZ\0", "xz"), (b"BZh", "bzip2"), (b"PK\x03\x04", "zip")];
 
 #[cfg(test)]
 mod tests {
@@ -53,5 +62,7 @@ mod tests {
             plain(io::Cursor::new(bytes)).unwrap().read_to_string(&mut found).unwrap();
             assert_eq!(found, text);
         }
+        let error = plain(io::Cursor::new(b"\xfd7zXZ\0\0\0")).err().unwrap();
+        assert_eq!(error.to_string(), "it is compressed with xz; plain files, gzip and zstd are read");
     }
 }

@@ -74,8 +74,16 @@ struct Whole {
     /// The calls by the events that made them.
     calls: BTreeMap<u64, String>,
     ids: BTreeSet<String>,
-    /// What was used up to the last action, and what it cost.
-    used: Option<(Usage, Option<f64>, Value)>,
+    /// What was used up to the last action, and by the processes before the one that did it.
+    now: Option<Account>,
+    before: Vec<Account>,
+}
+
+/// What a process used so far, and what it cost.
+struct Account {
+    usage: Usage,
+    cost: Option<f64>,
+    raw: Value,
 }
 
 impl Decoder for Whole {
@@ -91,9 +99,9 @@ impl Decoder for Whole {
                 self.observation(event, kind, time, out);
             }
         }
-        if let Some((usage, cost, raw)) = self.used.take() {
-            out.total(usage, cost, Some(&raw));
-            out.written(&usage.into());
+        for one in self.before.drain(..).chain(self.now.take()) {
+            out.add_total(one.usage, one.cost, Some(&one.raw));
+            out.written(&one.usage.into());
         }
         Ok(())
     }
@@ -202,9 +210,12 @@ impl Whole {
             cache_write: written,
         };
         let cost = metrics.get("accumulated_cost").and_then(Value::as_f64);
-        if self.used.as_ref().is_none_or(|(before, ..)| usage.total() >= before.total()) {
-            self.used = Some((usage, cost, raw.clone()));
+        let now = Account { usage, cost, raw: raw.clone() };
+        // A conversation that is taken up again by a new process counts from nothing.
+        if self.now.as_ref().is_some_and(|before| before.usage.total() > usage.total()) {
+            self.before.extend(self.now.take());
         }
+        self.now = Some(now);
     }
 
     fn observation(&mut self, event: &Value, kind: &str, time: Option<String>, out: &mut Builder) {

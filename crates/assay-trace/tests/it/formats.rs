@@ -135,6 +135,16 @@ fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
     // The sums hold a reply too that is in no event.
     assert_eq!(found.tally.usage, Usage { input: 365, output: 40, cache_read: 30, cache_write: 5 });
     assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(0.5));
+    // A second process counts from nothing.
+    let mut resumed = events.clone();
+    resumed
+        .as_array_mut()
+        .unwrap()
+        .push(json!({ "id": 12, "source": "agent", "action": "message", "args": { "content": "More." },
+        "llm_metrics": used(50, 5) }));
+    let found = read_as(&resumed.to_string(), "openhands");
+    assert_eq!(found.tally.usage, Usage { input: 380, output: 45, cache_read: 60, cache_write: 10 });
+    assert_eq!(found.trajectory.final_metrics.as_ref().unwrap().total_cost_usd, Some(1.0));
     // Without them, the two replies add up; one of them made two calls.
     for event in events.as_array_mut().unwrap() {
         event.as_object_mut().unwrap().remove("llm_metrics");

@@ -1,11 +1,14 @@
 //! Several sessions in a file, several files of a session, several models in a session, and what is not known.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_trace::read::{self, Input, Transcript};
 use assay_trace::{Cost, Price, Prices, Stats, Usage, fuller, stats, stats_of};
 use serde_json::{Value, json};
+
+use crate::shared;
 
 fn lines(records: &[Value]) -> String {
     records.iter().map(|record| record.to_string() + "\n").collect()
@@ -336,4 +339,88 @@ fn a_trajectory_that_is_written_is_read_as_it_was() {
     };
     check(read::read_from(killed.as_bytes(), "it", None).unwrap());
     check(read::read(&path, None).unwrap());
+}
+
+/// The files below a folder, sorted.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn real_logs_in_one_file_are_told_apart_and_add_up() {
+    let Some(root) = shared("cta/traces") else { return };
+    let logs: Vec<PathBuf> = files(&root).into_iter().take(12).collect();
+    let texts: Vec<String> = logs.iter().map(|log| fs::read_to_string(log).unwrap()).collect();
+    let joined = counted(&texts.concat());
+    let alone: Vec<Stats> = texts.iter().map(|text| counted(text).remove(0)).collect();
+    let figures = |all: &[Stats]| {
+        let figure = |one: &Stats| (one.session_id.clone(), one.steps, one.calls, one.tally.usage);
+        all.iter().map(figure).collect::<Vec<_>>()
+    };
+    assert_eq!(figures(&joined), figures(&alone));
+    // All of them again: each once.
+    let all: Vec<Stats> = joined.into_iter().chain(alone).collect();
+    assert_eq!(fuller(&all).iter().filter(|one| one.is_none()).count(), logs.len());
+}
+
+/// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.
+#[test]
+fn a_folder_of_real_sessions_adds_up_with_each_once() {
+    let Some(root) = shared("cta/traces") else { return };
+    let mut messages: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
+    for file in files(&root) {
+        for line in fs::read_to_string(file).unwrap().lines() {
+            let Ok(record) = serde_json::from_str::<Value>(line) else { continue };
+            let usage = &record["message"]["usage"];
+            if record["type"] != "assistant"
+                || !usage.is_object()
+                || record["message"]["model"] == "<synthetic>"
+            {
+                continue;
+            }
+            let text = |value: &Value| value.as_str().unwrap().to_owned();
+            let used =
+                ["input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"]
+                    .map(|key| usage[key].as_u64().unwrap_or_default());
+            let known =
+                messages.entry((text(&record["sessionId"]), text(&record["message"]["id"]))).or_insert(used);
+            if known[1] < used[1] {
+                *known = used;
+            }
+        }
+    }
+    let found = read::sources(&[root]);
+    let all: Vec<Stats> = found.list.iter().flat_map(|source| stats_of(source, None, &[]).unwrap()).collect();
+    let kept = fuller(&all);
+    let mut sum = Usage::default();
+    for (stats, fuller) in all.iter().zip(&kept) {
+        if fuller.is_none() {
+            sum.add(&stats.tally.usage);
+        }
+    }
+    let expected = |at: usize| messages.values().map(|used| used[at]).sum::<u64>();
+    assert_eq!([sum.input, sum.output, sum.cache_read, sum.cache_write], [0, 1, 2, 3].map(expected));
+    // The controls of both arms are the same runs.
+    assert_eq!((all.len(), kept.iter().flatten().count()), (99, 27));
+}
+
+#[test]
+fn each_real_trajectory_is_written_and_read_as_it_was() {
+    let (Some(traces), Some(agents)) = (shared("cta/traces"), shared("agents")) else { return };
+    let mut count = 0;
+    for file in files(&traces).into_iter().step_by(4).chain(files(&agents)) {
+        let Ok(first) = read::read(&file, None) else { continue };
+        let written = serde_json::to_vec(&first.trajectory).unwrap();
+        let again = read::read_from(written.as_slice(), "it", None).unwrap();
+        assert!(again.trajectory == first.trajectory, "{}", file.display());
+        assert_eq!(again.tally.known(), first.tally.known(), "{}", file.display());
+        count += 1;
+    }
+    assert!(count >= 45, "{count}");
 }

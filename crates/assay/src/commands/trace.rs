@@ -133,6 +133,9 @@ fn titled(file: &str, part: Option<(usize, usize)>) -> String {
 
 /// The four fields of tokens in words: what is unknown is said to be, and so is a lower bound.
 fn fields(tally: &Tally) -> String {
+    if !tally.is_known() {
+        return "unknown".to_owned();
+    }
     let known = tally.known();
     let bounds = tally.lower_bounds();
     let said = [known.input, known.output, known.cache_read, known.cache_write].into_iter().zip(FIELDS).map(

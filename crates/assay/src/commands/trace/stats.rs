@@ -276,7 +276,10 @@ fn models(stats: &Stats) -> Option<String> {
 
 /// Tokens by every way of counting, the right one first.
 fn tokens(tally: &Tally) -> String {
-    let mut text = format!("  tokens: {} in {} messages\n", fields(tally), tally.messages);
+    // A log that has sums only has no messages to count.
+    let messages =
+        if tally.messages > 0 { format!(" in {} messages", tally.messages) } else { String::new() };
+    let mut text = format!("  tokens: {}{messages}\n", fields(tally));
     if tally.records != tally.messages && tally.is_known() {
         let ways: Vec<String> =
             Counting::ALL.into_iter().map(|way| format!("{} {}", way.name(), tally.tokens(way))).collect();
