@@ -117,6 +117,7 @@ pub(crate) struct Builder {
     sum: Option<Known>,
     /// Whether the format tells usage in the end; a session without it has used nobody knows how much.
     awaits_total: bool,
+    leaves_out: bool,
     replies: usize,
 }
 
@@ -147,6 +148,12 @@ impl Builder {
     /// The format says in the end what was used, or it is unknown.
     pub(crate) fn await_total(&mut self) {
         self.awaits_total = true;
+    }
+
+    /// The log's own sums leave something out of which nothing is known: they are lower bounds.
+    pub(crate) fn leave_out(&mut self) {
+        self.head.is_partial = true;
+        self.leaves_out = true;
     }
 
     /// A message whose usage is nowhere, among others that have theirs.
@@ -479,6 +486,9 @@ impl Builder {
             self.tally.usage = sum.at_least();
             self.tally.told = Told::default();
             self.tally.told.note(&sum);
+            if self.leaves_out {
+                self.untold();
+            }
         } else if own.is_none() && self.tally.messages == 0 && (self.replies > 0 || self.awaits_total) {
             self.tally.told = Told::default();
             self.untold();

@@ -258,6 +258,8 @@ struct Record {
     denials: Value,
     model_usage: Value,
     parent_uuid: Value,
+    #[serde(rename = "logicalParentUuid")]
+    logical_parent: Value,
 }
 
 impl Decoder for Log {
@@ -269,7 +271,10 @@ impl Decoder for Log {
         }
         if let Some(session) = record.session_id.as_str().or(record.stream_session_id.as_str()) {
             // A log that was resumed can hold what came before under its old name: the chain of records goes on.
-            let goes_on = record.parent_uuid.as_str().is_some_and(|parent| out.has_read(parent));
+            // Where the conversation was compacted, the chain goes on under another key.
+            let mut parents =
+                [&record.parent_uuid, &record.logical_parent].into_iter().filter_map(Value::as_str);
+            let goes_on = parents.any(|parent| out.has_read(parent));
             if out.is_elsewhere(session, goes_on) {
                 return Ok(());
             }

@@ -224,6 +224,8 @@ struct StreamLog {
     answered: bool,
     /// A run began and has not said yet what it used.
     is_open: bool,
+    /// A run of the session ended without saying it, and is in no sum.
+    was_killed: bool,
     models: BTreeMap<String, Usage>,
 }
 
@@ -237,7 +239,7 @@ impl Decoder for StreamLog {
                     return Ok(());
                 }
                 out.await_total();
-                self.is_open = true;
+                self.was_killed |= std::mem::replace(&mut self.is_open, true);
                 "gemini-cli".clone_into(&mut out.head.agent.name);
                 out.head.agent.model_name = word(&record, "model").map(str::to_owned);
                 out.head.session_id = word(&record, "session_id").map(str::to_owned);
@@ -295,9 +297,8 @@ impl Decoder for StreamLog {
         if !self.models.is_empty() {
             out.head.models = Some(std::mem::take(&mut self.models));
         }
-        // A further run of the session that was killed is in no sum.
-        if self.is_open && out.head.final_metrics.is_some() {
-            out.head.is_partial = true;
+        if (self.is_open || self.was_killed) && out.head.final_metrics.is_some() {
+            out.leave_out();
         }
     }
 }

@@ -149,6 +149,12 @@ fn other_formats_with_several_sessions_are_several_too() {
     };
     check(gemini("a", false) + &gemini("b", true), &[None, Some(3)]);
     check(gemini("a", true) + &gemini("a", true), &[Some(6)]);
+    // A run of the session was killed, and is in no sum.
+    for log in [gemini("a", false) + &gemini("a", true), gemini("a", true) + &gemini("a", false)] {
+        let all = counted(&log);
+        assert_eq!((all.len(), all[0].tally.known().output), (1, Some(3)));
+        assert_eq!(all[0].tally.lower_bounds(), assay_trace::FIELDS);
+    }
     check(codex("a") + &codex("b"), &[Some(3), Some(3)]);
     check(opencode("a") + &opencode("b"), &[Some(3), Some(3)]);
     let (early, late) = ("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z");
@@ -181,7 +187,10 @@ fn two_session_logs_in_a_file_are_two_and_are_known_again() {
     // A resumed session holds what came before under its old name; the chain of records goes on.
     let resumed = json!({ "type": "user", "uuid": "new", "parentUuid": "a-2", "sessionId": "c", "isSidechain": false,
         "message": { "content": "go on" } });
-    assert_eq!(counted(&(session("a", 3) + &lines(&[resumed]))).len(), 1);
+    assert_eq!(counted(&(session("a", 3) + &lines(&[resumed.clone()]))).len(), 1);
+    let mut compacted = resumed;
+    compacted["logicalParentUuid"] = std::mem::take(&mut compacted["parentUuid"]);
+    assert_eq!(counted(&(session("a", 3) + &lines(&[compacted]))).len(), 1);
 }
 
 #[test]

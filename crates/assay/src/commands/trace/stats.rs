@@ -186,11 +186,8 @@ fn document(
         map.insert("duplicate".to_owned(), duplicate.into());
         if control {
             let contaminated = stats.skills.iter().any(|skill| skill.contamination.is_some());
-            // Where the format hides what a call gave, a skill that was touched may have been read.
-            let is_unknown =
-                |skill: &SkillUse| skill.exposure.touched.is_some() && skill.cannot_tell.contains(&"opened");
             let contaminated = match contaminated {
-                false if stats.skills.iter().any(is_unknown) => Value::Null,
+                false if stats.skills.iter().any(may_be_read) => Value::Null,
                 known => known.into(),
             };
             map.insert("contaminated".to_owned(), contaminated);
@@ -254,8 +251,16 @@ fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String 
                 clean(&facts.skill)
             ));
         }
+        if control && skill.contamination.is_none() && may_be_read(skill) {
+            text.push_str(&format!("  contamination by {} cannot be told\n", clean(&facts.skill)));
+        }
     }
     text
+}
+
+/// Where the format hides what a call gave, a skill that was touched may have been read.
+fn may_be_read(skill: &SkillUse) -> bool {
+    skill.exposure.touched.is_some() && skill.cannot_tell.contains(&"opened")
 }
 
 /// The models of a session: the only one, or each with its share of the tokens.
