@@ -243,6 +243,11 @@ impl Budgets {
         "codex-listing",
     ];
 
+    /// Whether a budget may be 0, which then stands for what is computed or not known.
+    pub fn may_be_zero(name: &str) -> bool {
+        matches!(name, "context-window" | "claude-listing" | "codex-listing")
+    }
+
     /// The budget of a name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
         match name {

@@ -66,7 +66,7 @@ fn describe(rule: &Rule, explained: &Explanation) -> Value {
             "text": format!("How to fix: {} Sources: {}.", explained.fix, sources.join(", ")),
             "markdown": format!("{}\n\n**How to fix:** {}\n\n**Sources:** {}", explained.summary(), explained.fix, linked.join(", ")),
         },
-        "defaultConfiguration": {"level": level(severity)},
+        "defaultConfiguration": {"level": level(severity), "enabled": explained.off.is_none()},
         "properties": properties,
     })
 }

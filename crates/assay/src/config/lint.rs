@@ -209,11 +209,12 @@ impl<'a> Reader<'a> {
             let Some(budget) = budgets.get_mut(name) else {
                 return Err(self.one_of(name, key.span(), "budget", &Budgets::NAMES));
             };
+            let least = usize::from(!Budgets::may_be_zero(name));
             let digits = value.get_ref().as_integer().filter(|integer| integer.radix() == 10);
             *budget = digits
                 .and_then(|integer| integer.as_str().parse().ok())
-                .filter(|&number: &usize| number > 0)
-                .ok_or_else(|| self.wrong(value, name, "a whole number above 0"))?;
+                .filter(|&number: &usize| number >= least)
+                .ok_or_else(|| self.wrong(value, name, &format!("a whole number of at least {least}")))?;
         }
         Ok(budgets)
     }

@@ -195,6 +195,21 @@ fn the_configuration_is_found_upwards_and_applies() {
     assert_eq!((code, text.contains("warning[yaml-unquoted]")), (0, true), "{text}");
     let (_, text) = report("[lint.budgets]\nbody-lines = 3\n");
     assert!(text.contains("fewer than 3 are advised"), "{text}");
+    let (_, text) = report("[lint.budgets]\ncontext-window = 0\nclaude-listing = 20\ncodex-listing = 1\n");
+    for code in ["listing-budget-claude", "listing-budget-codex"] {
+        assert!(text.contains(code), "{text}");
+        // A finding on the library as a whole is switched off, accepted and excluded like any other.
+        let listing = "[lint.budgets]\nclaude-listing = 20\ncodex-listing = 1\n";
+        for off in [
+            format!("[lint]\nignore = [\"{code}\"]\n{listing}"),
+            format!("[lint.severity]\n{code} = \"off\"\n{listing}"),
+            format!("[[lint.allow]]\ncode = \"{code}\"\nreason = \"known\"\n{listing}"),
+        ] {
+            let (_, text) = report(&off);
+            assert!(!text.contains(&format!("[{code}]")), "{off}: {text}");
+            assert!(text.contains("ignored") || text.contains("suppressed"), "{off}: {text}");
+        }
+    }
     let (_, text) =
         report("[[lint.allow]]\ncode = \"yaml-unquoted\"\npath = \"colon\"\nreason = \"known\"\n");
     assert!(!text.contains("yaml-unquoted") && text.contains("1 suppressed"), "{text}");
@@ -221,7 +236,7 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     check("[lint]\nclients = []\n", 2, "`clients` is empty");
     check("[lint]\nclients = \"codex\"\n", 2, "expected a list");
     check("[lint.budgets]\nbody-line = 3\n", 2, "did you mean `body-lines`?");
-    check("[lint.budgets]\nbody-lines = -1\n", 2, "a whole number above 0");
+    check("[lint.budgets]\nbody-lines = -1\n", 2, "a whole number of at least 1");
     check("[lint]\nexclude = [\"a{\"]\n", 2, "not a pattern");
     check("[lint]\nsuppression-comments = \"yes\"\n", 2, "one of none, form, all");
     check("[[lint.allow]]\ncode = \"name-cases\"\nreason = \"x\"\n", 2, "did you mean `name-case`");
@@ -282,6 +297,13 @@ fn a_baseline_holds_from_every_folder() {
         let output = lab.command(&[&["lint"], args].concat()).current_dir(lab.path(folder)).output().unwrap();
         (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
     };
+    // A finding on a plugin, and one on each skill of a pair that names the other.
+    lab.write("skills/.claude-plugin/plugin.json", "{");
+    let twin = "---\nname: twin\ndescription: Sorts long lists by date. Use when one is unsorted.\n---\n# T\n\nSort it.\n";
+    lab.write("skills/twin/SKILL.md", twin);
+    lab.write("skills/other/SKILL.md", twin);
+    let (_, text) = run("", &["skills"]);
+    assert!(text.contains("manifest-json") && text.contains("name-clash"), "{text}");
     assert_eq!(run("skills", &[".", "--baseline", "../known.json"]).0, 0);
     for (folder, path, file) in [
         ("", "skills", "known.json"),
@@ -291,7 +313,8 @@ fn a_baseline_holds_from_every_folder() {
     ] {
         let (code, text) = run(folder, &[path, "--baseline", file]);
         assert_eq!(code, 0, "{folder} {path}: {text}");
-        assert!(text.contains("known before") && text.contains("0 errors"), "{folder} {path}: {text}");
+        assert!(text.contains("known before"), "{folder} {path}: {text}");
+        assert!(text.contains("0 errors, 0 warnings, 0 notes"), "{folder} {path}: {text}");
     }
 }
 
