@@ -191,7 +191,7 @@ fn fix(code: &str) -> &'static str {
 }
 
 /// For the safety rules, by family. None of them asks for more than to make the passage harmless or to let a person decide.
-const FAMILIES: [(&str, &str); 16] = [
+const FAMILIES: [(&str, &str); 18] = [
     (
         "override",
         "Remove text that sets aside the agent's other instructions or safeguards. State what this skill does, and leave precedence to the agent.",
@@ -241,6 +241,14 @@ const FAMILIES: [(&str, &str); 16] = [
     ("secret", "Take the secret out of the package, revoke it, and read it from the environment."),
     ("escape", "Keep paths and links inside the package: only its own folder is installed."),
     ("archive", "Ship the files unpacked and as source, so that they can be read."),
+    (
+        "destruction",
+        "Delete only what the skill itself made, by its full path, and have the user confirm it. Remove miners and whatever encrypts files of the user.",
+    ),
+    (
+        "sabotage",
+        "Remove the order. A skill may set criteria, but results have to be reported as they are, and other skills left alone.",
+    ),
 ];
 
 /// For all other rules.

@@ -466,6 +466,15 @@ pub(crate) enum BenchWhat {
     },
     /// The funnel over a synthetic corpus: time, and memory
     Corpus(CorpusBenchArgs),
+    /// Measure the safety rules on sets of harmful and harmless packages
+    #[command(
+        after_help = "FOLDER holds a folder per set: gt-malicious, gt-benign, inject-obv, own. A set holds a folder per package.\nspans.json beside the sets tells where injected lines stand. Nothing is executed or fetched.\n\nExamples:\n  assay bench safety sets\n  assay bench safety sets --format json"
+    )]
+    Safety {
+        /// Folder with the sets
+        #[arg(value_name = "FOLDER")]
+        folder: PathBuf,
+    },
     /// What the gateway adds to a model's first byte, and the memory of many streams at once
     Gateway {
         /// Requests, direct and through the gateway each

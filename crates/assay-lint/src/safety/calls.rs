@@ -1,10 +1,14 @@
 //! What functions of Python and JavaScript do, as far as a rule is about it.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::parse::Language;
-use super::paths::{credential, endpoint, local, untrusted, written as place_of};
+use super::paths::{credential, dotenv, endpoint, home, local, regex, untrusted, written as place_of};
 use super::rules::{
-    CONFIG_SKILLS, CREDENTIAL_READ, ENCODED_EXECUTION, ESCAPE_PATH, EXFIL_ENDPOINT, EXFIL_SECRET,
-    HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS, REMOTE_EVAL, REMOTE_SHELL, Rule,
+    CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, ENCODED_EXECUTION, ESCAPE_PATH,
+    EXFIL_ENDPOINT, EXFIL_SECRET, HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS, REMOTE_EVAL, REMOTE_SHELL, Rule,
 };
 use super::script::{Call, Script, module_name};
 use super::value::{Taint, Value, base64, hex, percent, rot13};
@@ -24,7 +28,7 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     }
     if shells(name) {
         started(script, call);
-        return Value::tainted(call.taint());
+        return Value::tainted(call.taint().without(Taint::ENVIRONMENT));
     }
     if matches!(
         name,
@@ -87,7 +91,46 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     if name == "os.environ.get" || name == "os.getenv" {
         return if call.first().str() == "HOME" { Value::known("~") } else { Value::default() };
     }
-    Value { taint: call.taint().with(call.object.taint), ..Value::default() }
+    let taint = call.taint().with(call.object.taint);
+    Value {
+        taint: if copies(method) { taint } else { taint.without(Taint::ENVIRONMENT) },
+        ..Value::default()
+    }
+}
+
+/// Whether a function hands on all of what it is given: it copies or encodes. Others may pick from it.
+fn copies(method: &str) -> bool {
+    matches!(
+        method,
+        "dict"
+            | "assign"
+            | "entries"
+            | "fromEntries"
+            | "stringify"
+            | "dumps"
+            | "str"
+            | "repr"
+            | "list"
+            | "sorted"
+            | "copy"
+            | "items"
+            | "encode"
+            | "b64encode"
+            | "urlencode"
+            | "toString"
+            | "from"
+            | "btoa"
+            | "join"
+            | "map"
+            | "deepcopy"
+            | "decode"
+            | "compress"
+            | "String"
+            | "values"
+            | "keys"
+            | "print"
+            | "log"
+    )
 }
 
 fn report(script: &mut Script<'_, '_>, call: &Call, rule: &'static Rule, message: impl Into<String>) {
@@ -127,6 +170,11 @@ fn decoded(call: &Call, name: &str, method: &str) -> Option<Value> {
         (_, "b64decode" | "urlsafe_b64decode" | "decodebytes" | "standard_b64decode") | ("atob", _) => {
             first.decoded(text.and_then(base64))
         }
+        (
+            _,
+            "b85decode" | "a85decode" | "b32decode" | "b32hexdecode" | "b16decode" | "z85decode"
+            | "decodestring",
+        ) => first.decoded(None),
         (_, "fromhex" | "unhexlify" | "a2b_hex") => first.decoded(text.and_then(hex)),
         ("codecs.decode", _) => match how(1).as_str() {
             "rot13" | "rot_13" => first.decoded(text.map(rot13)),
@@ -302,6 +350,34 @@ fn started(script: &mut Script<'_, '_>, call: &Call) {
     } else {
         first.text.clone()
     };
+    // A program that is no interpreter does not execute what it is given as an argument of its own.
+    let program = first.items.first().unwrap_or(&first);
+    let listed = !first.items.is_empty() || call.arguments.get(1).is_some_and(|list| !list.items.is_empty());
+    if listed
+        && program.taint == Taint::default()
+        && program.text.as_deref().is_some_and(|text| {
+            !text.contains(' ') && super::commands::interpreter(super::commands::base(text)).is_none()
+        })
+    {
+        taint = taint.without(Taint::NETWORK.with(Taint::DECODED).with(Taint::UNTRUSTED));
+    }
+    // Nor does one that a plain command line names first: `open ADDRESS`.
+    let plain = first.text.as_deref().is_some_and(|text| {
+        let program = text.split_whitespace().next().unwrap_or_default();
+        !listed
+            && !program.is_empty()
+            && program.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b))
+            && super::commands::interpreter(super::commands::base(program)).is_none()
+            && !matches!(
+                super::commands::base(program),
+                "eval" | "source" | "." | "exec" | "xargs" | "env" | "sudo" | "echo" | "printf" | "nohup"
+            )
+            && !text.contains(['|', ';', '&', '`', '\n'])
+            && !text.contains("$(")
+    });
+    if plain {
+        taint = taint.without(Taint::NETWORK.with(Taint::UNTRUSTED));
+    }
     let value = Value { text, taint, ..Value::default() };
     run(script, call, &value, Language::Shell);
 }
@@ -397,6 +473,14 @@ fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -
     if local(address) {
         return Some(Value::default());
     }
+    if posts && opens_dotenv(&call.written) {
+        report(
+            script,
+            call,
+            &EXFIL_SECRET,
+            format!("`{method}` sends out all of a file that holds a project's secrets"),
+        );
+    }
     if call.taint().has(Taint::SECRET) {
         report(script, call, &EXFIL_SECRET, format!("`{method}` sends out credentials or the environment"));
     }
@@ -407,7 +491,46 @@ fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -
     Some(Value { name: Some(name.to_owned()), ..Value::tainted(taint) })
 }
 
+/// Whether arguments hold a file of secrets as a whole: `open(".env")`, `readFileSync('.env')`.
+fn opens_dotenv(written: &str) -> bool {
+    static OPENS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r#"(?:open|readFileSync|createReadStream|Path|read_text)\(\s*["']([^"']*)["']"#)
+    });
+    OPENS.captures_iter(written).take(10).any(|found| found.get(1).is_some_and(|file| dotenv(file.as_str())))
+}
+
+/// Deleting what is the user's.
+fn deletes(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) {
+    let deletes = matches!(
+        name,
+        "shutil.rmtree"
+            | "rimraf"
+            | "rimrafSync"
+            | "rimraf.sync"
+            | "fs.rmSync"
+            | "fs.rm"
+            | "fs.rmdirSync"
+            | "fse.removeSync"
+            | "fs.promises.rm"
+    ) || matches!(method, "rmtree" | "rmSync" | "rimraf");
+    if !deletes {
+        return;
+    }
+    let first = call.first();
+    let Some(target) = first.text.as_deref() else { return };
+    if home(target) && !target.is_empty() || matches!(target, "/" | ".." | "../" | "C:\\") {
+        let rule = if script.site.script { &DESTROY_FILES } else { &DESTROY_FOLDER };
+        report(
+            script,
+            call,
+            rule,
+            format!("`{method}` deletes `{}` with all that it holds", super::unicode::excerpt(target)),
+        );
+    }
+}
+
 fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> Option<Value> {
+    deletes(script, call, name, method);
     let first = call.first();
     let second = call.arguments.get(1).cloned().unwrap_or_default();
     let mode =
@@ -452,7 +575,7 @@ fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> 
         && let Some(rule) = place_of(file)
     {
         let message = format!("`{}` is written", super::unicode::excerpt(file));
-        if std::ptr::eq(rule, &raw const CONFIG_SKILLS) {
+        if std::ptr::eq(rule, &raw const CONFIG_SKILLS) || super::effects::remembered(file) {
             script.scan.note(script.site, rule, call.span.clone(), message);
         } else {
             report(script, call, rule, message);

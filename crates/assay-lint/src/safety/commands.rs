@@ -2,9 +2,9 @@
 
 use std::ops::Range;
 
-use super::effects::{credentials, lasting, outbound, packages, rights, written};
+use super::effects::{credentials, destruction, lasting, outbound, packages, rights, written};
 use super::parse::Language;
-use super::paths::{credential, local, untrusted, written as place_of};
+use super::paths::{credential, dotenv, home, local, untrusted, written as place_of};
 use super::rules::{ESCAPE_PATH, PRIVILEGE_SUDO, REMOTE_RUN};
 use super::shell::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
@@ -22,6 +22,9 @@ pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {
     value.taint = value.taint.with(path.taint);
     if credential(name).is_some() {
         value.taint = value.taint.with(Taint::CREDENTIAL);
+    }
+    if dotenv(name) {
+        value.taint = value.taint.with(Taint::DOTENV);
     }
     value
 }
@@ -201,14 +204,8 @@ fn outcome(
             Value::tainted(Taint::CREDENTIAL)
         }
         "tee" | "tr" | "sort" | "uniq" | "jq" | "gpg" | "tar" | "zip" | "base64" | "xxd" | "hexdump"
-        | "od" | "sponge" | "pv" | "gzip" | "openssl" => {
-            let mut taint = input.taint;
-            for operand in &operands {
-                taint = taint.with(content(shell, operand).taint);
-            }
-            let text = if matches!(name, "tee" | "sponge" | "pv") { input.text.clone() } else { None };
-            Value { text, taint, ..Value::default() }
-        }
+        | "od" | "sponge" | "pv" | "gzip" | "openssl" => carried(shell, name, &operands, input),
+        "xclip" | "xsel" if flag(texts, &["-o", "-out", "--output"]) => Value::tainted(Taint::PRIVATE),
         "sed" | "awk" | "grep" | "cut" | "xclip" | "strings" | "egrep" | "rg" => {
             // A filter picks from what flows through it: a variable out of the environment is no longer all of it.
             let mut taint = if input.taint.has(Taint::ENVIRONMENT) && name != "sed" && name != "awk" {
@@ -223,7 +220,51 @@ fn outcome(
             for operand in &operands {
                 taint = taint.with(content(shell, operand).taint);
             }
-            Value::tainted(taint)
+            // What is picked out of `.env` is a setting, and what it is picked for is to be used.
+            Value::tainted(taint.without(Taint::DOTENV))
+        }
+        _ => observed(shell, name, &operands),
+    }
+}
+
+/// Commands that hand on what they read, packed or changed.
+fn carried(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value], input: &Value) -> Value {
+    let mut taint = input.taint;
+    for operand in operands {
+        taint = taint.with(content(shell, operand).taint);
+        if matches!(name, "tar" | "zip") && home(operand.str()) {
+            taint = taint.with(Taint::PRIVATE);
+        }
+    }
+    // The archive that is written carries what goes into it.
+    if matches!(name, "tar" | "zip" | "openssl" | "gpg")
+        && taint != Taint::default()
+        && let Some(file) = operands.iter().map(|file| base(file.str())).find(|file| {
+            [".tar", ".tgz", ".gz", ".zip", ".bz2", ".xz", ".enc", ".gpg"]
+                .iter()
+                .any(|end| file.ends_with(end))
+        })
+    {
+        shell.hidden.insert(file.to_owned(), Value::tainted(taint));
+    }
+    let text = if matches!(name, "tee" | "sponge" | "pv") { input.text.clone() } else { None };
+    Value { text, taint, ..Value::default() }
+}
+
+/// Commands that tell of the machine, the clipboard or the screen.
+fn observed(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value]) -> Value {
+    match name {
+        "uname" | "hostname" | "whoami" | "id" | "ifconfig" | "lsb_release" | "sw_vers" | "systeminfo"
+        | "lscpu" | "system_profiler" | "hostnamectl" | "ps" | "who" | "last" | "lsblk" | "dmidecode" => {
+            Value::tainted(Taint::MACHINE)
+        }
+        "pbpaste" | "wl-paste" | "termux-clipboard-get" | "Get-Clipboard" => Value::tainted(Taint::PRIVATE),
+        "screencapture" | "scrot" | "gnome-screenshot" | "spectacle" | "maim" | "grim" | "flameshot" => {
+            if let Some(file) = operands.last().filter(|file| !file.str().is_empty()) {
+                let name = base(file.str()).to_owned();
+                shell.hidden.insert(name, Value::tainted(Taint::PRIVATE));
+            }
+            Value::tainted(Taint::PRIVATE)
         }
         _ => Value::default(),
     }
@@ -330,6 +371,12 @@ fn judge(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str],
                 }
             }
         }
+        "mshta" | "certutil" | "bitsadmin" | "regsvr32" | "msiexec" | "iex" | "Invoke-Expression" | "irm"
+        | "iwr" => {
+            let line = format!("{name} {}", texts.join(" "));
+            let site = shell.site.inner(span.clone(), None);
+            super::foreign::line(shell.scan, &site, &line);
+        }
         "npx" | "uvx" | "bunx" | "pnpx" | "pip" | "pip3" | "pipx" | "npm" | "pnpm" | "yarn" | "go"
         | "cargo" | "gem" | "uv" | "docker" | "podman" => {
             packages(shell, name, texts, span);
@@ -340,6 +387,7 @@ fn judge(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str],
     credentials(shell, name, texts, span);
     lasting(shell, name, texts, command);
     rights(shell, name, texts, span);
+    destruction(shell, name, texts, span);
     if shell.site.script && !shell.site.mentioned {
         for word in arguments {
             // A script of the package lies at least one folder below its root.
@@ -361,6 +409,11 @@ fn interpreted(
     command: &Command,
 ) {
     let span = &command.span;
+    if language.is_none() && !texts.is_empty() {
+        let line = format!("{} {}", command.words.first().map_or("", Value::str), texts.join(" "));
+        let site = shell.site.inner(span.clone(), None);
+        super::foreign::line(shell.scan, &site, &line);
+    }
     let code = texts.iter().position(|text| {
         matches!(*text, "-c" | "-e" | "--eval" | "-Command" | "-ec" | "-r")
             || text.starts_with('-')

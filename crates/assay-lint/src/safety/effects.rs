@@ -1,13 +1,17 @@
 //! What commands leave behind: installed packages, data sent out, credentials read, what stays, what it may do.
 
 use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::commands::{base, flag, interpreter, operand};
-use super::paths::{credential, endpoint, local, written as place_of};
+use super::paths::{credential, dotenv, endpoint, home, local, regex, written as place_of};
 use super::rules::{
-    CONFIG_SETTINGS, CONFIG_SKILLS, CREDENTIAL_READ, EXFIL_ENDPOINT, EXFIL_SECRET, HARVEST_ENVIRONMENT,
-    OVERRIDE_SAFEGUARDS, PERSIST_HOOK, PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_CONTAINER,
-    PRIVILEGE_DEFENCES, PRIVILEGE_RIGHTS, PRIVILEGE_SUDOERS, REMOTE_SHELL, UNPINNED_PACKAGE, UNPINNED_SOURCE,
+    CONFIG_SETTINGS, CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, EXFIL_ENDPOINT,
+    EXFIL_FILE, EXFIL_PUSH, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_ENVIRONMENT, MINER, OVERRIDE_SAFEGUARDS,
+    PERSIST_HOOK, PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_CONTAINER, PRIVILEGE_DEFENCES,
+    PRIVILEGE_RIGHTS, PRIVILEGE_SUDOERS, REMOTE_SHELL, UNPINNED_INDEX, UNPINNED_PACKAGE, UNPINNED_SOURCE,
 };
 use super::shell::{Command, Shell};
 use super::value::{Taint, Value};
@@ -15,6 +19,25 @@ use super::value::{Taint, Value};
 pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
     let operands: Vec<&str> = texts.iter().copied().filter(|text| !text.starts_with('-')).collect();
     let Some(first) = operands.first().copied() else { return };
+    if let Some(index) = operand(
+        texts,
+        &[
+            "--index-url",
+            "-i",
+            "--extra-index-url",
+            "--registry",
+            "--default-index",
+            "--index",
+            "--find-links",
+        ],
+    )
+    .filter(|_| {
+        matches!(name, "pip" | "pip3" | "pipx" | "uv" | "uvx" | "npm" | "npx" | "pnpm" | "yarn" | "gem")
+    }) && foreign_index(index)
+    {
+        let message = format!("packages come from `{}`", super::unicode::excerpt(index));
+        shell.report(&UNPINNED_INDEX, span, message);
+    }
     let remote =
         |text: &str| text.starts_with("git+") || text.contains("github.com") || text.starts_with("http");
     let (candidates, verb): (&[&str], _) = match (name, first) {
@@ -61,6 +84,21 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
     }
 }
 
+/// Whether an address is an index of packages that is none of the public ones: of languages, of large makers, of clouds that host
+/// private ones for their customers.
+pub(crate) fn foreign_index(address: &str) -> bool {
+    static KNOWN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^https://(?:[\w.-]+\.)?(?:pypi\.org|pythonhosted\.org|npmjs\.(?:org|com)|yarnpkg\.com|rubygems\.org|pytorch\.org|nvidia\.(?:com|cn)|github\.(?:com|io)|gitlab\.com|pkg\.dev|googleapis\.com|azure\.com|visualstudio\.com|amazonaws\.com|jfrog\.io|cloudsmith\.io|gemfury\.com|anaconda\.(?:org|com)|jsr\.io|aliyun\.com|npmmirror\.com|taobao\.org|tencent\.com|tencentyun\.com|huaweicloud\.com|douban\.com|edu\.cn|intel\.com|amd\.com|rocm\.com|databricks\.com)(?:[:/]|$)",
+        )
+    });
+    (address.starts_with("http://") || address.starts_with("https://"))
+        && !address.contains(['$', '<', '{', '\u{fffd}'])
+        && !local(address)
+        && !address.contains("example")
+        && !KNOWN.is_match(address)
+}
+
 /// Commands that send something out, and what they send.
 pub(crate) fn outbound(
     shell: &mut Shell<'_, '_>,
@@ -77,6 +115,18 @@ pub(crate) fn outbound(
         credential(file).filter(|_| !file.contains("169.254"))
     });
     let to_here = texts.iter().any(|text| local(text));
+    // Files that are named for upload: `-F file=@x`, `-T x`, `--data-binary @x`.
+    let carried = texts.iter().enumerate().fold(Taint::default(), |taint, (at, text)| {
+        let file =
+            text.split_once('@').filter(|_| !text.contains("://")).map(|(_, file)| file).or_else(|| {
+                let option = at.checked_sub(1).and_then(|at| texts.get(at))?;
+                (*option == "--upload-file" || short(option, 'T')).then_some(*text)
+            });
+        let Some(file) = file.map(|file| file.split(';').next().unwrap_or(file)) else { return taint };
+        let held = shell.hidden.get(base(file)).map_or(Taint::default(), |value| value.taint);
+        let held = held.with(if dotenv(file) { Taint::DOTENV } else { Taint::default() });
+        taint.with(held.without(Taint::NETWORK.with(Taint::DECODED)))
+    });
     let sends = match name {
         "curl" => {
             let data = texts.iter().any(|text| {
@@ -87,6 +137,9 @@ pub(crate) fn outbound(
                     || text.starts_with("-T")
                     || text.starts_with("--upload-file")
                     || text.starts_with("--json")
+                    || short(text, 'd')
+                    || short(text, 'F')
+                    || short(text, 'T')
             }) || matches!(operand(texts, &["-X", "--request"]), Some("POST" | "PUT" | "PATCH"));
             data || all.has(Taint::SECRET)
         }
@@ -103,9 +156,32 @@ pub(crate) fn outbound(
     if sends && !to_here {
         let secret =
             all.has(Taint::SECRET) || input.taint.has(Taint::SECRET) && !matches!(name, "dig" | "ping");
-        if secret || names_credential.is_some() {
+        let file = carried
+            .with(if matches!(name, "dig" | "ping") { Taint::default() } else { input.taint })
+            .with(all);
+        if secret || names_credential.is_some() || carried.has(Taint::SECRET) {
             let what = names_credential.map_or("credentials or the environment", |file| file);
             shell.report(&EXFIL_SECRET, span, format!("`{name}` sends out {what}"));
+        } else if file.has(Taint::DOTENV) {
+            shell.report(
+                &EXFIL_SECRET,
+                span,
+                format!("`{name}` sends out all of a file that holds a project's secrets"),
+            );
+        } else if file.has(Taint::PRIVATE) {
+            shell.report(
+                &EXFIL_FILE,
+                span,
+                format!("`{name}` sends out the clipboard, the screen or the home folder"),
+            );
+        } else if matches!(name, "curl" | "wget" | "nc" | "ncat" | "netcat")
+            && (file.has(Taint::MACHINE) || body_names_machine(texts))
+        {
+            shell.report(
+                &EXFIL_REQUEST,
+                span,
+                format!("`{name}` sends out what machine this is and who uses it"),
+            );
         }
         let data = matches!(name, "curl" | "wget" | "http" | "https");
         if data && let Some(service) = texts.iter().find_map(|text| endpoint(text)) {
@@ -121,6 +197,148 @@ pub(crate) fn outbound(
     };
     if handed {
         shell.report(&REMOTE_SHELL, span, format!("`{name}` hands a shell to another machine"));
+    }
+}
+
+/// Whether several short options end in one that takes what follows: `-sT`.
+fn short(text: &str, last: char) -> bool {
+    text.len() <= 6
+        && text.ends_with(last)
+        && text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_alphabetic()))
+}
+
+/// Whether a body that is sent names the user or the machine.
+fn body_names_machine(texts: &[&str]) -> bool {
+    texts.windows(2).any(|pair| {
+        matches!(pair[0], "-d" | "--data" | "--data-raw" | "--data-binary" | "-F" | "--form" | "--json")
+            && ["$USER", "$HOSTNAME", "$LOGNAME", "${USER}", "${HOSTNAME}"]
+                .iter()
+                .any(|name| pair[1].contains(name))
+    })
+}
+
+/// Commands that delete, wipe, encrypt or mine.
+pub(crate) fn destruction(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
+    static MINERS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^(?:xmr[a-z_-]*|minerd|cpuminer[\w-]*|ccminer|nbminer|ethminer|phoenixminer|teamredminer|lolminer|srbminer[\w-]*|bfgminer|cgminer)$",
+        )
+    });
+    let operands = || texts.iter().copied().filter(|text| !text.starts_with('-'));
+    let short = |letter: char| {
+        texts.iter().any(|text| text.starts_with('-') && !text.starts_with("--") && text.contains(letter))
+    };
+    let severe = if shell.site.script { &DESTROY_FILES } else { &DESTROY_FOLDER };
+    match name {
+        "cd" | "pushd" if !texts.is_empty() => shell.moved = true,
+        "rm" if short('r') || short('R') || flag(texts, &["--recursive"]) => {
+            if let Some(target) = operands().find(|target| vital(target)) {
+                shell.report(
+                    severe,
+                    span,
+                    format!("`rm` deletes `{}` with all that it holds", super::unicode::excerpt(target)),
+                );
+            } else if let Some(target) =
+                operands().find(|target| matches!(*target, "*" | "./*" | "." | "./" | ".*" | "./.*"))
+            {
+                let message = format!("`rm` deletes `{target}`: everything in the working folder");
+                // After a change of folder, it is that folder which is emptied.
+                if shell.moved {
+                    shell.scan.note(shell.site, &DESTROY_FOLDER, span.clone(), message);
+                } else {
+                    shell.report(&DESTROY_FOLDER, span, message);
+                }
+            }
+        }
+        "find"
+            if flag(texts, &["-delete"])
+                || texts.contains(&"-exec")
+                    && texts.iter().any(|text| matches!(base(text), "rm" | "shred")) =>
+        {
+            let bounded = flag(
+                texts,
+                &["-name", "-iname", "-path", "-mtime", "-maxdepth", "-empty", "-size", "-regex"],
+            );
+            if !bounded && let Some(target) = operands().next().filter(|target| vital(target)) {
+                shell.report(severe, span, format!("`find` deletes what lies in `{target}`"));
+            }
+        }
+        "shred" | "srm" | "wipe" if operands().any(vital) => {
+            shell.report(severe, span, format!("`{name}` destroys the user's files"));
+        }
+        "dd" if texts.iter().any(|text| {
+            text.strip_prefix("of=/dev/").is_some_and(|device| !matches!(device, "null" | "stdout" | "zero"))
+        }) =>
+        {
+            shell.report(&DESTROY_FOLDER, span, "`dd` overwrites a disk");
+        }
+        _ if (name.starts_with("mkfs") || name == "wipefs")
+            && operands().any(|text| text.starts_with("/dev/")) =>
+        {
+            shell.report(&DESTROY_FOLDER, span, format!("`{name}` empties a disk"));
+        }
+        "diskutil" if texts.iter().any(|text| text.to_ascii_lowercase().starts_with("erase")) => {
+            shell.report(&DESTROY_FOLDER, span, "`diskutil` empties a disk");
+        }
+        "git" => pushed(shell, texts, span),
+        _ => {}
+    }
+    let pool = texts.iter().any(|text| text.starts_with("stratum+") || text.contains("=stratum+"));
+    if pool
+        || MINERS.is_match(name)
+            && operand(texts, &["-o", "--url", "-u", "--user", "-a", "--algo", "-c", "--pool"]).is_some()
+    {
+        shell.report(&MINER, span, format!("`{name}` mines a cryptocurrency"));
+    }
+}
+
+/// Whether deleting a path deletes what is the user's: the home folder, the system, a disk, or what lies above.
+fn vital(target: &str) -> bool {
+    let plain = target.trim_end_matches('/');
+    matches!(plain, "" if target.starts_with('/'))
+        || matches!(target, "/" | "/*" | "../*" | ".." | "../" | "../.." | "../../*" | "../.[!.]*")
+        || matches!(
+            plain,
+            "/home"
+                | "/Users"
+                | "/root"
+                | "/etc"
+                | "/usr"
+                | "/var"
+                | "/boot"
+                | "/bin"
+                | "/home/*"
+                | "/Users/*"
+        )
+        || home(target) && !target.contains("Downloads")
+}
+
+/// A repository that is pushed to an address which the script brings along.
+fn pushed(shell: &mut Shell<'_, '_>, texts: &[&str], span: &Range<usize>) {
+    let words: Vec<&str> = texts.iter().copied().filter(|text| !text.starts_with('-')).collect();
+    let address = |text: &str| {
+        (text.contains("://") || text.contains('@') && text.contains(':'))
+            && !text.contains(['$', '<', '{', '\u{fffd}'])
+            && !local(text)
+    };
+    match words.as_slice() {
+        ["remote", "add" | "set-url", name, url, ..] if address(url) && shell.hidden.len() < 256 => {
+            shell.hidden.insert(format!("git remote {name}"), Value::known(*url));
+        }
+        ["push", target, ..] => {
+            let brought = shell.hidden.get(&format!("git remote {target}")).map(Value::str);
+            let url = if address(target) { Some(*target) } else { brought };
+            if let Some(url) = url {
+                let message =
+                    format!("`git push` sends the repository to `{}`", super::unicode::excerpt(url));
+                if shell.site.script {
+                    shell.report(&EXFIL_PUSH, span, message);
+                } else {
+                    shell.scan.note(shell.site, &EXFIL_PUSH, span.clone(), message);
+                }
+            }
+        }
+        _ => {}
     }
 }
 
@@ -180,7 +398,16 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
             if texts.first() == Some(&"config")
                 && texts.iter().any(|text| text.eq_ignore_ascii_case("core.hooksPath")) =>
         {
-            shell.report(&PERSIST_HOOK, span, "`git config` moves the hooks");
+            // Hooks that are kept in the repository are how its contributors share them.
+            let folder = texts.last().copied().unwrap_or_default();
+            let own = !flag(texts, &["--global", "--system"])
+                && !folder.starts_with(['/', '~', '$'])
+                && !folder.contains("..");
+            if own {
+                shell.scan.note(shell.site, &PERSIST_HOOK, span.clone(), "`git config` moves the hooks");
+            } else {
+                shell.report(&PERSIST_HOOK, span, "`git config` moves the hooks");
+            }
         }
         "git"
             if texts.first() == Some(&"config")
@@ -233,11 +460,18 @@ fn place(shell: &mut Shell<'_, '_>, target: &str, what: &Value, span: &Range<usi
     let Some(rule) = place_of(target) else { return };
     let message = format!("`{}` is written", super::unicode::excerpt(target));
     // A path or a completion in a profile is how tools are installed; a skill in its folder is what an installer is for.
-    if innocent(what.str()) || std::ptr::eq(rule, &raw const CONFIG_SKILLS) {
+    if innocent(what.str()) || std::ptr::eq(rule, &raw const CONFIG_SKILLS) || remembered(target) {
         shell.scan.note(shell.site, rule, span.clone(), message);
     } else {
         shell.report(rule, span, message);
     }
+}
+
+/// Whether a path is the file of notes that an agent keeps in its working folder: skills that manage its memory write it.
+pub(crate) fn remembered(target: &str) -> bool {
+    let plain = target.strip_prefix("./").unwrap_or(target);
+    let name = plain.rsplit('/').next().unwrap_or(plain);
+    name.eq_ignore_ascii_case("memory.md") && !plain.starts_with(['~', '/'])
 }
 
 /// Whether lines for a profile only set a path or a variable, or start a tool's completion.

@@ -51,6 +51,7 @@ fn cut(text: &str, matter: Range<usize>, body: usize, all: bool) -> Vec<Piece> {
         pieces: Vec::new(),
         headings: Vec::new(),
         before: String::new(),
+        above: None,
         current: None,
         quotes: 0,
         heading: None,
@@ -103,6 +104,8 @@ struct Cutter {
     pieces: Vec<Piece>,
     headings: Vec<(HeadingLevel, String)>,
     before: String,
+    /// What stood before a table's row, while in one.
+    above: Option<String>,
     current: Option<(Kind, Mapped, String)>,
     quotes: usize,
     heading: Option<HeadingLevel>,
@@ -138,7 +141,14 @@ impl Cutter {
         let Some((kind, text, language)) = self.current.take() else { return };
         let remembered = if kind == Kind::Block { String::new() } else { tail(&text.text, 300) };
         self.add(kind, text, language);
-        if !remembered.is_empty() {
+        if remembered.is_empty() {
+            return;
+        }
+        // The cells of a row explain each other, and what stands above the table all of them.
+        if self.above.is_some() {
+            self.before.push_str(" | ");
+            self.before.push_str(&remembered);
+        } else {
             self.before = remembered;
         }
     }
@@ -172,6 +182,14 @@ impl Cutter {
             self.close_html();
         }
         match event {
+            Event::Start(Tag::TableRow) => {
+                self.flush();
+                self.above = Some(self.before.clone());
+            }
+            Event::End(TagEnd::TableRow) => {
+                self.flush();
+                self.before = self.above.take().unwrap_or_default();
+            }
             Event::Start(Tag::CodeBlock(kind)) => {
                 self.flush();
                 let language = match kind {
@@ -213,16 +231,9 @@ impl Cutter {
                 self.flush();
                 self.image = self.image.saturating_sub(1);
             }
-            Event::Start(
-                Tag::Paragraph | Tag::Item | Tag::Table(_) | Tag::TableRow | Tag::TableCell | Tag::List(_),
-            )
+            Event::Start(Tag::Paragraph | Tag::Item | Tag::Table(_) | Tag::TableCell | Tag::List(_))
             | Event::End(
-                TagEnd::Paragraph
-                | TagEnd::Item
-                | TagEnd::CodeBlock
-                | TagEnd::TableCell
-                | TagEnd::TableRow
-                | TagEnd::TableHead,
+                TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableCell | TagEnd::TableHead,
             ) => self.flush(),
             Event::Text(text) => {
                 // A character reference stands for one character, and its text is not in the source.

@@ -10,8 +10,11 @@ mod archive;
 mod bundle;
 mod calls;
 mod commands;
+mod disguise;
 mod effects;
+mod foreign;
 pub(crate) mod lint;
+mod lures;
 mod mapped;
 mod markdown;
 mod needles;
@@ -23,7 +26,9 @@ mod rules;
 mod script;
 mod secrets;
 pub mod self_test;
+pub mod sets;
 mod shell;
+mod signals;
 mod site;
 mod unicode;
 mod value;
@@ -64,6 +69,7 @@ pub fn scan(bundle: &Bundle) -> Vec<Finding> {
 
 /// Looks through one file.
 fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
+    disguise::scan(scan, path, bytes);
     if archive::scan(scan, path, bytes, depth) {
         return;
     }
@@ -106,6 +112,8 @@ fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
         || hits.has(Hits::COMMENT)
         || foreign
         || needles::spread(text.as_bytes())
+        || foreign_of(path).is_some()
+        || package::is_manifest(path)
     {
         contents(scan, &site, text, hits);
     }
@@ -125,12 +133,17 @@ fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
                 said(scan, &site, &piece, Kind::Text, "");
             }
         }
+    } else if let Some(comments) = foreign_of(site.path) {
+        let site = Site { script: true, ..*site };
+        foreign::scan(scan, &site, comments, text);
+        paragraphs(scan, &site, text);
     } else if matches!(ending, "md" | "markdown" | "mdx" | "mdc" | "txt" | "rst" | "html" | "htm")
         || !name.contains('.') && name != "makefile" && name != "dockerfile"
     {
         page(scan, site, text);
     } else {
         let site = Site { script: true, ..*site };
+        package::manifest(scan, &site, &name, text);
         if hits.has(Hits::CODE) {
             for (at, line) in package::recipes(&name, text) {
                 let piece = Mapped::verbatim(&line, at);
@@ -139,6 +152,12 @@ fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
         }
         paragraphs(scan, &site, text);
     }
+}
+
+/// The language of a script that is not parsed, by its ending.
+fn foreign_of(path: &str) -> Option<foreign::Foreign> {
+    let name = path.rsplit(['/', '!']).next().unwrap_or(path);
+    foreign::Foreign::named(&name.rsplit_once('.')?.1.to_ascii_lowercase())
 }
 
 /// Text of no known form: paragraph by paragraph.
@@ -156,6 +175,10 @@ fn paragraphs(scan: &mut Scan, site: &Site<'_>, text: &str) {
 fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let text = parse::head(text);
     let (matter, body) = package::front_matter(text);
+    if site.depth == 0 {
+        lures::scan(scan, site, text);
+        package::hooks(scan, site, text, matter.clone());
+    }
     for piece in markdown::pieces(text, matter, body) {
         one(scan, site, &piece);
     }
@@ -175,6 +198,11 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
             match Language::named(&piece.language) {
                 Some(language) if coded => code(scan, &inner(), language, &piece.text.text),
                 Some(_) => {}
+                None if foreign::Foreign::named(&piece.language).is_some() => {
+                    if coded && let Some(comments) = foreign::Foreign::named(&piece.language) {
+                        foreign::scan(scan, &inner(), comments, &piece.text.text);
+                    }
+                }
                 None if matches!(piece.language.as_str(), "markdown" | "md") && site.depth < 3 => {
                     let nested = inner().inner(0..piece.text.text.len(), None);
                     page(scan, &nested, &piece.text.text);
@@ -360,6 +388,9 @@ fn unwrapped(run: &str) -> Option<(String, &'static str)> {
 
 /// Looks through code.
 fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
+    if site.depth == 0 {
+        signals::scan(scan, site, language, text);
+    }
     match language {
         Language::Shell => shell::scan(scan, site, text),
         Language::Python | Language::JavaScript => script::scan(scan, site, language, text),

@@ -8,7 +8,10 @@ use regex::Regex;
 use super::bundle::Bundle;
 use super::markdown::lines;
 use super::paths::{credential, regex};
-use super::rules::{CAPABILITY_LOAD, CAPABILITY_UNDECLARED, ESCAPE_LINK, ESCAPE_LINK_SECRET};
+use super::rules::{
+    CAPABILITY_LOAD, CAPABILITY_UNDECLARED, CONFIG_SETTINGS, ESCAPE_LINK, ESCAPE_LINK_SECRET, EXFIL_HOOK,
+    PACKAGE_HOOK, REMOTE_BUILD, UNPINNED_INDEX,
+};
 use super::site::{Scan, Site};
 use super::{prose, shell};
 
@@ -69,8 +72,205 @@ fn load(scan: &mut Scan, site: &Site<'_>, text: &str) {
                 command.range(),
                 format!("`{}` runs when the skill is loaded", super::unicode::excerpt(command.as_str())),
             );
+            let text = command.as_str();
+            if sends(text) && carries(text) {
+                scan.report(
+                    site,
+                    &EXFIL_HOOK,
+                    command.range(),
+                    "a command that runs when the skill is loaded sends data out",
+                );
+            }
             let inner = site.inner(command.range(), Some("running it at load"));
             shell::scan(scan, &inner, command.as_str());
+        }
+    }
+}
+
+/// A program that talks to the network, and an address that is not this machine's.
+fn sends(command: &str) -> bool {
+    static NETWORK: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:curl|wget|nc|ncat|netcat|socat|iwr|irm|invoke-webrequest|invoke-restmethod|http|xh|scp|rsync|telnet)\b|requests\.(?:post|put|get)|urlopen|fetch\(",
+        )
+    });
+    NETWORK.is_match(command) && !super::paths::local(command)
+}
+
+/// A command whose address or body is put together from what it finds on the machine.
+fn carries(command: &str) -> bool {
+    static DATA: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\$\(|\$\{?[A-Z_a-z]|\s(?:-d|-F|-T|-X\s*(?:POST|PUT)|--data\S*|--form|--json|--upload-file|--post-\w+|--body\S*|-Body|-Method)\b|@-|\|\s*(?:curl|nc|ncat|wget)\b|\.post\(|\bnc\b",
+        )
+    });
+    DATA.is_match(command)
+}
+
+/// Hooks that the front matter of a page installs: they run at each use of a tool, with the call on their input.
+pub(crate) fn hooks(scan: &mut Scan, site: &Site<'_>, text: &str, matter: Range<usize>) {
+    let source = &text[matter.clone()];
+    let Some(start) = lines(source).find(|(_, line)| line.starts_with("hooks:")).map(|(at, _)| at) else {
+        return;
+    };
+    let end = lines(source)
+        .find(|(at, line)| *at > start && !line.is_empty() && !line.starts_with([' ', '\t', '-', '#', '}']))
+        .map_or(source.len(), |(at, _)| at);
+    hooked(scan, site, &source[start..end], matter.start + start);
+}
+
+/// The commands and addresses of hooks, in YAML or JSON.
+fn hooked(scan: &mut Scan, site: &Site<'_>, source: &str, offset: usize) {
+    static COMMAND: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r#"["']?\b(command|url)["']?\s*:\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\n]*))"#)
+    });
+    static REMOTE: LazyLock<Regex> = LazyLock::new(|| regex(r"^\s*[\x22']?https?://"));
+    for found in COMMAND.captures_iter(source).take(50) {
+        let Some(value) = found.get(2).or_else(|| found.get(3)).or_else(|| found.get(4)) else { continue };
+        let range = offset + value.start()..offset + value.end();
+        let command = value.as_str().replace("\\\"", "\"");
+        let is_url = found.get(1).is_some_and(|key| key.as_str() == "url");
+        if is_url && REMOTE.is_match(&command) && !super::paths::local(&command) {
+            scan.report(site, &EXFIL_HOOK, range.clone(), "a hook sends each event to an address");
+        } else if !is_url && sends(&command) && (carries(&command) || command.contains("://")) {
+            scan.report(
+                site,
+                &EXFIL_HOOK,
+                range.clone(),
+                "a hook, which is given each call of a tool, talks to an address",
+            );
+        } else if !is_url && !command.trim().is_empty() {
+            scan.note(
+                site,
+                &CAPABILITY_LOAD,
+                range.clone(),
+                format!("`{}` runs as a hook", super::unicode::excerpt(&command)),
+            );
+        }
+        if !is_url {
+            let inner = site.inner(range, Some("running it as a hook"));
+            shell::scan(scan, &inner, &command);
+        }
+    }
+}
+
+/// Whether a file is one that [`manifest`] reads.
+pub(crate) fn is_manifest(path: &str) -> bool {
+    let name = path.rsplit(['/', '!']).next().unwrap_or(path);
+    matches!(
+        name,
+        "package.json"
+            | "hooks.json"
+            | "settings.json"
+            | "settings.local.json"
+            | ".mcp.json"
+            | "mcp.json"
+            | "pyproject.toml"
+            | "requirements.txt"
+            | "pip.conf"
+            | ".npmrc"
+    )
+}
+
+/// Manifests that have something run at installation, and servers of tools that are given secrets.
+pub(crate) fn manifest(scan: &mut Scan, site: &Site<'_>, name: &str, text: &str) {
+    match name {
+        "package.json" => npm(scan, site, text),
+        "hooks.json" | "settings.json" | "settings.local.json" if text.contains("ooks") => {
+            hooked(scan, site, text, 0);
+        }
+        ".mcp.json" | "mcp.json" | "claude_desktop_config.json" => servers(scan, site, text),
+        "pyproject.toml" | "setup.cfg" => build(scan, site, text),
+        "requirements.txt" | "pip.conf" | ".npmrc" | ".yarnrc" | "constraints.txt" | "uv.toml" => {
+            index(scan, site, text);
+        }
+        _ => {}
+    }
+}
+
+fn npm(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    static STARTS: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?:^|[;&|]\s*)(?:node|sh|bash|zsh|python3?|ruby|perl|deno|bun|powershell|pwsh|osascript|curl|wget|\./\S+)\s",
+        )
+    });
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return };
+    let Some(scripts) = value.get("scripts").and_then(serde_json::Value::as_object) else { return };
+    for (key, command) in scripts.iter().take(200) {
+        let Some(command) = command.as_str() else { continue };
+        let written = serde_json::to_string(command).unwrap_or_default();
+        let range = text.find(&written).map_or(0..0, |at| at..at + written.len());
+        let inner = site.inner(range.clone(), None);
+        shell::scan(scan, &inner, command);
+        let unasked = matches!(key.as_str(), "preinstall" | "install" | "postinstall");
+        if unasked && STARTS.is_match(&format!("{command} ")) {
+            let message = format!("`{}` runs at `{key}`", super::unicode::excerpt(command));
+            scan.report(site, &PACKAGE_HOOK, range, message);
+        }
+    }
+}
+
+/// A build backend, or a package for building, that comes from an address.
+fn build(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    static REQUIRES: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"(?s)\b(?:requires|setup_requires)\s*=\s*(\[[^\]]{0,2000}\]|[^\n]*)"));
+    static ADDRESS: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"@\s*(?:git\+)?(?:https?|ssh|file)://|(?:git\+)https?://"));
+    for found in REQUIRES.captures_iter(text).take(10) {
+        if let Some(list) = found.get(1)
+            && let Some(address) = ADDRESS.find(list.as_str())
+        {
+            let range = list.start() + address.start()..list.start() + address.end();
+            scan.report(site, &REMOTE_BUILD, range, "what builds the package comes from an address");
+        }
+    }
+    index(scan, site, text);
+}
+
+/// Settings that name an index of packages.
+fn index(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    static INDEX: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r#"(?m)^\s*(?:--)?(?:extra-)?(?:index-url|registry|find-links|url|npmRegistryServer|default-index)["']?\s*[=: ]\s*["']?(https?://[^\s"']+)"#,
+        )
+    });
+    for found in INDEX.captures_iter(text).take(20) {
+        if let Some(address) = found.get(1)
+            && super::effects::foreign_index(address.as_str())
+        {
+            let message = format!("packages come from `{}`", super::unicode::excerpt(address.as_str()));
+            scan.report(site, &UNPINNED_INDEX, address.range(), message);
+        }
+    }
+}
+
+/// Servers of tools that the package configures, and which secrets they get.
+fn servers(scan: &mut Scan, site: &Site<'_>, text: &str) {
+    let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return };
+    let Some(servers) =
+        value.get("mcpServers").or_else(|| value.get("servers")).and_then(serde_json::Value::as_object)
+    else {
+        return;
+    };
+    for (name, server) in servers.iter().take(50) {
+        let given = ["env", "headers"].into_iter().filter_map(|key| server.get(key)?.as_object()).flatten();
+        let secret = given.filter_map(|(key, value)| Some((key, value.as_str()?))).find(|(key, value)| {
+            let lower = key.to_ascii_lowercase();
+            ["key", "token", "secret", "password", "credential", "authorization"]
+                .iter()
+                .any(|word| lower.contains(word))
+                && !value.is_empty()
+                && !value.starts_with('<')
+                && !value.to_ascii_lowercase().contains("your")
+        });
+        if let Some((key, _)) = secret {
+            let range = text.find(key.as_str()).map_or(0..0, |at| at..at + key.len());
+            let message = format!(
+                "the package configures the server of tools `{}`, which gets `{}`",
+                super::unicode::excerpt(name),
+                super::unicode::excerpt(key)
+            );
+            scan.report(site, &CONFIG_SETTINGS, range, message);
         }
     }
 }

@@ -34,6 +34,26 @@ pub(crate) fn credential(text: &str) -> Option<&str> {
         .map(|found| found.as_str().trim_matches(|c: char| c.is_whitespace() || "'\"`;|)".contains(c)))
 }
 
+/// Whether a path names the file in which a project keeps its secrets: `.env`, `.env.production`, but no example of one.
+pub(crate) fn dotenv(path: &str) -> bool {
+    let name = path.trim_matches(['"', '\'', '<', '>']).rsplit(['/', '\\', '@', '=']).next().unwrap_or(path);
+    let lower = name.to_ascii_lowercase();
+    (lower == ".env" || lower == ".envrc" || lower.starts_with(".env."))
+        && !["example", "sample", "template", "dist", "test", "defaults"]
+            .iter()
+            .any(|word| lower.contains(word))
+}
+
+/// Whether a path is all of a home folder or of one of its usual parts.
+pub(crate) fn home(path: &str) -> bool {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)^[\x22']?(?:~|\$HOME|\$\{HOME\}|%USERPROFILE%|/root|/home/\w+|/Users/\w+)(?:/(?:\.\?|\*|\.\*|Documents|Desktop|Downloads|Pictures|Library(?:/Application Support)?|\.config|\.mozilla|\.thunderbird)?(?:/\*{0,2})?)?[\x22']?$",
+        )
+    });
+    PATTERN.is_match(path)
+}
+
 /// The rule that writing a path breaks, if it breaks one.
 pub(crate) fn written(path: &str) -> Option<&'static Rule> {
     static PATTERNS: LazyLock<Vec<(Regex, &'static Rule)>> = LazyLock::new(|| {
@@ -42,7 +62,7 @@ pub(crate) fn written(path: &str) -> Option<&'static Rule> {
             (r"/etc/(?:sudoers|passwd|shadow|pam\.d)\b", &PRIVILEGE_SUDOERS),
             (r"/etc/cron|/var/spool/cron|/etc/at\.|/etc/anacrontab", &PERSIST_SCHEDULE),
             (
-                r"(?:^|[/~\s])\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|kshrc|inputrc|config/fish/(?:config\.fish|conf\.d))|/etc/(?:profile|bash\.bashrc|zsh|environment|ld\.so\.preload)|sitecustomize\.py|usercustomize\.py|(?i:microsoft\.powershell_profile\.ps1)",
+                r"(?:^|[/~\s])\.(?:bashrc|bash_profile|bash_login|bash_aliases|profile|zshrc|zshenv|zprofile|zlogin|kshrc|inputrc|config/fish/(?:config\.fish|conf\.d))|/etc/(?:profile|bash\.bashrc|zsh|environment|ld\.so\.preload)|sitecustomize\.py|usercustomize\.py|(?:site|dist)-packages/[^/]*\.pth\b|(?i:microsoft\.powershell_profile\.ps1)",
                 &PERSIST_PROFILE,
             ),
             (
@@ -118,6 +138,26 @@ mod tests {
         check("CLAUDE.md", Some("config-instructions"));
         check(".git/hooks/pre-commit", Some("persist-hook"));
         check("output/report.md", None);
+        check("venv/lib/site-packages/a.pth", Some("persist-profile"));
+        for (path, expected) in [
+            (".env", true),
+            ("../app/.env.production", true),
+            ("file=@.env", true),
+            (".env.example", false),
+            ("env", false),
+            (".environment", false),
+        ] {
+            assert_eq!(dotenv(path), expected, "{path}");
+        }
+        for (path, expected) in [
+            ("~", true),
+            ("$HOME/Documents/", true),
+            ("/home/ada", true),
+            ("~/project", false),
+            ("/tmp", false),
+        ] {
+            assert_eq!(home(path), expected, "{path}");
+        }
     }
 
     #[test]

@@ -14,9 +14,10 @@ use super::mapped::{Mapped, fold};
 use super::markdown::Kind;
 use super::paths::regex;
 use super::rules::{
-    CONCEAL_FROM_USER, CONFIG_INSTRUCTIONS, CONFIG_SETTINGS, CREDENTIAL_REQUEST, ENCODED_INSTRUCTION,
-    EXFIL_INSTRUCTION, OVERRIDE_INSTRUCTIONS, OVERRIDE_ROLE, OVERRIDE_SAFEGUARDS, PERSIST_PROFILE,
-    REMOTE_INSTRUCTIONS, Rule, TRIGGER_EVERYTHING, TRIGGER_PRECEDENCE,
+    CONCEAL_FROM_USER, CONFIG_INSTRUCTIONS, CONFIG_SETTINGS, CREDENTIAL_REQUEST, DESTROY_REQUEST,
+    ENCODED_INSTRUCTION, EXFIL_INSTRUCTION, EXFIL_REQUEST, OVERRIDE_INSTRUCTIONS, OVERRIDE_ROLE,
+    OVERRIDE_SAFEGUARDS, PERSIST_PROFILE, REMOTE_INSTRUCTIONS, Rule, SABOTAGE_RESULT, SABOTAGE_SPREAD,
+    TRIGGER_EVERYTHING, TRIGGER_PRECEDENCE,
 };
 use super::unicode::floor;
 
@@ -58,12 +59,12 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
-            format!(r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you (?:were|have been|are)|was|has been)(?: \w+)? (?:told|said|instructed|given)|(?:said |written )?(?:above|before|previously))|\b(?:these|this|the following) {instructions} (?:override|overrides|supersede|supersedes|replace|replaces|outrank|take precedence over) (?:all|any|your|every|system|previous|the system|the user)"),
+            format!(r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you (?:were|have been|are)|was|has been)(?: \w+)? (?:told|said|instructed|given)|(?:said |written )?(?:above|before|previously))|\b(?:these|this|the following) {instructions} (?:override|overrides|supersede|supersedes|replace|replaces|outrank|take precedence over) (?:(?:all|any|your|every|of|the|other|user's|current) ){{0,3}}(?:system|previous|prior|earlier|safety|developer|original|built-in|core|existing|higher-level|platform)(?: \w+)? {instructions}"),
             "tells the agent to set its instructions aside",
         ),
         (
             &OVERRIDE_ROLE,
-            r"<\|im_start\|>\s?system|<<sys>>|\[system\](?: ?:|\s+(?:you|new|ignore|override))|<system[-_](?:reminder|prompt|message|override)>|<(?:system|admin)>.{0,40}\b(?:you|ignore|new|override|important)\b|\[/?inst\] |(?:^|\s)###? ?system ?:|\bbegin (?:new )?system prompt\b".to_owned(),
+            r"<\|im_start\|>\s?system|<<sys>>|\[system\](?: ?:|\s+(?:you|new|ignore|override))|(?:^|[^`])<(?:system|admin|system[-_](?:reminder|prompt|message|override))> ?[^<`]{0,60}\b(?:you (?:must|are|should|have|may|can|will)|ignore|override|new instructions|from now|pre-?approved|authori[sz]ed|has (?:approved|granted|allowed)|permissions?|no longer)\b|\[/?inst\] |(?:^|\s)###? ?system ?:|\bbegin (?:new )?system prompt\b".to_owned(),
             "poses as a message of the system",
         ),
         (
@@ -78,13 +79,13 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         ),
         (
             &CONCEAL_FROM_USER,
-            format!(r"\b(?:do not|don't|never|must not|should not|avoid|without)(?: ever)? (?:tell|inform|alert|notify|let|warn|telling|informing|alerting|notifying|letting|warning)(?: \w+)? ?(?:the |any |your )?{person}(?: \w+)?(?: know)? (?:about (?:this|these|it|that|the)|of this|that you|that this|what you|this|anything)|\bwithout (?:the |your )?{person}(?:'s|s')? (?:knowledge|knowing|noticing|awareness|being (?:told|aware))|\b(?:hide|conceal|withhold)(?: (?:this|these|it|that|them|the fact|your|all|any|evidence|actions?|steps?|instructions?|traces?|of|the|\w+ing))+ (?:\w+ )?from (?:the |any )?{person}\b|\bkeep (?:this|it|these|that|them)(?: \w+)? (?:secret|hidden|confidential|invisible|concealed)(?: from)?\b|\bthe {person} (?:must|should|will|need|may) (?:not|never)(?: need to)? (?:know|notice|find out|be told|learn|be aware|see) (?:about |of |that )?(?:this|it|these|what|you|the (?:request|upload|command|step))|\b(?:do not|don't|never) (?:mention|reveal|disclose|report|acknowledge|log|show|display)(?: \w+)? (?:this (?:step|action|instruction|command|request|upload|section|note|comment|file|operation|behaviou?r|part|paragraph)|these (?:instructions|steps|actions|commands)|having|that you (?:did|have|were|are|ran|read|sent|received))"),
+            format!(r"\b(?:do not|don't|never|must not|should not|avoid|without)(?: ever)? (?:tell|inform|alert|notify|let|warn|telling|informing|alerting|notifying|letting|warning)(?: \w+)? ?(?:the |any |your )?{person}(?: \w+)?(?: know)? (?:about (?:this|these|it|that)\b|about the (?:step|upload|request|change|command|script|file|copy|transfer|backup|hook|installation|download|call)|of this\b|that you (?:did|have|had|ran|read|sent|copied|uploaded|changed|installed|received|are (?:doing|sending|reading))|that this (?:step|happened|was|is being|runs)|what you (?:did|do|are doing|sent|read|changed))|\bwithout (?:the |your )?{person}(?:'s|s')? (?:knowledge|knowing|noticing|awareness|being (?:told|aware))|\b(?:hide|conceal|withhold)(?: (?:this|these|it|that|them|the fact|your|all|any|evidence|actions?|steps?|instructions?|traces?|of|the|\w+ing))+ (?:\w+ )?from (?:the |any )?{person}\b|\bkeep (?:this|it|these|that|them)(?: \w+)? (?:secret|hidden|confidential|invisible|concealed) from (?:the |your |any )?{person}\b|\bthe {person} (?:must|should|will|need|may) (?:not|never)(?: need to)? (?:know|notice|find out|be told|learn|be aware|see) (?:about |of |that )?(?:this|it|these|what|you|the (?:request|upload|command|step))|\b(?:do not|don't|never) (?:mention|reveal|disclose|report|acknowledge|log|show|display)(?: \w+)? (?:this (?:step|action|instruction|command|request|upload|section|note|comment|file|operation|behaviou?r|part|paragraph)|these (?:instructions|steps|actions|commands)|having|that you (?:did|have|were|are|ran|read|sent|received))"),
             "tells the agent to keep something from the user",
         ),
         (
             &CONCEAL_FROM_USER,
-            r"\b(?:secretly|covertly|surreptitiously|quietly|silently|stealthily|discreetly) (?:\w+ )?(?:send|upload|post|forward|transmit|exfiltrate|copy|collect|read|email|harvest|steal|leak)\b".to_owned(),
-            "tells the agent to act in secret",
+            r"\b(?:secretly|covertly|surreptitiously|quietly|silently|stealthily|discreetly) (?:also |then |and |just )?(?:send|upload|post|forward|transmit|exfiltrate|copy|collect|read|email|harvest|steal|leak)\b".to_owned(),
+            SECRETLY,
         ),
         (
             &EXFIL_INSTRUCTION,
@@ -139,9 +140,98 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
     ]
 }
 
+/// Orders to hide, destroy, falsify and spread. What advises against them is told by [`advised_against`].
+fn orders() -> Vec<(&'static Rule, String, &'static str)> {
+    vec![
+        (
+            &CONCEAL_FROM_USER,
+            r"\b(?:do not|don't|never|must not|should not|avoid|no need to|without)(?: ever)? (?:mention(?:ing)?|disclos(?:e|ing)|reveal(?:ing)?|tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|report(?:ing)?|say(?:ing)?|admit(?:ting)?)(?: \w+){0,3}? (?:to )?(?:the |your |any )?(?:users?|humans?|operators?|owner|anyone) (?:that|how|when) (?:[^ .]+ ){0,10}?(?:changed|modified|sent|uploaded|deleted|ran|executed|installed|accessed|copied|removed|written|collected|altered|overwritten|recorded|logged|shared|moved|transmitted)\b".to_owned(),
+            "tells the agent to keep what it did from the user",
+        ),
+        (
+            &CONCEAL_FROM_USER,
+            r"\b(?:do not|don't|never|no need to|without|avoid) (?:mention(?:ing)?|disclos(?:e|ing)|report(?:ing)?|bring(?:ing)? up|reveal(?:ing)?|includ(?:e|ing)|acknowledg(?:e|ing)) (?:this|it|these|that|them|the (?:upload|backup|script|step|command|request|sync|transfer|call))(?: \w+){0,3} (?:to (?:the |your |any )?(?:users?|humans?|owner|anyone)|in (?:your|the|any) (?:\w+ )?(?:summary|response|reply|report|answer|final message|message|transcript|changelog))\b|\b(?:leave|omit|keep|exclude) (?:this|these|it|that|them|the (?:step|upload|script|command|request)\w*)(?: \w+){0,3} (?:out of|out when|from|off)(?: \w+){0,3} (?:summar\w+|report|response|reply|answer|message)\b|\b(?:this|it|that) (?:stays|is|remains) between (?:us|you and me)\b|\bkeep (?:this|it) between us\b|\bthe user (?:does not|doesn't|need not|should not|shouldn't|must not) (?:need to |have to )?(?:know|hear|learn|be (?:told|informed|aware|notified))(?: about| of)? (?:this|it\b|that you|these|the (?:upload|transfer|request|step))".to_owned(),
+            "tells the agent to leave something out of what it reports",
+        ),
+        (
+            &DESTROY_REQUEST,
+            r"\b(?:delete|erase|wipe|destroy|shred|purge|overwrite|remove|drop)\b(?: [^ .]+){0,4}? (?:all|every|everything|any|entire|whole)(?: [^ .]+){0,6}? (?:home (?:folder|directory)|working (?:folder|directory|tree)|current (?:folder|directory)|parent (?:folder|directory)|(?:user's|users'|personal) (?:files|documents|data|photos|pictures|downloads|home|desktop|disk|drive|e?mails?|messages|repositor(?:y|ies)|backups?)|root (?:folder|directory)|hard drive|disks?|file ?system|production (?:databases?|data|tables?|servers?)|backups|git history)\b|\b(?:wipe|format|erase|destroy) (?:the |their |this |its )?(?:\w+ )?(?:hard drive|disk|home directory|home folder|machine|file ?system)\b|\bdrop (?:all|every)(?: \w+){0,2} (?:tables?|databases?|schemas?)\b".to_owned(),
+            "tells the agent to delete what is the user's",
+        ),
+        (
+            &DESTROY_REQUEST,
+            r"\b(?:encrypt|lock|password-protect)\b(?: [^ .]+){0,4}? (?:all|every|each|user's|users'|their|entire)(?: [^ .]+){0,4}? (?:files|documents|folders?|director(?:y|ies)|drives?|disks?|photos|home|desktop)\b".to_owned(),
+            "tells the agent to encrypt what is the user's",
+        ),
+        (
+            &CREDENTIAL_REQUEST,
+            r"\b(?:ask|prompt|request|require|tell|instruct|get)\b(?: [^ .]+){0,3}? (?:users?|them|visitors?|customers?)(?: [^ .]+){0,3}? (?:for|to (?:enter|provide|type|paste|confirm|share|submit|verify))(?: [^ .]+){0,4}? (?:seed phrases?|recovery phrases?|mnemonics?|private keys?|card numbers?|cvv|pin code|social security numbers?|(?:bank|login|email|sudo|master|account|system|admin|keychain) passwords?|one-time (?:code|password)|2fa codes?|mfa codes?)\b".to_owned(),
+            "tells the agent to ask the user for secrets",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:include|add|insert|append|embed|place|promote|mention|recommend)\b(?: [^ .]+){0,6}? (?:advert\w*|affiliate|referral|promotional|sponsored|phishing)(?: [^ .]+){0,8}? (?:every|each|all|any|always|wherever)\b".to_owned(),
+            "tells the agent to put advertising into its work",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:falsify|fabricate|fudge|tamper with|doctor)\b(?: [^ .]+){0,3}? (?:results?|findings|figures|numbers|data|metrics|scores?|reports?|logs?|records|benchmarks?|measurements|evidence|statistics|citations?)\b|\b(?:downplay|whitewash|gloss over|play down|understate|exaggerate|overstate)\b(?: [^ .]+){0,6}? (?:strengths?|achievements|accomplishments|weaknesses|flaws|risks?|dangers?|faults|failures|problems|limitations|drawbacks|side effects|concerns|competitors?|rivals?|merits|advantages|performance)\b".to_owned(),
+            "tells the agent to falsify or slant what it reports",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:never|always|do not|don't|make sure|must|ensure|refrain from|avoid)\b(?: [^ .]+){0,6}? (?:rat(?:e|ing)|rank(?:ing)?|scor(?:e|ing)|grad(?:e|ing)|present(?:ed|ing)?|show(?:n|ing)?|portray(?:ed|ing)?|depict(?:ed|ing)?|describ(?:e|ed|ing)|evaluat(?:e|ed|ing)|judg(?:e|ed|ing))\b(?: [^ .]+){0,10}? (?:(?:lower|higher|worse|better) than|in an? (?:bad|poor|negative|worse|better|good|positive|favou?rable|unfavou?rable)(?: \w+)? light|negatively|favou?rably|unfavou?rably)\b|\bfavou?r\b(?: [^ .]+){0,6}? (?:in (?:any|all|every) (?:comparisons?|evaluations?|rankings?|results?|recommendations?)|regardless|no matter|even (?:if|when))\b".to_owned(),
+            "tells the agent whom its judgement has to favour",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:insert|introduce|add|plant|leave|embed|include|inject|hide|slip)\b(?: [^ .]+){0,4}? (?:backdoors?|hidden (?:vulnerabilit\w+|bugs?|flaws?|accounts?|clauses?|fees?|charges?|costs?)|subtle (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|security holes?|logic bombs?|(?:deliberate|intentional) (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|(?:illegal|unlawful|unenforceable|discriminatory|deceptive|misleading|undisclosed|unethical|predatory) (?:clauses?|terms?|provisions?|fees?|charges?|conditions?|claims?|restrictions?|language))\b".to_owned(),
+            "tells the agent to put a flaw into its work",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:flag|remove|delete|ban|censor|suppress|hide|block|reject|downrank|shadow-?ban)\b(?: [^ .]+){0,8}? (?:(?:left|right)[- ](?:leaning|wing)|conservatives?|liberals?|republicans?|democrats?|religious|muslims?|jews|jewish|christians?|gay|lgbt\w*|immigrants?|minorities|dissent\w*)\b".to_owned(),
+            "tells the agent to judge by who people are or what they believe",
+        ),
+        (
+            &SABOTAGE_RESULT,
+            r"\b(?:report|claim|say|state|tell|pretend|mark|declare)\b(?: [^ .]+){0,6}? (?:tests?|checks?|builds?|it|task|everything|all)(?: [^ .]+){0,4}? (?:pass(?:es|ed)?|succe\w+|complete\w*|fine|ok|green|done)\b(?: [^ .]+){0,3}? (?:even (?:if|when|though)|regardless|no matter|whether or not)\b".to_owned(),
+            "tells the agent to report success whatever happened",
+        ),
+        (
+            &EXFIL_REQUEST,
+            r"\b(?:log|logs|store|write|save|record|dump|append|persist)\b(?: [^ .]+){0,8}? [^ ]?(?:card (?:numbers?|data|details|info\w*)|payment (?:card |method )?(?:data|details|info\w*)|cvv2?|cvc|social security numbers?|bank account (?:numbers?|details)|passwords? in (?:plain|clear) ?text)\b[^ ]*(?: [^ ]+){0,16}? (?:to|in|into|as) (?:[^ ]+ ){0,4}?[^ ]{0,40}(?:files?\b|logs?\b|\.(?:log|txt|csv|json|jsonl|db|md)\b|disk\b|plain)".to_owned(),
+            "tells the agent to keep payment or identity data in a file",
+        ),
+        (
+            &SABOTAGE_SPREAD,
+            r"\b(?:copy|add|append|insert|write|replicate|propagate|inject|paste|embed)\b(?: [^ .]+){0,4}? (?:this|these|itself|yourself|the same|the above|following)(?: [^ .]+){0,6}? (?:to|into|in|across) (?:all|every|each|any|the)(?: [^ .]+){0,2}? (?:other |installed |available |existing |remaining )(?:[^ .]+ ){0,2}?(?:skills?|skill\.md|repositor(?:y|ies)|agents?)\b".to_owned(),
+            "tells the agent to spread instructions to other skills or repositories",
+        ),
+        (
+            &CONFIG_INSTRUCTIONS,
+            r"\b(?:append|add|write|insert|put|save|copy|paste|inject|include)\b(?: [^ ]+){0,12}? [^ ]{0,12}(?:claude\.md|agents\.md|memory\.md|gemini\.md|soul\.md|\.cursorrules|\.windsurfrules|copilot-instructions\.md)[^ ]*(?: [^ ]+){0,20}? [^ ]{0,2}(?:(?:always |auto-?|automatically |pre-?)(?:approve[sd]?|allow|accept|trust|run|execute|confirm)|without (?:asking|confirmation|approval|permission)|never (?:ask|prompt|question|refuse)|(?:skip|bypass|ignore) (?:\w+ )?(?:confirmations?|permissions?|prompts?|approvals?|checks?|reviews?|warnings?)|trust (?:all|any|every))".to_owned(),
+            "tells the agent to write itself a standing permission",
+        ),
+    ]
+}
+
+const SECRETLY: &str = "tells the agent to act in secret";
+
+/// Whether the words before an act make it something that happens: `would silently read as public`.
+fn described_act(before: &str) -> bool {
+    static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:would|could|may|might|can|will|that|which|it|they|he|she|this|these|does|did|errors?|failures?|changes?|values?|files?|posts?|data|system|server|library|tool|process)(?: then| also| just)? $",
+        )
+    });
+    SUBJECT.is_match(before)
+}
+
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
     patterns()
         .into_iter()
+        .chain(orders())
         .map(|(rule, pattern, says)| Pattern { rule, regex: regex(&pattern), says })
         .collect()
 });
@@ -334,6 +424,165 @@ const NEEDS: &[&[&[&str]]] = &[
         &["session", "future", "permanent", "persist", "always", "so "],
     ],
     &[&["decode", "decrypt", "deobfuscate", "unscramble", "rot13"]],
+    &[
+        &["mention", "disclos", "reveal", "tell", "inform", "notify", "report", "say", "admit"],
+        &["user", "human", "operator", "owner", "anyone"],
+        &["not", "n't", "never", "avoid", "no need", "without"],
+    ],
+    &[&[
+        "mention",
+        "disclos",
+        "report",
+        "bring",
+        "reveal",
+        "includ",
+        "acknowledg",
+        "leave",
+        "omit",
+        "keep",
+        "exclude",
+        "between",
+        "the user ",
+    ]],
+    &[
+        &["delete", "erase", "wipe", "destroy", "shred", "purge", "overwrite", "remove", "drop", "format"],
+        &[
+            "director",
+            "folder",
+            "working tree",
+            "user's",
+            "users'",
+            "personal",
+            "drive",
+            "disk",
+            "file system",
+            "filesystem",
+            "production",
+            "backups",
+            "git history",
+            "machine",
+            "table",
+            "database",
+            "schema",
+        ],
+    ],
+    &[
+        &["encrypt", "lock", "password-protect"],
+        &["files", "documents", "folder", "director", "drive", "disk", "photos", "home", "desktop"],
+        &["all", "every", "each", "user's", "users'", "their", "entire"],
+    ],
+    &[
+        &[
+            "seed phrase",
+            "recovery phrase",
+            "mnemonic",
+            "private key",
+            "card number",
+            "cvv",
+            "pin code",
+            "social security",
+            "password",
+            "one-time",
+            "2fa",
+            "mfa",
+        ],
+        &["user", "them", "visitor", "customer"],
+        &["ask", "prompt", "request", "require", "tell", "instruct", "get"],
+    ],
+    &[&["advert", "affiliate", "referral", "promotional", "sponsored", "phishing"]],
+    &[&[
+        "falsify",
+        "fabricate",
+        "fudge",
+        "tamper",
+        "doctor",
+        "downplay",
+        "whitewash",
+        "gloss over",
+        "play down",
+        "understate",
+        "exaggerate",
+        "overstate",
+    ]],
+    &[&[
+        "lower than",
+        "higher than",
+        "worse than",
+        "better than",
+        " light",
+        "negatively",
+        "favor",
+        "favour",
+        "unfavo",
+    ]],
+    &[&[
+        "backdoor",
+        "hidden",
+        "subtle",
+        "security hole",
+        "logic bomb",
+        "deliberate",
+        "intentional",
+        "illegal",
+        "unlawful",
+        "unenforceable",
+        "discriminatory",
+        "deceptive",
+        "misleading",
+        "undisclosed",
+        "unethical",
+        "predatory",
+    ]],
+    &[
+        &["flag", "remove", "delete", "ban", "censor", "suppress", "hide", "block", "reject", "downrank"],
+        &[
+            "left-",
+            "right-",
+            "left lean",
+            "left wing",
+            "right lean",
+            "right wing",
+            "conservative",
+            "liberal",
+            "republican",
+            "democrat",
+            "religious",
+            "muslim",
+            "jew",
+            "christian",
+            "gay",
+            "lgbt",
+            "immigrant",
+            "minorities",
+            "dissent",
+        ],
+    ],
+    &[
+        &["pass", "succe", "complete", "fine", "ok", "green", "done"],
+        &["even if", "even when", "even though", "regardless", "no matter", "whether or not"],
+    ],
+    &[&["card ", "payment ", "cvv", "cvc", "social security", "bank account", "passwords in", "password in"]],
+    &[
+        &["itself", "yourself", "this", "these", "the same", "the above"],
+        &["skill", "repositor", "agents"],
+        &["other ", "installed ", "available ", "existing ", "remaining "],
+    ],
+    &[
+        &[
+            "claude.md",
+            "agents.md",
+            "gemini.md",
+            "memory.md",
+            "soul.md",
+            ".cursorrules",
+            ".windsurfrules",
+            "copilot-instructions",
+        ],
+        &[
+            "approve", "allow", "accept", "trust", "run", "execute", "confirm", "without", "never", "skip",
+            "bypass", "ignore",
+        ],
+    ],
 ];
 
 struct Needs {
@@ -391,12 +640,48 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
         for hit in pattern.regex.find_iter(&folded.text).take(20) {
             let span = folded.span(hit.range());
             // `-y: skip confirmation prompts` tells what an option is for.
-            let option = pattern.rule == &OVERRIDE_SAFEGUARDS && option_before(&folded.text[..hit.start()]);
-            let mentioned = option || mentioned(&folded.text, &hit.range(), kind, context);
+            let option = pattern.rule == &OVERRIDE_SAFEGUARDS
+                && (option_before(&folded.text[..hit.start()])
+                    || hit.start() < 3
+                        && option_before(&format!("{} ", super::markdown::tail(context, 70).to_lowercase())));
+            if pattern.says == SECRETLY && described_act(&folded.text[..hit.start()]) {
+                continue;
+            }
+            // What a model was trained on is no instruction.
+            if pattern.rule == &OVERRIDE_INSTRUCTIONS && folded.text[hit.end()..].starts_with(" data") {
+                continue;
+            }
+            let quotable = [&OVERRIDE_INSTRUCTIONS, &OVERRIDE_ROLE, &CONCEAL_FROM_USER]
+                .contains(&pattern.rule)
+                && matches!(kind, Kind::Text | Kind::Quote)
+                && quoted(&folded.text, &hit.range());
+            let order = [&SABOTAGE_RESULT, &SABOTAGE_SPREAD, &DESTROY_REQUEST, &EXFIL_REQUEST]
+                .contains(&pattern.rule);
+            let mentioned = option
+                || quotable
+                || if order {
+                    advised_against(&folded.text, &hit.range(), context)
+                } else {
+                    mentioned(&folded.text, &hit.range(), kind, context)
+                };
             found.push(Phrase { rule: pattern.rule, span, message: pattern.says.to_owned(), mentioned });
         }
     }
     found
+}
+
+/// Whether a phrase stands between quotation marks, at most a few words from them.
+fn quoted(text: &str, hit: &Range<usize>) -> bool {
+    let marks = ['"', '\u{201c}', '\u{201d}', '\u{ab}', '\u{bb}', '`'];
+    let before = &text[floor(text, hit.start.saturating_sub(24))..hit.start];
+    let after = &text[hit.end..floor(text, (hit.end + 40).min(text.len()))];
+    // An odd number of marks before it on the line opens a quotation that has not ended.
+    let line = &text[floor(text, hit.start.saturating_sub(300))..hit.start];
+    line.matches(marks).count() % 2 == 1
+        && before.contains(marks)
+        && after.find(marks).is_some_and(|at| {
+            !after[..at].contains(['.', '!', '?']) || at <= 1 || after[..at].ends_with(['.', '!', ','])
+        })
 }
 
 /// Whether an option of a command stands just before.
@@ -434,6 +719,34 @@ pub(crate) fn mentioned(text: &str, hit: &Range<usize>, kind: Kind, context: &st
     described(&format!("{before} {after}")) || described(&context.to_lowercase())
 }
 
+/// Whether an order is forbidden, warned of, or listed among mistakes. Of the words around attacks, most are common where an order of this
+/// kind would stand, so that they say nothing.
+fn advised_against(text: &str, hit: &Range<usize>, context: &str) -> bool {
+    static MISTAKES: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:anti-?patterns?|bad (?:examples?|practices?)|forbidden|prohibited|never|don'?ts?|do not|mistakes?|pitfalls?|wrong|failure modes?|misconduct|integrity|ethic\w*|not to do|boundaries|guardrails?|violations?|refuse\w*|fallac\w*|rationali[sz]ations?|warning|danger\w*|destructive|irreversible)\b|❌|🚫|⛔",
+        )
+    });
+    let from = floor(text, hit.start.saturating_sub(160));
+    let to = floor(text, (hit.end + 120).min(text.len()));
+    let before = &text[from..hit.start];
+    let sentence = before.rfind(['.', '!', '?', ';']).map_or(before, |at| &before[at + 1..]);
+    let asks = [
+        "confirm",
+        "ask the user",
+        "ask first",
+        "with the user's",
+        "if the user",
+        "when the user",
+        "user explicitly",
+        "user asks",
+    ];
+    NEGATION.is_match(sentence)
+        || warned(&text[from..to])
+        || MISTAKES.is_match(context)
+        || asks.iter().any(|word| text[from..to].contains(word))
+}
+
 /// Whether words around a passage speak of attacks, faults or examples.
 fn described(around: &str) -> bool {
     VOCABULARY.is_match(around)
@@ -447,6 +760,16 @@ pub(crate) fn described_strongly(context: &str) -> bool {
         )
     });
     STRONG.is_match(context)
+}
+
+/// Whether words near a passage warn of it.
+pub(crate) fn warned(near: &str) -> bool {
+    static WARNING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:malware|malicious\w*|attack\w*|scams?|phishing|suspicious|red flags?|warning signs?|beware|threats?|prompt[- ]injections?|social engineering|indicators? of compromise|(?:never|do not|don't|avoid) (?:run|running|do|paste|pasting|download|downloading|execute|executing|send|sending|upload|uploading|share|sharing|use|using))\b|❌|🚫|⛔",
+        )
+    });
+    WARNING.is_match(near)
 }
 
 /// Whether a block says of itself that it shows what not to do.

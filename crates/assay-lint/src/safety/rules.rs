@@ -41,11 +41,15 @@ pub enum Family {
     Escape,
     /// Archives and executables in the package.
     Archive,
+    /// Deleting or encrypting the user's files, or working their machine for somebody else.
+    Destruction,
+    /// Having the agent falsify its own work.
+    Sabotage,
 }
 
 impl Family {
     /// All of them, in the order of tables.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::Override,
         Self::Concealment,
         Self::HiddenText,
@@ -62,6 +66,8 @@ impl Family {
         Self::Secret,
         Self::Escape,
         Self::Archive,
+        Self::Destruction,
+        Self::Sabotage,
     ];
 
     /// The name as tables and JSON have it.
@@ -84,6 +90,8 @@ impl Family {
             Self::Secret => "secret",
             Self::Escape => "escape",
             Self::Archive => "archive",
+            Self::Destruction => "destruction",
+            Self::Sabotage => "sabotage",
         }
     }
 }
@@ -119,9 +127,9 @@ macro_rules! rules {
 
 rules! {
     OVERRIDE_INSTRUCTIONS = "override-instructions", Override, Error, "Text tells the agent to set its instructions aside.";
-    OVERRIDE_ROLE = "override-role", Override, Error, "Text poses as a system message, or gives the agent a role without limits.";
+    OVERRIDE_ROLE = "override-role", Override, Warning, "Text poses as a system message, or gives the agent a role without limits.";
     OVERRIDE_SAFEGUARDS = "override-safeguards", Override, Warning, "Text or a flag turns off confirmations, permission prompts or safety checks.";
-    CONCEAL_FROM_USER = "conceal-from-user", Concealment, Error, "Text tells the agent to keep something from the user.";
+    CONCEAL_FROM_USER = "conceal-from-user", Concealment, Warning, "Text tells the agent to keep something from the user.";
     CONCEAL_DIRECTIVE = "conceal-directive", Concealment, Warning, "A comment or an invisible element, which no reader of the page sees, speaks to the agent.";
     HIDDEN_BIDI = "hidden-bidi", HiddenText, Error, "Bidirectional controls make text read otherwise than it stands.";
     HIDDEN_ZERO_WIDTH = "hidden-zero-width", HiddenText, Warning, "Characters without width stand inside words.";
@@ -136,12 +144,22 @@ rules! {
     REMOTE_RUN = "remote-run", RemoteCode, Warning, "A file is downloaded and executed.";
     REMOTE_SHELL = "remote-shell", RemoteCode, Error, "A shell is handed to another machine.";
     REMOTE_INSTRUCTIONS = "remote-instructions", RemoteCode, Warning, "Text tells the agent to fetch something and to do what it says.";
+    REMOTE_LURE = "remote-lure", RemoteCode, Error, "An archive behind a password, or a script on a paste page, is to be downloaded and run by hand.";
+    REMOTE_PASTE = "remote-paste", RemoteCode, Warning, "A program or script from a page is to be run by hand, as a condition of using the skill.";
+    REMOTE_BUILD = "remote-build", RemoteCode, Warning, "Building or installing the package runs code that comes from an address.";
+    PACKAGE_HOOK = "package-hook", RemoteCode, Warning, "A package manager runs a program of the package unasked, at installation.";
+    UNPINNED_INDEX = "unpinned-index", Unpinned, Warning, "Packages come from an index other than the public ones.";
     UNPINNED_SOURCE = "unpinned-source", Unpinned, Info, "Code is installed from a repository or an address without a revision or checksum.";
     UNPINNED_PACKAGE = "unpinned-package", Unpinned, Info, "A package is run or installed without a version.";
     CREDENTIAL_READ = "credential-read", Credentials, Warning, "Keys, passwords or sessions of the user are read.";
     CREDENTIAL_REQUEST = "credential-request", Credentials, Warning, "Text tells the agent to read keys, passwords or sessions.";
     EXFIL_SECRET = "exfil-secret", Exfiltration, Error, "Credentials or the whole environment are sent out.";
     EXFIL_INSTRUCTION = "exfil-instruction", Exfiltration, Error, "Text tells the agent to send secrets or the conversation somewhere.";
+    EXFIL_REQUEST = "exfil-request", Exfiltration, Warning, "Text has the agent gather files, prompts or personal data and send them somewhere.";
+    EXFIL_FILE = "exfil-file", Exfiltration, Warning, "The clipboard, the screen, or files gathered from the home folder are sent out.";
+    EXFIL_PUSH = "exfil-push", Exfiltration, Warning, "A script pushes the repository to an address of its own.";
+    EXFIL_HOOK = "exfil-hook", Exfiltration, Error, "A hook, or a command that runs at load, sends data out.";
+    HARVEST_LOCATION = "harvest-location", Exfiltration, Warning, "The user's place or public address is looked up.";
     EXFIL_ENDPOINT = "exfil-endpoint", Exfiltration, Warning, "Data goes to a service that takes anything from anyone.";
     HARVEST_ENVIRONMENT = "harvest-environment", Exfiltration, Warning, "The whole environment is printed or kept.";
     PERSIST_SCHEDULE = "persist-schedule", Persistence, Warning, "A job is scheduled that outlives the session.";
@@ -170,5 +188,13 @@ rules! {
     ARCHIVE_TRAVERSAL = "archive-traversal", Archive, Error, "A member of an archive is written outside the folder it is unpacked in.";
     ARCHIVE_OPAQUE = "archive-opaque", Archive, Warning, "An archive that cannot be looked into: damaged, encrypted, or of an unknown kind.";
     ARCHIVE_EXECUTABLE = "archive-executable", Archive, Warning, "A compiled program, whose source cannot be read.";
+    ARCHIVE_DISGUISED = "archive-disguised", Archive, Warning, "A file is not what its name says: a script or an archive as, or behind, a picture.";
     UNSCANNED = "unscanned", Archive, Warning, "Part of a file was not looked at: too large, too deep, or too much.";
+    DESTROY_FILES = "destroy-files", Destruction, Error, "A script deletes the home folder, the system, a disk, or what lies above its own folder.";
+    DESTROY_FOLDER = "destroy-folder", Destruction, Warning, "A command deletes the home folder, the system, or everything in the working folder.";
+    DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text has the agent delete or overwrite everything of the user's in some place.";
+    DESTROY_ENCRYPT = "destroy-encrypt", Destruction, Error, "The user's files are encrypted and the originals removed.";
+    MINER = "miner", Destruction, Error, "A program that mines a cryptocurrency is started.";
+    SABOTAGE_RESULT = "sabotage-result", Sabotage, Warning, "Text has the agent falsify, slant or undermine its own work.";
+    SABOTAGE_SPREAD = "sabotage-spread", Sabotage, Warning, "Text has the agent copy instructions into other skills or repositories.";
 }

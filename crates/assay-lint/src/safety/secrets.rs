@@ -43,7 +43,7 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     for (format, what) in FORMATS.iter() {
         for found in format.find_iter(text).take(10) {
-            if !placeholder(found.as_str()) {
+            if !placeholder(found.as_str()) && !exemplary(text, found.start()) {
                 scan.report(
                     site,
                     &SECRET_KEY,
@@ -100,6 +100,17 @@ fn placeholder(key: &str) -> bool {
     says.iter().any(|word| lower.contains(word)) || entropy(key) < 2.8
 }
 
+/// Whether the words before a key on its line call it an example.
+fn exemplary(text: &str, at: usize) -> bool {
+    static EXAMPLE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:examples?|e\.g\.|sample|placeholder|format|looks? like|dummy|fake|such as)\b[^\n]{0,30}$",
+        )
+    });
+    let from = super::unicode::floor(text, at.saturating_sub(80));
+    EXAMPLE.is_match(&text[from..at])
+}
+
 /// Letters and digits without order: Shannon's entropy per character of at least 3.8 bit, digits and both cases.
 fn random(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(&test);
@@ -138,6 +149,7 @@ mod tests {
         };
         check("AKIAQ3XWZ7LJ5VNM2RTK", &["secret-key"]);
         check("AKIAIOSFODNN7EXAMPLE", &[]);
+        check("For example: AKIAQ3XWZ7LJ5VNM2RTK", &[]);
         check("token = \"q8Zr2LmX0vT5bKd9WcYh3JfA7s\"", &["secret-assigned"]);
         check("token = \"YOUR_ACCESS_TOKEN_GOES_HERE_1\"", &[]);
         check("api_key: \"${OPENAI_API_KEY}\"", &[]);

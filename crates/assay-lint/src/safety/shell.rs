@@ -32,6 +32,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
         variables: BTreeMap::new(),
         downloaded: BTreeSet::new(),
         hidden: BTreeMap::new(),
+        moved: false,
         budget: BUDGET,
     };
     shell.statements(tree.root_node(), &Value::default(), 0);
@@ -78,6 +79,8 @@ pub(crate) struct Shell<'s, 'a> {
     pub(crate) downloaded: BTreeSet<String>,
     /// What was written into files, by name.
     pub(crate) hidden: BTreeMap<String, Value>,
+    /// Whether the script has changed its folder.
+    pub(crate) moved: bool,
     budget: usize,
 }
 

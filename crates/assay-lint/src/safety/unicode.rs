@@ -236,7 +236,7 @@ fn mixed(text: &str, found: &mut Vec<Hidden>) {
             && foreigners > 0
             && latin >= 2
             && disguised
-            && !(foreigners == 1 && text[from..at].starts_with(greek))
+            && !(foreigners == 1 && (text[from..at].starts_with(greek) || symbol(&text[from..at])))
         {
             count += 1;
             first.get_or_insert((from..at, text[from..at].to_owned()));
@@ -266,6 +266,15 @@ pub(crate) fn floor(text: &str, mut at: usize) -> usize {
 pub(crate) fn excerpt(text: &str) -> String {
     let short: String = text.chars().take(60).collect();
     if short.len() < text.len() { short + "…" } else { short }
+}
+
+/// Whether a small Greek letter stands next to a capital or a digit, as in the names of proteins and units.
+fn symbol(word: &str) -> bool {
+    let chars: Vec<char> = word.chars().collect();
+    chars.iter().enumerate().any(|(at, &c)| {
+        let beside = [at.checked_sub(1), Some(at + 1)].into_iter().flatten().filter_map(|at| chars.get(at));
+        ('α'..='ω').contains(&c) && beside.copied().any(|c| c.is_ascii_uppercase() || c.is_ascii_digit())
+    })
 }
 
 #[cfg(test)]

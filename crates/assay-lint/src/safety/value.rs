@@ -19,12 +19,23 @@ impl Taint {
     pub(crate) const ENVIRONMENT: Self = Self(8);
     /// It came from a plain, numeric, shortened or paste address.
     pub(crate) const UNTRUSTED: Self = Self(16);
+    /// It is all of a file in which a project keeps its secrets.
+    pub(crate) const DOTENV: Self = Self(32);
+    /// It is the clipboard, the screen, or an archive of the home folder.
+    pub(crate) const PRIVATE: Self = Self(64);
+    /// It tells what machine this is and who uses it.
+    pub(crate) const MACHINE: Self = Self(128);
     /// A secret went into it: credentials or the environment.
     pub(crate) const SECRET: Self = Self(4 | 8);
 
     /// Both together.
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// Without what is in `other`.
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether something of `other` is in it.

@@ -7,6 +7,7 @@ mod formats;
 mod fuzz;
 mod hostile;
 mod library;
+mod own_words;
 mod pages;
 mod policy;
 mod sarif;

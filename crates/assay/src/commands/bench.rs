@@ -21,6 +21,7 @@ use crate::ui::Ui;
 
 mod docker;
 mod gateway;
+mod safety;
 
 /// Planned trials of the planning figures.
 const PLANNED: usize = 10_000;
@@ -62,6 +63,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let (trials, concurrency, sandbox, image) = match &args.what {
         BenchWhat::Harness { trials, concurrency, sandbox, image } => (trials, concurrency, sandbox, image),
         BenchWhat::Corpus(args) => return super::corpus::bench::run(args, ui),
+        BenchWhat::Safety { folder } => return safety::run(folder, ui),
         BenchWhat::Gateway { requests, streams, kilobytes } => {
             return gateway::run(*requests, usize::from(*streams), *kilobytes, ui);
         }

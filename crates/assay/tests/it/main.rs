@@ -7,6 +7,7 @@ mod audit;
 mod audit_calibrated;
 mod audit_runs;
 mod audit_show;
+mod bench_safety;
 mod cheating;
 mod checks;
 mod commands;
