@@ -400,14 +400,23 @@ impl Stats {
     }
 
     /// How much of its session a transcript holds.
-    fn fullness(&self) -> (usize, u64, usize) {
-        (self.prints.len(), self.tally.usage.total(), self.calls)
+    fn fullness(&self) -> (usize, bool, u64, usize) {
+        (self.prints.len(), !self.is_printed(), self.tally.usage.total(), self.calls)
+    }
+
+    /// Whether an agent printed it, beside the log that it keeps.
+    fn is_printed(&self) -> bool {
+        self.format.ends_with("-stream") || self.format.ends_with("-exec")
     }
 
     /// Whether two transcripts hold the same part of one session, be it more of it or less.
     fn is_snapshot_of(&self, other: &Self) -> bool {
         if self.session_id.is_none() || self.session_id != other.session_id {
             return false;
+        }
+        // What an agent prints is in the log that it keeps, though often without the names of the messages.
+        if self.is_printed() != other.is_printed() {
+            return true;
         }
         if self.prints.is_empty() && other.prints.is_empty() {
             return self.started_at == other.started_at;

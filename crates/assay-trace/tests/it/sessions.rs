@@ -378,6 +378,25 @@ fn real_logs_in_one_file_are_told_apart_and_add_up() {
     assert_eq!(fuller(&all).iter().filter(|one| one.is_none()).count(), logs.len());
 }
 
+#[test]
+fn what_an_agent_prints_is_the_session_that_it_keeps() {
+    let Some(root) = shared("agents") else { return };
+    for (agent, kept) in [
+        ("codex", "rollout"),
+        ("gemini-cli", "session"),
+        ("qwen-code", "session"),
+        ("claude-code", "session"),
+    ] {
+        let of = |name: &str| {
+            let path = root.join(agent).join("with-skill").join(name);
+            stats_of(&Input::of(&path), None, &[]).unwrap().remove(0)
+        };
+        let printed = if agent == "claude-code" { "stdout.stream.jsonl" } else { "stdout.jsonl" };
+        let all = [of(printed), of(&format!("{kept}.jsonl"))];
+        assert_eq!(fuller(&all), [Some(1), None], "{agent}");
+    }
+}
+
 /// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.
 #[test]
 fn a_folder_of_real_sessions_adds_up_with_each_once() {

@@ -158,6 +158,8 @@ fn what_is_not_known_is_printed_as_unknown() {
     let document = lab.assay(&["trace", "stats", "printed.jsonl", "--format", "json"]).ok().json();
     assert_eq!(document["traces"][1]["tokens"]["output"], Value::Null);
     assert_eq!(document["traces"][1]["cost_usd"], Value::Null);
+    assert_eq!(document["traces"][1]["models"][0]["model"], "opus");
+    assert_eq!(document["traces"][1]["models"][0]["tokens"]["output"], Value::Null);
     assert_eq!(document["traces"][1]["part"], json!([2, 2]));
     assert_eq!(document["total"]["tokens"]["output"], 20);
     assert_eq!(document["total"]["at_least"], json!(["output"]));

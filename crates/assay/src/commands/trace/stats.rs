@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use assay_report::{clean, seconds};
 use assay_skill::Package;
 use assay_trace::{
-    Cost, Counting, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller, stats_of,
+    Cost, Counting, Known, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller, stats_of,
 };
 use serde_json::{Value, json};
 
@@ -180,7 +180,15 @@ fn document(
         let models = stats.models.iter().map(|one| {
             let day = one.day.unwrap_or(jiff::civil::Date::MAX);
             let cost = prices.and_then(|prices| prices.cost(one.model.as_deref()?, day, &one.usage));
-            json!({ "model": one.model, "day": one.day, "tokens": one.usage, "cost_usd": cost })
+            // What the session does not know, its models do not.
+            let whole = stats.tally.known();
+            let tokens = Known {
+                input: whole.input.map(|_| one.usage.input),
+                output: whole.output.map(|_| one.usage.output),
+                cache_read: whole.cache_read.map(|_| one.usage.cache_read),
+                cache_write: whole.cache_write.map(|_| one.usage.cache_write),
+            };
+            json!({ "model": one.model, "day": one.day, "tokens": tokens, "cost_usd": cost })
         });
         map.insert("models".to_owned(), models.collect());
         map.insert("duplicate".to_owned(), duplicate.into());
