@@ -1,35 +1,36 @@
 //! The parts of a report that a terminal shows only when asked.
 
 use assay_analysis::Report;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::Style;
+use crate::columns::Columns;
 use crate::doc::{Block, Cell, Grid, Section};
 use crate::labels::Labels;
 use crate::sections;
-use crate::terminal::{SENTENCE, WIDTH, short, wrapped};
+use crate::terminal::{short, wrapped};
 
 /// Cost against pass rate, variance, the parts of the suite, and all agents together, for a terminal.
-pub fn details(report: &Report) -> String {
-    sections::details(report).iter().map(text).collect()
+pub fn details(report: &Report, style: Style) -> String {
+    sections::details(report).iter().map(|section| text(section, style)).collect()
 }
 
 /// The verifiers' tests that a condition turned from failed to passed or back, for a terminal.
-pub fn changed_tests(report: &Report) -> String {
+pub fn changed_tests(report: &Report, style: Style) -> String {
     let section = sections::tests(report, &Labels::of(report));
     if section.blocks.is_empty() {
         return "\nNo verifier of this run told its tests (a CTRF report).\n".to_owned();
     }
-    text(&section)
+    text(&section, style)
 }
 
-fn text(section: &Section) -> String {
+fn text(section: &Section, style: Style) -> String {
     let mut text = format!("\n{}\n", section.title);
     for block in &section.blocks {
         match block {
-            Block::Who(words) | Block::Text(words) => sentences(&mut text, words),
-            Block::List(lines) => lines.iter().for_each(|line| sentences(&mut text, line)),
-            Block::Verdict(verdict) => sentences(&mut text, &verdict.sentence),
-            Block::Grid(grid) => table(&mut text, grid),
+            Block::Who(words) | Block::Text(words) => sentences(&mut text, words, style),
+            Block::List(lines) => lines.iter().for_each(|line| sentences(&mut text, line, style)),
+            Block::Verdict(verdict) => sentences(&mut text, &verdict.sentence, style),
+            Block::Grid(grid) => table(&mut text, grid, style),
             // Every plot has its table.
             Block::Plot(_) => {}
         }
@@ -37,33 +38,26 @@ fn text(section: &Section) -> String {
     text
 }
 
-fn sentences(text: &mut String, words: &str) {
-    for line in wrapped(words, SENTENCE) {
+fn sentences(text: &mut String, words: &str, style: Style) {
+    for line in wrapped(words, style.sentence() - 1) {
         text.push_str(&format!(" {line}\n"));
     }
 }
 
-fn table(text: &mut String, grid: &Grid) {
+fn table(text: &mut String, grid: &Grid, style: Style) {
     if !grid.caption.is_empty() {
-        sentences(text, &format!("{}:", grid.caption));
+        sentences(text, &format!("{}:", grid.caption), style);
     }
     let cell = |cell: &Cell| match cell {
         Cell::Name(name) => short(name),
         Cell::Text(words) => words.clone(),
     };
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(grid.columns.iter().map(|column| cell(&column.title)));
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    for (number, column) in grid.columns.iter().enumerate() {
-        if let Some(own) = table.column_mut(number).filter(|_| column.numbers) {
-            own.set_cell_alignment(CellAlignment::Right);
-        }
-    }
+    let mut table = Columns::aligned(grid.columns.iter().map(|column| (cell(&column.title), column.numbers)));
     for row in &grid.rows {
         table.add_row(row.iter().map(cell));
     }
-    for line in table.lines() {
-        text.push_str(line.trim_end());
+    for line in table.lines(style.table()) {
+        text.push_str(&line);
         text.push('\n');
     }
 }
@@ -85,7 +79,7 @@ mod tests {
     }
 
     fn turned(tests: Vec<TestRow>) -> String {
-        changed_tests(&Report { tests, ..whole() })
+        changed_tests(&Report { tests, ..whole() }, Style::default())
     }
 
     #[test]
@@ -112,12 +106,12 @@ mod tests {
         assert!(turned(Vec::new()).contains("No verifier of this run told its tests"));
         let many = (0..50)
             .map(|n| row(&n.to_string(), vec![base(), arm("c", 4, Some(0.75), Some("failed_to_passed"))]));
-        let found = turned(many.collect());
+        let found = turned(many.collect()).replace("\n ", " ");
         assert!(found.contains("other way round: 50. The 40 that moved most"), "{found}");
     }
 
     #[test]
     fn what_a_terminal_shows_when_asked() {
-        insta::assert_snapshot!(details(&whole()));
+        insta::assert_snapshot!(details(&whole(), Style::default()));
     }
 }

@@ -26,7 +26,7 @@ mod tests {
     fn a_report_is_one_document_that_begins_with_its_schema_and_loses_nothing() {
         let mut report = whole();
         report.run = "\u{1b}[31m\"<b>\u{202e}\n".to_owned();
-        let text = Json.render(&report, Style { color: true });
+        let text = Json.render(&report, Style { color: true, ..Style::default() });
         assert!(text.starts_with("{\n  \"schema\": \"assay.report/1\",") && text.ends_with("}\n"), "{text}");
         // Nothing in it can act on a terminal, and it reads back as it was.
         assert!(!text.contains('\u{1b}'), "{text}");

@@ -3,6 +3,7 @@
 //! A renderer lays findings out and computes none. It is one file here and one line in [`find`]. Names that come from skills,
 //! tasks and models are hostile: each renderer escapes them for its medium.
 
+mod columns;
 mod details;
 mod doc;
 mod exhibit;
@@ -41,6 +42,20 @@ pub trait Renderer {
 pub struct Style {
     /// Whether to colour. Nothing needs colour to be understood.
     pub color: bool,
+    /// Columns of the terminal; `None` where the text goes elsewhere.
+    pub width: Option<usize>,
+}
+
+impl Style {
+    /// Longest line of a sentence, in columns: longer ones are hard to follow.
+    pub(crate) fn sentence(self) -> usize {
+        self.width.map_or(100, |width| width.clamp(40, 120))
+    }
+
+    /// Longest line of a table, in columns.
+    pub(crate) fn table(self) -> usize {
+        self.width.map_or(160, |width| width.max(40))
+    }
 }
 
 /// A comparison's verdict and what it means, in one line without colour.

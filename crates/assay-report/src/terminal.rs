@@ -1,19 +1,13 @@
 use std::collections::BTreeSet;
 
 use assay_analysis::{Arm, Comparison, Report, TaskRow};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
+use crate::columns::Columns;
 use crate::grids::about;
 use crate::labels::Labels;
 use crate::sentences::{groups, replied, sentence, who};
 use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds};
 use crate::{Renderer, Style, sentences};
-
-/// Sentences are broken here, so that eyes find the next line.
-pub(crate) const SENTENCE: usize = 100;
-
-/// No table is wider; cells are broken where one would be.
-pub(crate) const WIDTH: u16 = 160;
 
 /// Names are cut here in tables; whole they stand in the JSON.
 const NAME: usize = 40;
@@ -59,9 +53,12 @@ impl Renderer for Terminal {
             if !rows.is_empty() {
                 page.line("");
                 let score = if fractional { "mean score, " } else { "" };
-                page.title(&format!(
+                let title = format!(
                     "Task by task: {score}passed of valid trials, and points against the baseline (exploratory)"
-                ));
+                );
+                for line in wrapped(&title, style.sentence()) {
+                    page.title(&line);
+                }
                 page.table(&task_table(&rows, fractional));
             }
         }
@@ -96,15 +93,15 @@ impl Page {
 
     /// Sentences, the first line after `mark` and the others below its beginning. `mark` is as wide as `indent`.
     fn sentences(&mut self, mark: &str, indent: usize, text: &str) {
-        for (number, line) in wrapped(text, SENTENCE - indent).iter().enumerate() {
+        for (number, line) in wrapped(text, self.style.sentence() - indent).iter().enumerate() {
             let begin = if number == 0 { mark.to_owned() } else { " ".repeat(indent) };
             self.line(&format!("{begin}{line}"));
         }
     }
 
-    fn table(&mut self, table: &Table) {
-        for line in table.to_string().lines() {
-            self.line(line);
+    fn table(&mut self, table: &Columns) {
+        for line in table.lines(self.style.table()) {
+            self.line(&line);
         }
     }
 
@@ -193,21 +190,7 @@ pub(crate) fn short(name: &str) -> String {
     name.chars().take(NAME - 1).chain(['…']).collect()
 }
 
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header.to_vec());
-    table.set_content_arrangement(ContentArrangement::Dynamic).set_width(WIDTH);
-    table
-}
-
-/// Numbers stand to the right.
-fn align(table: &mut Table, numbers_from: usize) {
-    for column in table.column_iter_mut().skip(numbers_from) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-}
-
-fn arm_table(arms: &[&Arm], fractional: bool) -> Table {
+fn arm_table(arms: &[&Arm], fractional: bool) -> Columns {
     let mut header = vec!["condition"];
     header.extend(if fractional {
         &["score", "95 % interval", "passed"][..]
@@ -218,7 +201,7 @@ fn arm_table(arms: &[&Arm], fractional: bool) -> Table {
         "tasks", "trials", "lost", "tokens", "cost", "time", "offered", "advert.", "touched", "opened",
         "executed",
     ]);
-    let mut table = table(&header);
+    let mut table = Columns::new(header, 1);
     for arm in arms {
         let exposure = &arm.exposure;
         let offers = exposure.offered > 0.0;
@@ -246,11 +229,10 @@ fn arm_table(arms: &[&Arm], fractional: bool) -> Table {
         ]);
         table.add_row(row);
     }
-    align(&mut table, 1);
     table
 }
 
-fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
+fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Columns {
     let baseline = comparisons.first().map_or("", |comparison| comparison.baseline.as_str());
     let against = format!("against {}", short(baseline));
     let mut header = vec![against.as_str(), "lift"];
@@ -267,7 +249,7 @@ fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
         "detectable",
         "better/equal/worse",
     ]);
-    let mut table = table(&header);
+    let mut table = Columns::new(header, 1);
     for comparison in comparisons {
         let plus_minus =
             |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), |f| format!("±{:.0}", 100.0 * f));
@@ -291,11 +273,10 @@ fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Table {
         ]);
         table.add_row(row);
     }
-    align(&mut table, 1);
     table
 }
 
-fn task_table(rows: &[&TaskRow], fractional: bool) -> Table {
+fn task_table(rows: &[&TaskRow], fractional: bool) -> Columns {
     let mut seen = BTreeSet::new();
     let arms = rows.iter().flat_map(|row| &row.arms).map(|arm| arm.condition.as_str());
     let conditions: Vec<&str> = arms.filter(|condition| seen.insert(*condition)).collect();
@@ -308,7 +289,7 @@ fn task_table(rows: &[&TaskRow], fractional: bool) -> Table {
     if is_lossy {
         header.push("lost".to_owned());
     }
-    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = Columns::new(header, 1);
     for row in rows {
         let mut cells = vec![short(&row.task)];
         for condition in &conditions {
@@ -330,7 +311,6 @@ fn task_table(rows: &[&TaskRow], fractional: bool) -> Table {
         }
         table.add_row(cells);
     }
-    align(&mut table, 1);
     table
 }
 

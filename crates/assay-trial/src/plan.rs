@@ -235,7 +235,7 @@ impl Plan {
             let unreadable = suite.unreadable.into_iter().map(|unreadable| unreadable.error);
             return Err(PlanError::Tasks(suite.problems.into_iter().chain(unreadable).collect()));
         }
-        let library = library(&experiment);
+        let library = library(&experiment)?;
         let roster = roster(&experiment, machine)?;
         check_names(&experiment, &suite)?;
         let unreadable = unreadable(&mut suite, &experiment.directory);
@@ -663,22 +663,41 @@ fn absent(own: &[assay_skill::Package], provision: &Provision) -> Vec<AbsentSkil
         .collect()
 }
 
-/// The skills that the library's patterns lead to. A pattern that leads nowhere is said: what it should have held will be
-/// missed by name, where it is needed.
-fn library(experiment: &Experiment) -> Library {
+/// The skills that the library's patterns match. A pattern without a match is an error: the run would go on without the skills
+/// that it was meant to name.
+fn library(experiment: &Experiment) -> Result<Library, PlanError> {
     let mut roots = Vec::new();
-    let mut empty = Vec::new();
     for pattern in &experiment.library {
         let found = assay_task::folders(pattern, &experiment.directory);
         if found.is_empty() {
-            let message = format!("the library's pattern {pattern:?} leads to no folder");
-            empty.push(Diagnostic::new(Severity::Warning, "library-empty", &experiment.path, message));
+            let hint = near_folder(pattern, &experiment.directory)
+                .map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let message = format!("library pattern {pattern:?} matches no folder{hint}");
+            return Err(PlanError::Name { path: experiment.path.clone(), message });
         }
         roots.extend(found);
     }
-    let mut library = Library::load(&roots);
-    library.diagnostics.extend(empty);
-    library
+    Ok(Library::load(&roots))
+}
+
+/// A pattern with its first part that does not exist replaced by the folder whose name is nearest to it.
+fn near_folder(pattern: &str, base: &Path) -> Option<String> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let mut folder = base.to_owned();
+    for (at, part) in parts.iter().enumerate() {
+        if folder.join(part).is_dir() {
+            folder.push(part);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).ok()?.flatten();
+        let names: Vec<String> = entries
+            .filter(|entry| entry.path().is_dir())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            .collect();
+        let near = assay_skill::nearest(part, names.iter().map(String::as_str)).into_iter().next()?;
+        return Some([&parts[..at], &[near.as_str()], &parts[at + 1..]].concat().join("/"));
+    }
+    None
 }
 
 /// The folders of a suite that cannot be read as tasks, with the reason and what to do. Reasons stand in plans: they name files from the experiment on.

@@ -25,8 +25,61 @@ fn add(text: &mut String, command: &Command, path: &str) {
 }
 
 #[cfg(test)]
+#[path = "../tests/it/docs/blocks.rs"]
+mod blocks;
+
+#[cfg(test)]
 mod tests {
     use std::path::Path;
+
+    use clap::CommandFactory;
+    use clap::error::ErrorKind;
+
+    use super::Args;
+
+    /// Words of a command, as a shell without special characters would split them.
+    fn words(line: &str) -> Vec<String> {
+        let mut words = vec![String::new()];
+        let mut quoted = false;
+        for c in line.chars() {
+            match c {
+                '"' => quoted = !quoted,
+                ' ' if !quoted => words.push(String::new()),
+                // Of alternatives the first counts, and what may be left out is not.
+                '[' | ']' if !quoted => {}
+                c => words.last_mut().unwrap().push(c),
+            }
+        }
+        words.retain(|word| !word.is_empty());
+        words.iter().map(|word| word.split('|').next().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_command_in_the_documents_parses() {
+        let lines = super::blocks::commands(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+        let mut parsed = 0;
+        for line in lines {
+            let command = line.text.split(" && ").next().unwrap();
+            let command = command.split(" > ").next().unwrap();
+            let words = words(command);
+            let mut own: Vec<&str> =
+                words.iter().map(String::as_str).skip_while(|word| !word.ends_with("assay")).collect();
+            let Some(first) = own.first_mut() else { continue };
+            if !matches!(*first, "assay" | "target/release/assay") {
+                continue;
+            }
+            *first = "assay";
+            let is_cut = own.contains(&"…");
+            own.retain(|word| *word != "…");
+            parsed += 1;
+            if let Err(error) = Args::command().try_get_matches_from(&own) {
+                let is_missing =
+                    matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::InvalidValue);
+                assert!(is_cut && is_missing, "{}: {}\n{error}", line.document, line.text);
+            }
+        }
+        assert!(parsed > 30, "{parsed}");
+    }
 
     #[test]
     fn the_reference_in_docs_is_the_command_lines() {

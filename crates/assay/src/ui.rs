@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::{self, IsTerminal, Write};
 
 use assay_report::{Style, clean};
+use unicode_width::UnicodeWidthStr;
 
 use crate::args::Color;
 use crate::config::Settings;
@@ -32,9 +33,17 @@ impl Ui {
         self.json
     }
 
-    /// The result.
-    #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
+    /// The result as text for people: at a terminal, lines that are too long are broken between words.
     pub(crate) fn out(&self, text: &str) -> Result<(), Failure> {
+        match self.columns() {
+            Some(columns) => self.raw(&fitted(text, columns)),
+            None => self.raw(text),
+        }
+    }
+
+    /// The result as it is: for documents that programs read.
+    #[expect(clippy::unused_self, reason = "standard output is the interface's, like standard error")]
+    pub(crate) fn raw(&self, text: &str) -> Result<(), Failure> {
         let mut stdout = io::stdout().lock();
         match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
@@ -47,7 +56,7 @@ impl Ui {
     pub(crate) fn document<T: serde::Serialize>(&self, document: &T) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(document)
             .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
-        self.out(&(text + "\n"))
+        self.raw(&(text + "\n"))
     }
 
     /// Something beside the result.
@@ -92,7 +101,7 @@ impl Ui {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Style { color }
+        Style { color, width: self.columns() }
     }
 
     /// A failure with its causes and what to do.
@@ -121,5 +130,75 @@ impl Ui {
     fn err(&self, text: &str) {
         // Nothing can be told where nobody can hear it.
         let _ = io::stderr().lock().write_all(text.as_bytes());
+    }
+}
+
+/// Lines that are wider than so many columns, broken between words. What follows begins where the first did, and two columns further.
+fn fitted(text: &str, columns: usize) -> String {
+    let columns = columns.max(20);
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        if width(line) <= columns {
+            out.push_str(line);
+            out.push_str(end);
+            continue;
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let further = (indent + 2).min(columns / 2);
+        let mut used = indent;
+        out.push_str(&line[..indent]);
+        let mut gap = String::new();
+        for word in line[indent..].trim_end().split(' ') {
+            let wide = width(word);
+            if used > further && !word.is_empty() && used + gap.len() + wide > columns {
+                out.push('\n');
+                out.push_str(&" ".repeat(further));
+                used = further;
+            } else {
+                out.push_str(&gap);
+                used += gap.len();
+            }
+            gap.clear();
+            out.push_str(word);
+            used += wide;
+            gap.push(' ');
+        }
+        out.push_str(end);
+    }
+    out
+}
+
+/// Columns that a text takes, without its colours.
+fn width(text: &str) -> usize {
+    let mut parts = text.split('\u{1b}');
+    let plain = parts.next().unwrap_or_default().width();
+    plain + parts.map(|part| part.split_once('m').map_or(0, |(_, rest)| rest.width())).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words() {
+        let check = |text: &str, columns: usize, expected: &str| assert_eq!(fitted(text, columns), expected);
+        check("short\n", 20, "short\n");
+        check("one two three four five six\n", 20, "one two three four\n  five six\n");
+        check("  one two three four five six", 20, "  one two three four\n    five six");
+        check("a  b    in columns that go on", 20, "a  b    in columns\n  that go on");
+        check("one \u{1b}[1mtwo\u{1b}[0m three four", 20, "one \u{1b}[1mtwo\u{1b}[0m three four");
+        check(
+            "a-word-that-is-longer-than-the-line and more",
+            20,
+            "a-word-that-is-longer-than-the-line\n  and more",
+        );
+        for columns in [80, 120, 200] {
+            let text = "some words of which there are many ".repeat(20);
+            let broken = fitted(&text, columns);
+            assert!(broken.lines().all(|line| line.len() <= columns), "{broken}");
+            let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+            assert_eq!(words(&broken), words(&text), "{columns}");
+        }
     }
 }

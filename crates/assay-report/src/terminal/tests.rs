@@ -246,7 +246,7 @@ fn estimates_and_the_model_that_replied_are_told() {
         ..nothing()
     };
     for format in ["terminal", "markdown", "html"] {
-        let text = crate::find(format).unwrap().render(&report, Style { color: false });
+        let text = crate::find(format).unwrap().render(&report, Style::default());
         for expected in [
             "≈12 346",
             "≈$0.0123",
@@ -261,7 +261,7 @@ fn estimates_and_the_model_that_replied_are_told() {
         assert_eq!(text.matches('≈').count(), 2, "{format}: {text}");
     }
     let json: serde_json::Value =
-        serde_json::from_str(&crate::find("json").unwrap().render(&report, Style { color: false })).unwrap();
+        serde_json::from_str(&crate::find("json").unwrap().render(&report, Style::default())).unwrap();
     assert_eq!(
         (&json["model_mismatch"], &json["replied_models"][1]["matches"]),
         (&json!(true), &json!(false))
@@ -427,7 +427,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 
 #[test]
 fn colour_adds_nothing_but_colour() {
-    let colored = Terminal.render(&whole(), Style { color: true });
+    let colored = Terminal.render(&whole(), Style { color: true, width: None });
     insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
     ESC[1mrun quickstartESC[0m
     ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
@@ -466,6 +466,27 @@ fn hostile_names_stay_in_their_line_and_in_their_column() {
     let hostile = |c: char| c != '\n' && (c.is_control() || evil.contains(c) && !c.is_ascii());
     let odd: Vec<char> = text.chars().filter(|&c| hostile(c)).collect();
     assert!(odd.is_empty(), "{odd:?} in\n{text}");
+}
+
+/// What stands at 80 columns stands at 200 too, and nothing is cut or wider than the terminal.
+#[test]
+fn a_report_is_as_wide_as_its_terminal() {
+    let words = |text: &str| {
+        let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    };
+    let all = words(&Terminal.render(&whole(), Style::default()));
+    for width in [80, 100, 120, 160, 200] {
+        let style = Style { color: false, width: Some(width) };
+        let text = Terminal.render(&whole(), style) + &crate::details(&whole(), style);
+        let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= width && widest > width.min(120) / 2, "{widest} in {width}:\n{text}");
+        let lacks: Vec<String> = all.iter().filter(|word| !words(&text).contains(word)).cloned().collect();
+        assert_eq!(lacks, [""; 0], "{width}:\n{text}");
+    }
+    insta::assert_snapshot!(Terminal.render(&whole(), Style { color: false, width: Some(80) }));
 }
 
 #[test]

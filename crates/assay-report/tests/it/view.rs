@@ -82,14 +82,14 @@ fn a_page_shows_two_columns() {
 fn columns_fit_the_terminal() {
     let view = pair(SKILL, " 技能 ");
     for width in [60, 81, 120, 200] {
-        for line in view_text(&view, width, Style { color: false }).lines().skip(12) {
+        for line in view_text(&view, width, Style::default()).lines().skip(12) {
             let used: usize =
                 line.chars().map(|c| if ('\u{3000}'..'\u{a000}').contains(&c) { 2 } else { 1 }).sum();
             assert!(used <= width, "{used} in {width}: {line:?}");
         }
     }
-    let plain = view_text(&view, 100, Style { color: false });
-    let painted = view_text(&view, 100, Style { color: true });
+    let plain = view_text(&view, 100, Style::default());
+    let painted = view_text(&view, 100, Style { color: true, width: None });
     assert!(!plain.contains('\u{1b}') && painted.contains("\u{1b}[1m"));
 }
 

@@ -320,14 +320,19 @@ fn a_name_that_leads_nowhere_is_no_plan() {
 }
 
 #[test]
-fn a_library_that_leads_nowhere_is_said_where_it_stands_and_where_it_is_missed() {
-    let house = House::new();
-    house.experiment("skills/*", "skils/*");
-    let plan = house.plan();
-    let told = |text: &str| plan.diagnostics.iter().any(|diagnostic| diagnostic.to_string().contains(text));
-    assert!(told("the library's pattern \"skils/*\" leads to no folder"), "{:?}", plan.diagnostics);
-    assert!(plan.excluded[0].reason.contains("no skill is called `one`"), "{:?}", plan.excluded);
-    assert_eq!(plan.cells.len(), 2);
+fn a_library_pattern_without_a_match_is_an_error() {
+    let check = |pattern: &str, expected: &str| {
+        let house = House::new();
+        house.experiment("skills/*", pattern);
+        let error = house.try_plan().err().unwrap().to_string();
+        assert!(
+            error.contains(&format!("library pattern {pattern:?} matches no folder{expected}")),
+            "{error}"
+        );
+    };
+    check("skils/*", "; did you mean `skills/*`?");
+    check("skills/zz*/none", "");
+    check("elsewhere/of/mine", "");
 }
 
 #[test]

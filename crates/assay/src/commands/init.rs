@@ -28,7 +28,16 @@ fn experiment(dir: &Path, ui: &Ui) -> Result<(), Failure> {
     let absolute = std::path::absolute(dir).unwrap_or_else(|_| dir.to_owned());
     let name = run_name(&absolute.file_name().unwrap_or_default().to_string_lossy());
     write(&dir.join("experiment.toml"), &EXPERIMENT.replace("{name}", &name), false, ui)?;
-    ui.note("next: lay skills under skills/ and tasks under tasks/, then `assay run experiment.toml`");
+    for name in ["skills", "tasks"] {
+        let folder = dir.join(name);
+        fs::create_dir_all(&folder).map_err(|error| {
+            Failure::infrastructure(format!("cannot create {}: {error}", folder.display()))
+        })?;
+        ui.out(&format!("{}/\n", folder.display()))?;
+    }
+    ui.note(
+        "next: copy a skill into skills/, write tasks with `assay init task skills/NAME`, then `assay run experiment.toml`",
+    );
     Ok(())
 }
 

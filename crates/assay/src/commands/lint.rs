@@ -207,8 +207,8 @@ fn lay_out(
     match settings.format {
         Format::Json => ui.document(&render::json(outcome)),
         Format::Sarif => ui.document(&render::sarif(outcome, &options.base)),
-        Format::Junit => ui.out(&render::junit(outcome, &clients)),
-        Format::Github => ui.out(&render::github(outcome, &options.base)),
+        Format::Junit => ui.raw(&render::junit(outcome, &clients)),
+        Format::Github => ui.raw(&render::github(outcome, &options.base)),
         _ => {
             let view = render::View {
                 advice: settings.verbose,

@@ -19,14 +19,16 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
         None => {
             let mut text = laid_out(&report, settings.format, ui.style())?;
             if settings.format == Format::Terminal {
-                let details = if args.details { assay_report::details(&report) } else { String::new() };
-                let tests = if args.tests { assay_report::changed_tests(&report) } else { String::new() };
+                let details =
+                    if args.details { assay_report::details(&report, ui.style()) } else { String::new() };
+                let tests =
+                    if args.tests { assay_report::changed_tests(&report, ui.style()) } else { String::new() };
                 text.push_str(&redact(&(details + &tests), &machine::secrets()));
             }
-            ui.out(&text)?;
+            if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
         }
         Some(out) => {
-            let text = laid_out(&report, format_of(out, settings.format), Style::default())?;
+            let text = laid_out(&report, format_of(out, settings.format)?, Style::default())?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("{} holds the report", out.display()));
@@ -38,7 +40,8 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
 /// Lays a report out on standard output.
 pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
     let format = if ui.json() { Format::Json } else { Format::Terminal };
-    ui.out(&laid_out(report, format, ui.style())?)
+    let text = laid_out(report, format, ui.style())?;
+    if ui.json() { ui.raw(&text) } else { ui.out(&text) }
 }
 
 /// The report as text, without secrets: reports are published.
@@ -49,13 +52,18 @@ fn laid_out(report: &Report, format: Format, style: Style) -> Result<String, Fai
     Ok(redact(&renderer.render(report, style), &machine::secrets()))
 }
 
-/// The format that a file's name asks for, where none was asked for otherwise.
-pub(crate) fn format_of(out: &Path, asked: Format) -> Format {
+/// The format that a file's name asks for, where none was asked for otherwise. A name that stands for another format is an error.
+pub(crate) fn format_of(out: &Path, asked: Format) -> Result<Format, Failure> {
     match (asked, out.extension().and_then(|extension| extension.to_str())) {
-        (Format::Terminal, Some("html")) => Format::Html,
-        (Format::Terminal, Some("md")) => Format::Markdown,
-        (Format::Terminal, Some("json")) => Format::Json,
-        _ => asked,
+        (Format::Terminal, Some("html")) => Ok(Format::Html),
+        (Format::Terminal, Some("md")) => Ok(Format::Markdown),
+        (Format::Terminal, Some("json")) => Ok(Format::Json),
+        (Format::Terminal, Some("txt") | None) => Ok(Format::Terminal),
+        (Format::Terminal, Some(other)) => {
+            let message = format!("cannot tell the format of {}: `.{other}` is not known", out.display());
+            Err(Failure::bad_input(message).hint("use .html, .md, .json or .txt, or name it with --format"))
+        }
+        _ => Ok(asked),
     }
 }
 
@@ -65,14 +73,16 @@ mod tests {
 
     #[test]
     fn a_files_name_says_its_format_where_nothing_else_does() {
-        let check = |out: &str, asked: Format, expected: Format| {
-            assert_eq!(format_of(Path::new(out), asked), expected, "{out}");
+        let check = |out: &str, asked: Format, expected: Option<Format>| {
+            assert_eq!(format_of(Path::new(out), asked).ok(), expected, "{out}");
         };
-        check("a.html", Format::Terminal, Format::Html);
-        check("b/a.md", Format::Terminal, Format::Markdown);
-        check("a.json", Format::Terminal, Format::Json);
-        check("a.txt", Format::Terminal, Format::Terminal);
-        check("html", Format::Terminal, Format::Terminal);
-        check("a.html", Format::Json, Format::Json);
+        check("a.html", Format::Terminal, Some(Format::Html));
+        check("b/a.md", Format::Terminal, Some(Format::Markdown));
+        check("a.json", Format::Terminal, Some(Format::Json));
+        check("a.txt", Format::Terminal, Some(Format::Terminal));
+        check("html", Format::Terminal, Some(Format::Terminal));
+        check("a.html", Format::Json, Some(Format::Json));
+        check("a.csv", Format::Terminal, None);
+        check("a.csv", Format::Json, Some(Format::Json));
     }
 }

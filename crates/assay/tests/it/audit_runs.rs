@@ -68,6 +68,25 @@ fn a_run_is_audited_with_its_outcomes() {
     let span = &arm["readers"][0]["spans"][0];
     assert_eq!(span["skill_text"], BODY.lines().nth(2).unwrap());
     let shown = lab.assay(&args).ok().stdout;
+    // People are told of task, condition and repetition; the id leads on.
+    let name = shown.lines().find(|line| line.contains("condition curated, repetition 1 (trial ")).unwrap();
+    let (_, id) = name.trim().trim_end_matches(')').rsplit_once(' ').unwrap();
+    assert!(name.trim().starts_with("task easy, ") && !shown.contains("trajectory.json"), "{shown}");
+    let control =
+        traces.iter().find(|trace| trace["condition"] == "without").unwrap()["trace"].as_str().unwrap();
+    let without = control.split('/').nth(2).unwrap();
+    let pair = lab.assay(&["audit", "show", "--with", id, "--without", &without[..12]]).ok().stdout;
+    assert!(
+        pair.contains("◆ the skill was opened here") && pair.contains("treasury signing script"),
+        "{pair}"
+    );
+    let swapped = lab.assay(&["audit", "show", "--with", &without[..12], "--without", id]).ended(2);
+    assert!(swapped.stderr.contains("was given no skill"), "{}", swapped.stderr);
+    let unknown = lab.assay(&["audit", "show", "--with", "0000000000", "--without", id]).ended(2);
+    assert!(unknown.stderr.contains("no trial of this store"), "{}", unknown.stderr);
+    let file = lab.path(".assay").join(control).display().to_string();
+    let unnamed = lab.assay(&["audit", "show", "--with", &file, "--without", id]).ended(2);
+    assert!(unnamed.stderr.contains("`--skill FILE` is missing"), "{}", unnamed.stderr);
     assert!(
         shown.contains("baseline ceiling: 1 tasks") && shown.contains("baseline floor: 1 tasks"),
         "{shown}"

@@ -32,7 +32,7 @@ fn what_init_writes_can_be_planned() {
         &suite::body("right"),
     );
     let written = lab.assay(&["init", "experiment", "my study"]).ok();
-    assert_eq!(written.stdout, "my study/experiment.toml\n");
+    assert_eq!(written.stdout, "my study/experiment.toml\nmy study/skills/\nmy study/tasks/\n");
     assert!(written.stderr.contains("next: "), "{}", written.stderr);
     let task = lab.assay(&["init", "task", "skills/reports"]).ok();
     let files =

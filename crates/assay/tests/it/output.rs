@@ -127,6 +127,12 @@ fn a_terminal_gets_colour_unless_it_is_told_not_to() {
         assert!(shown.contains("curated against none"), "{shown}");
         assert_eq!(shown.contains('\u{1b}'), expected, "{words}: {shown}");
     }
+    for columns in [80, 120, 200] {
+        let shown = played(&format!("stty rows 50 cols {columns}; NO_COLOR=1"));
+        let widest = shown.lines().map(|line| line.chars().count()).max().unwrap();
+        assert!(widest <= columns, "{widest} in {columns}: {shown}");
+        assert!(shown.contains("curated against none:"), "{shown}");
+    }
 }
 
 #[test]

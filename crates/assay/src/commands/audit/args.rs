@@ -61,15 +61,16 @@ pub(crate) struct PairsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ShowArgs {
-    /// The run with the skill: any transcript that `assay trace` reads, compressed or not; - is standard input
-    #[arg(long, value_name = "FILE")]
+    /// The run with the skill: a trial of the store by its id, or any transcript that `assay trace` reads, compressed or not; - is
+    /// standard input
+    #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) with: PathBuf,
     /// The run without it
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "TRIAL|FILE")]
     pub(crate) without: PathBuf,
-    /// The skill's SKILL.md
+    /// The skill's SKILL.md [default: the skill that the trial of --with was given, as the store keeps it]
     #[arg(long, value_name = "FILE")]
-    pub(crate) skill: PathBuf,
+    pub(crate) skill: Option<PathBuf>,
     /// The task's prompt: what stands in it is no evidence
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,

@@ -7,6 +7,7 @@ use assay_audit::corpus::Corpus;
 use assay_report::clean;
 
 use super::args::{CorpusArgs, PairsArgs};
+use super::runs::Labels;
 use super::{Notices, input, tables};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -21,7 +22,7 @@ pub(super) fn of_corpus(
     ui: &Ui,
 ) -> Result<Status, Failure> {
     let audit = corpus(&args.dir, found, args.check, |notice| notices.tell(&notice));
-    print(&audit, ui)?;
+    print(&audit, &Labels::new(), ui)?;
     Ok(notices.status(args.common.strict))
 }
 
@@ -41,28 +42,28 @@ pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let name = input::task_name(&args.skill, &skill);
     let task = TaskRuns { task: name.clone(), skill_name: name, prompt, skill: &skill, runs, baseline: None };
-    print(&pairs(&task, &library), ui)?;
+    print(&pairs(&task, &library), &Labels::new(), ui)?;
     Ok(notices.status(args.common.strict))
 }
 
-pub(super) fn print(audit: &CorpusAudit, ui: &Ui) -> Result<(), Failure> {
+pub(super) fn print(audit: &CorpusAudit, labels: &Labels, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         let mut failed = Ok(());
         audit.lines(|line| {
             if failed.is_ok() {
-                failed = ui.out(&format!("{line}\n"));
+                failed = ui.raw(&format!("{line}\n"));
             }
         });
         return failed;
     }
-    let mut text: String = audit.arms.iter().map(arm).collect::<Vec<_>>().join("\n");
+    let mut text: String = audit.arms.iter().map(|found| arm(found, labels)).collect::<Vec<_>>().join("\n");
     if let Some(found) = &audit.check {
         text.push_str(&format!("\n{}", check(found)));
     }
     ui.out(&text)
 }
 
-fn arm(arm: &ArmFindings) -> String {
+fn arm(arm: &ArmFindings, labels: &Labels) -> String {
     let mut text = format!(
         "{}: {} tasks, {} runs with the skill, {} without\n\n",
         clean(&arm.arm),
@@ -98,7 +99,7 @@ fn arm(arm: &ArmFindings) -> String {
     }
     text.push_str(&amount(arm));
     for reader in &arm.readers {
-        text.push_str(&self::reader(reader));
+        text.push_str(&self::reader(reader, labels));
     }
     text
 }
@@ -221,10 +222,10 @@ fn amount(arm: &ArmFindings) -> String {
     text
 }
 
-fn reader(reader: &Reader) -> String {
+fn reader(reader: &Reader, labels: &Labels) -> String {
     let mut text = format!(
         "\n  {}\n  read the skill by step {}; adoption {}{}\n",
-        clean(&reader.trace),
+        clean(labels.get(&reader.trace).unwrap_or(&reader.trace)),
         reader.opened_at.map_or_else(|| "?".to_owned(), |step| step.to_string()),
         number(reader.adoption),
         reader

@@ -17,8 +17,8 @@ pub(crate) fn run(args: &CorpusArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             let message = "cta-2026 reads session logs of Claude Code, and a run's trajectories are none";
             return Err(Failure::bad_input(message).hint("leave --method out"));
         }
-        let audit = runs::of_run(&store, &run, args.check, &mut notices)?;
-        calibrated::print(&audit, ui)?;
+        let (audit, labels) = runs::of_run(&store, &run, args.check, &mut notices)?;
+        calibrated::print(&audit, &labels, ui)?;
         return Ok(notices.status(args.common.strict));
     }
     let corpus = find(&args.dir)?;
@@ -72,5 +72,5 @@ pub(super) fn find(dir: &Path) -> Result<Corpus, Failure> {
 pub(super) fn print(line: &impl serde::Serialize, ui: &Ui) -> Result<(), Failure> {
     let text = serde_json::to_string(line)
         .map_err(|error| Failure::infrastructure(format!("cannot write JSON: {error}")))?;
-    ui.out(&(text + "\n"))
+    ui.raw(&(text + "\n"))
 }

@@ -25,13 +25,16 @@ const SKILLS: usize = 8;
 /// The skills' documents, by digest.
 type Texts = BTreeMap<String, SkillText>;
 
-/// Audits a run. What cannot be used is told.
+/// What people call a trace: its task, condition, repetition and trial, by the trace's path.
+pub(super) type Labels = BTreeMap<String, String>;
+
+/// Audits a run, and names its traces. What cannot be used is told.
 pub(super) fn of_run(
     store: &Store,
     run: &RunFolder,
     checked: bool,
     notices: &mut Notices<'_>,
-) -> Result<CorpusAudit, Failure> {
+) -> Result<(CorpusAudit, Labels), Failure> {
     if !run.conditions.iter().any(|condition| condition == WITHOUT) {
         let message =
             format!("the run {} has no condition {WITHOUT}: there is nothing to compare with", run.run);
@@ -46,10 +49,11 @@ pub(super) fn of_run(
         .filter_map(|digest| texts.get(digest).cloned())
         .collect();
     let mut found = Vec::new();
+    let mut labels = Labels::new();
     for (number, agent) in run.agents.iter().enumerate() {
         for task in &run.tasks {
             let trials = Trials { store, run, agent: number, task: &task.name };
-            let controls = trials.of(WITHOUT, "", notices)?;
+            let controls = trials.of(WITHOUT, "", notices, &mut labels)?;
             if controls.is_empty() {
                 continue;
             }
@@ -58,9 +62,8 @@ pub(super) fn of_run(
                 let Some(skill) = texts.get(&digest) else { continue };
                 let mut runs = Vec::new();
                 for arm in &arms {
-                    runs.extend(
-                        trials.of(&arm.condition, &arm.skill, notices)?.into_iter().map(named(arm, true)),
-                    );
+                    let with = trials.of(&arm.condition, &arm.skill, notices, &mut labels)?;
+                    runs.extend(with.into_iter().map(named(arm, true)));
                     runs.extend(controls.iter().cloned().map(named(arm, false)));
                 }
                 let prompt = prompt(&controls);
@@ -75,7 +78,7 @@ pub(super) fn of_run(
             format!("the run {} holds no finished trials with a skill that could be audited", run.run);
         return Err(Failure::bad_input(message));
     }
-    Ok(CorpusAudit::new(found, checked))
+    Ok((CorpusAudit::new(found, checked), labels))
 }
 
 /// One condition with one of its skills.
@@ -188,7 +191,13 @@ impl Trials<'_> {
     }
 
     /// The runs under a condition, each with what its record says of the skill.
-    fn of(&self, condition: &str, skill: &str, notices: &mut Notices<'_>) -> Result<Vec<Run>, Failure> {
+    fn of(
+        &self,
+        condition: &str,
+        skill: &str,
+        notices: &mut Notices<'_>,
+        labels: &mut Labels,
+    ) -> Result<Vec<Run>, Failure> {
         let mut runs = Vec::new();
         for record in self.records(condition)? {
             let folder = self.store.trial_folder(&record.trial);
@@ -203,8 +212,16 @@ impl Trials<'_> {
             for diagnostic in &transcript.diagnostics {
                 notices.odd(&path, diagnostic.line, &diagnostic.message);
             }
+            let trace = path.strip_prefix(self.store.root()).unwrap_or(&path).display().to_string();
+            let label = format!(
+                "task {}, condition {condition}, repetition {} (trial {})",
+                record.task,
+                record.repetition,
+                record.trial.short()
+            );
+            labels.insert(trace.clone(), label);
             runs.push(Run {
-                trace: path.strip_prefix(self.store.root()).unwrap_or(&path).display().to_string(),
+                trace,
                 arm: String::new(),
                 with: false,
                 tokens: transcript.tally.usage.total(),

@@ -30,6 +30,6 @@ pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
             source: Some(error.into()),
         })?;
     }
-    ui.out(&if ui.json() { sheet::to_json_lines(&items) } else { sheet::to_csv(&items) })?;
+    ui.raw(&if ui.json() { sheet::to_json_lines(&items) } else { sheet::to_csv(&items) })?;
     Ok(notices.status(args.common.strict))
 }

@@ -1,0 +1,294 @@
+//! What README.md and docs/ tell a reader to type is typed here. That every command also parses is tested beside the command line's
+//! definitions.
+
+pub(crate) mod blocks;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::json;
+
+use crate::fixture::{Lab, needs_bubblewrap};
+use blocks::{Line, commands};
+
+/// What becomes of a command of the documents.
+enum How {
+    /// It is run after these replacements, and ends with this status.
+    Runs(&'static [(&'static str, &'static str)], i32),
+    /// Another test runs it.
+    Elsewhere(&'static str),
+    /// No test runs it, for this reason.
+    Not(&'static str),
+}
+
+use How::{Elsewhere, Not, Runs};
+
+const KEY: &str = "needs a key, and costs money";
+const NETWORK: &str = "fetches from the network; scripts/test and .ci/run do it";
+const LONG: &str = "builds a release, or takes minutes";
+const WHOLE: &str = "needs the corpus of 35,243 skills";
+
+/// By the beginning of a command; the first that fits counts.
+const ROWS: &[(&str, How)] = &[
+    ("git clone", Not("clones this project")),
+    ("scripts/quickstart", Not(LONG)),
+    ("scripts/test", Not("runs this test")),
+    (".ci/run", Not("runs this test")),
+    ("scripts/fetch-minilm", Not(NETWORK)),
+    ("scripts/agent-cpu", Not(LONG)),
+    ("scripts/retrieval-speed", Not(WHOLE)),
+    ("cargo ", Not(LONG)),
+    ("target/release/", Not(LONG)),
+    ("cd examples/quickstart", Elsewhere("first_run")),
+    ("sed 's/scripted", Elsewhere("first_run")),
+    ("ANTHROPIC_API_KEY", Not(KEY)),
+    ("assay run examples/docker/experiment.toml", Elsewhere("docker")),
+    ("assay agent install", Not(NETWORK)),
+    ("assay agent list", Runs(&[], 0)),
+    ("assay agent doctor", Elsewhere("agents")),
+    ("assay run examples/agents.toml", Elsewhere("agents")),
+    ("assay --store again run examples/agents.toml", Elsewhere("agents")),
+    // The block of "Your own skills and tasks" has a test of its own.
+    ("assay init experiment my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("cd my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("cp -r ~/where/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay init task skills/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay trial run tasks/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay run experiment.toml", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay lint --self-test", Elsewhere("lint")),
+    ("assay lint --stats DIR", Runs(&[("DIR", "skills")], 0)),
+    ("assay lint PATH…", Runs(&[("PATH…", "skills")], 0)),
+    ("assay health DIR", Runs(&[("DIR", "skills")], 0)),
+    ("assay corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
+    ("assay corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
+    ("assay lint --stats --select safety", Not(WHOLE)),
+    ("assay corpus funnel corpus_raw", Runs(&[], 0)),
+    ("assay corpus funnel FILE", Runs(&[("FILE", "corpus_raw.jsonl.zst")], 0)),
+    (
+        "assay corpus funnel IN",
+        Runs(
+            &[
+                ("IN", "corpus_raw.jsonl.zst"),
+                ("--ledger FILE", "--ledger out"),
+                ("--gold FILE", "--gold dev_queries.jsonl"),
+            ],
+            0,
+        ),
+    ),
+    ("assay corpus near IN", Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--out FILE", "--out near.jsonl")], 0)),
+    (
+        "assay corpus stats IN",
+        Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--html FILE", "--html stats.html")], 0),
+    ),
+    ("assay search \"REQUEST\" --library DIR", Runs(&[("REQUEST", "export a ledger"), ("DIR", "skills")], 0)),
+    ("assay search serve", Elsewhere("search_serve")),
+    ("assay search index --library skills --out skills.index --retriever dense", Elsewhere("search_models")),
+    (
+        "assay search \"make a pivot table from this export\" --index skills.index --retriever dense",
+        Elsewhere("search_models"),
+    ),
+    ("assay search index", Runs(&[], 0)),
+    ("assay search \"make a pivot table from this export\" --library skills", Runs(&[], 0)),
+    ("assay search bench … --retriever bm25 --retriever dense", Elsewhere("search_models")),
+    (
+        "assay search bench --corpus FILE",
+        Runs(
+            &[
+                ("--corpus FILE", "--corpus corpus_raw.jsonl.zst"),
+                ("--queries FILE", "--queries dev_queries.jsonl"),
+            ],
+            0,
+        ),
+    ),
+    (
+        "assay search bench --corpus … --queries …",
+        Runs(
+            &[
+                ("--corpus …", "--corpus corpus_raw.jsonl.zst"),
+                ("--queries …", "--queries dev_queries.jsonl"),
+                (" --against other.json", ""),
+            ],
+            0,
+        ),
+    ),
+    ("assay search bench --corpus corpus_raw", Runs(&[], 0)),
+    ("assay search train", Elsewhere("search")),
+    ("assay route bench --prompts FILE", Runs(&[("FILE", "prompts.jsonl"), ("DIR", "skills")], 0)),
+    ("assay route bench --prompts prompts.jsonl --library skills/ --model", Elsewhere("route")),
+    ("assay route bench …", Elsewhere("route")),
+    ("assay route bench", Runs(&[], 0)),
+    ("assay trace show", Runs(&[], 0)),
+    ("assay trace convert", Runs(&[], 0)),
+    ("assay trace stats logs/*.jsonl --skill skills/mine", Runs(&[], 0)),
+    ("assay trace stats logs/*.jsonl.zst", Runs(&[], 0)),
+    ("assay audit corpus RUN", Elsewhere("audit_runs")),
+    ("assay audit corpus DIR", Elsewhere("audit, audit_calibrated")),
+    ("assay audit sheet", Elsewhere("audit")),
+    ("assay audit agreement", Elsewhere("audit")),
+    (
+        "assay audit pairs",
+        Runs(
+            &[
+                ("A.jsonl", "session.jsonl"),
+                ("B.jsonl", "logs/b.jsonl"),
+                ("--skill SKILL.md", "--skill skills/mine/SKILL.md"),
+                ("C.jsonl D.jsonl", "logs/a.jsonl logs/b.jsonl"),
+            ],
+            0,
+        ),
+    ),
+    (
+        "assay audit show --with A",
+        Runs(
+            &[
+                ("--with A", "--with session.jsonl"),
+                ("--without B", "--without logs/b.jsonl"),
+                ("--skill S", "--skill skills/mine/SKILL.md"),
+            ],
+            0,
+        ),
+    ),
+    (
+        "assay audit show --with FILE",
+        Runs(
+            &[
+                ("--with FILE", "--with session.jsonl"),
+                ("--without FILE", "--without logs/b.jsonl"),
+                ("SKILL.md", "skills/mine/SKILL.md"),
+                ("TASK.md", "task.md"),
+            ],
+            0,
+        ),
+    ),
+    ("assay audit show", Elsewhere("audit_runs")),
+    ("assay import harbor DIR", Elsewhere("harbor")),
+    ("assay bench", Not(LONG)),
+];
+
+fn row(line: &Line) -> Option<&'static How> {
+    ROWS.iter().find(|(beginning, _)| line.text.starts_with(beginning)).map(|(_, how)| how)
+}
+
+fn project() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// A shell in the laboratory that finds this `assay`.
+fn shell(lab: &Lab, script: &str) -> Output {
+    let program = Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    let mut command = Command::new("bash");
+    command.args(["-ec", script]).current_dir(lab.folder()).env_clear().env("HOME", lab.path("home"));
+    command.env("PATH", format!("{}:/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", program.display()));
+    command.output().unwrap()
+}
+
+fn copy(from: &str, lab: &Lab, to: &str) {
+    let copied = Command::new("cp").arg("-r").arg(project().join(from)).arg(lab.path(to)).status().unwrap();
+    assert!(copied.success());
+}
+
+/// The files that the documents' commands name.
+fn desk() -> Lab {
+    let record = |id: &str, name: &str, description: &str| {
+        let text = format!(
+            "---\nname: {name}\ndescription: {description}\nlicense: MIT\n---\n# {name}\n\nSteps of {name}.\n"
+        );
+        format!(
+            "{}\n",
+            json!({"id": id, "repo": "o/r", "path": format!("{name}/SKILL.md"), "name": name, "description": description, "license": "MIT", "skill_md": text})
+        )
+    };
+    let corpus = record("s1", "pivot-tables", "Makes pivot tables from exports.")
+        + &record("s2", "log-audit", "Audits logs of services.");
+    let corpus = zstd::encode_all(corpus.as_bytes(), 1).unwrap();
+    let queries = concat!(
+        r#"{"qid":"q1","query":"make a pivot table","house":"a","source":"made","gold_ids":["s1"]}"#,
+        "\n",
+        r#"{"qid":"q2","query":"audit the log","house":"b","source":"made","gold_ids":["s2"]}"#,
+        "\n"
+    );
+    let said = |session: &str, text: &str| {
+        let line = json!({"type": "assistant", "isSidechain": false, "sessionId": session, "uuid": session, "timestamp": "2026-01-01T00:00:00Z",
+            "message": {"id": session, "role": "assistant", "model": "m", "usage": {"input_tokens": 3, "output_tokens": 4}, "content": [{"type": "text", "text": text}]}});
+        format!("{line}\n")
+    };
+    let lab = Lab::new()
+        .skill(
+            "mine",
+            "Exports ledgers as tables and pivot tables. Use for exports.",
+            "# Mine\n\nMake a pivot table from the export of a ledger.",
+        )
+        .skill("ledger", "Audits logs of services. Use for logs.", "# Ledger\n\nCount errors.")
+        .file("corpus_raw.jsonl.zst", corpus)
+        .file("dev_queries.jsonl", queries)
+        .file("dev_negative_queries.jsonl", "{\"query\":\"write a poem\",\"not_ids\":[\"s2\"]}\n")
+        .file(
+            "prompts.jsonl",
+            "{\"prompt_id\":\"p1\",\"prompt\":\"make a pivot table\",\"expected_primary_skill\":\"mine\"}\n",
+        )
+        .file("prices.toml", "[[price]]\nmodel = \"m\"\ninput = 3\noutput = 15\n")
+        .file("task.md", "Export it.")
+        .file("session.jsonl", said("s", "done"))
+        .file("logs/a.jsonl", said("a", "one"))
+        .file("logs/b.jsonl", said("b", "two"));
+    lab.write("logs/c.jsonl.zst", zstd::encode_all(said("c", "three").as_bytes(), 1).unwrap());
+    lab
+}
+
+#[test]
+fn every_command_of_the_documents_runs_or_says_why_not() {
+    let lines = commands(project());
+    let unknown: Vec<&Line> = lines.iter().filter(|line| row(line).is_none()).collect();
+    assert!(unknown.is_empty(), "a row in ROWS is missing for {unknown:#?}");
+    let unused: Vec<&str> = ROWS
+        .iter()
+        .filter(|(beginning, _)| !lines.iter().any(|line| line.text.starts_with(beginning)))
+        .map(|(beginning, _)| *beginning)
+        .collect();
+    assert_eq!(unused, [""; 0], "no document has these any more");
+    let lab = desk();
+    let mut ran = 0;
+    for line in &lines {
+        let Some(Runs(replacements, status)) = row(line) else { continue };
+        let text = replacements.iter().fold(line.text.clone(), |text, (from, to)| text.replace(from, to));
+        // An option in brackets is one that may be left out: here none is. Of alternatives the first counts.
+        let text: Vec<&str> = text.split(' ').map(|word| word.split('|').next().unwrap()).collect();
+        let text = text.join(" ").replace(['[', ']'], "");
+        let output = shell(&lab, &text);
+        let told = format!("{}: {text}\n{}", line.document, String::from_utf8_lossy(&output.stderr));
+        assert_eq!(output.status.code(), Some(*status), "{told}");
+        ran += 1;
+    }
+    assert!(ran > 15, "{ran}");
+    let reasons = ROWS
+        .iter()
+        .filter_map(|(_, how)| if let Not(reason) | Elsewhere(reason) = how { Some(reason) } else { None });
+    assert!(reasons.clone().all(|reason| !reason.is_empty()));
+}
+
+/// README.md, "Your own skills and tasks", line by line, with a scripted model in place of one that costs money.
+#[test]
+fn your_own_skills_and_tasks() {
+    needs_bubblewrap!();
+    let lines: Vec<String> = commands(project())
+        .into_iter()
+        .filter(|line| line.document == "README.md" && line.section == "Your own skills and tasks")
+        .map(|line| line.text)
+        .collect();
+    assert!(lines.len() >= 6 && lines.last().unwrap() == "assay run experiment.toml", "{lines:#?}");
+    let lab = Lab::new()
+        .file("home/where/my-skill/SKILL.md", "---\nname: my-skill\ndescription: Writes results. Use for results.\n---\n# Results\n\nWrite the agreed words.\n")
+        .file("turns.jsonl", json!({"turn": 0, "run": ["echo 'the expected result' > /app/result.txt"]}).to_string());
+    // The model is the reader's to choose.
+    let script = lines.join("\n").replace(
+        "assay run experiment.toml",
+        "sed -i 's#model = \"[^\"]*\"#model = \"scripted:../turns.jsonl\"#' experiment.toml\nassay run experiment.toml",
+    );
+    let output = shell(&lab, &script);
+    let told =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{script}\n{told}");
+    assert!(told.contains("passed, reward 1") && told.contains("15 executed"), "{told}");
+    assert!(fs::exists(lab.path("my-suite/tasks/my-skill/task.toml")).unwrap());
+}

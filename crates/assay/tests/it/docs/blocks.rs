@@ -1,0 +1,99 @@
+//! The commands in the code blocks of the project's documents.
+
+use std::fs;
+use std::path::Path;
+
+/// One command, with the lines that continue it joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Line {
+    /// The document, from the project's folder on.
+    pub(crate) document: String,
+    /// The heading above it.
+    pub(crate) section: String,
+    /// The command, without a comment behind it.
+    pub(crate) text: String,
+}
+
+/// Every command that a reader is told to type: README.md, CONTRIBUTING.md, and docs/ without what is generated or tested as data.
+pub(crate) fn commands(project: &Path) -> Vec<Line> {
+    let mut documents = vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned()];
+    for entry in fs::read_dir(project.join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "COMMANDS.md" && name != "RULES.md" {
+            documents.push(format!("docs/{name}"));
+        }
+    }
+    documents.sort();
+    let mut found = Vec::new();
+    for document in documents {
+        let text = fs::read_to_string(project.join(&document)).unwrap();
+        found.extend(of_document(&document, &text));
+    }
+    found
+}
+
+fn of_document(document: &str, text: &str) -> Vec<Line> {
+    let mut found = Vec::new();
+    let (mut section, mut fence, mut open) = (String::new(), None, None::<String>);
+    for line in text.lines() {
+        if let Some(language) = line.strip_prefix("```") {
+            fence = if fence.is_none() { Some(language.to_owned()) } else { None };
+            continue;
+        }
+        if fence.is_none()
+            && let Some(title) = line.strip_prefix('#')
+        {
+            section = title.trim_start_matches('#').trim().to_owned();
+        }
+        let is_shell =
+            fence.as_deref().is_some_and(|language| matches!(language, "sh" | "shell" | "console" | "bash"));
+        let code = if is_shell { Some(line) } else { line.strip_prefix("    ").filter(|_| fence.is_none()) };
+        let Some(code) = code else {
+            open = None;
+            continue;
+        };
+        let code = code.trim_start_matches("$ ");
+        let whole = match open.take() {
+            Some(begun) => format!("{begun} {}", code.trim()),
+            None if is_command(code) => code.trim().to_owned(),
+            None => continue,
+        };
+        if let Some(begun) = whole.strip_suffix('\\') {
+            open = Some(begun.trim_end().to_owned());
+            continue;
+        }
+        let text = whole.split(" #").next().unwrap().trim().to_owned();
+        found.push(Line { document: document.to_owned(), section: section.clone(), text });
+    }
+    found
+}
+
+/// Whether a line of a block is typed, and not printed or a part of a file.
+fn is_command(line: &str) -> bool {
+    let mut words = line.split(' ').skip_while(|word| {
+        word.split_once('=').is_some_and(|(name, _)| {
+            !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+        })
+    });
+    let first = words.next().unwrap_or_default();
+    let is_known = matches!(first, "assay" | "cargo" | "cd" | "cp" | "git" | "sed" | "mkdir" | "pip" | "npm");
+    // `assay: …` is a message, and `assay = …` a line of a file.
+    let is_prose = matches!(words.next(), Some("=" | ":"));
+    (is_known && !is_prose)
+        || first.starts_with("scripts/")
+        || first.starts_with("target/")
+        || first == ".ci/run"
+}
+
+#[test]
+fn commands_are_told_from_output_and_files() {
+    let text = "# One\n\n    assay lint PATH…   # all of it\n    error: no\n    A_KEY=… assay run x \\\n      --dry-run\n\n## Two\n\n\
+                ```toml\nassay = 1\n```\n\n    assay = \"1\"\n\n```sh\n$ cd x\n```\n";
+    let found = of_document("d", text);
+    let found: Vec<(&str, &str)> =
+        found.iter().map(|line| (line.section.as_str(), line.text.as_str())).collect();
+    assert_eq!(
+        found,
+        [("One", "assay lint PATH…"), ("One", "A_KEY=… assay run x --dry-run"), ("Two", "cd x")]
+    );
+}
