@@ -59,16 +59,17 @@ mod tests {
         let lines = super::blocks::commands(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
         let mut parsed = 0;
         for line in lines {
-            let command = line.text.split(" && ").next().unwrap();
-            let command = command.split(" > ").next().unwrap();
+            let command = line.text.split(" && ").next().unwrap().split(" > ").next().unwrap();
             let words = words(command);
-            let mut own: Vec<&str> =
-                words.iter().map(String::as_str).skip_while(|word| !word.ends_with("assay")).collect();
-            let Some(first) = own.first_mut() else { continue };
-            if !matches!(*first, "assay" | "target/release/assay") {
+            let is_variable = |word: &&str| {
+                word.split_once('=')
+                    .is_some_and(|(name, _)| name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_'))
+            };
+            let mut own: Vec<&str> = words.iter().map(String::as_str).skip_while(is_variable).collect();
+            if !matches!(own.first(), Some(&("assay" | "target/release/assay"))) {
                 continue;
             }
-            *first = "assay";
+            own[0] = "assay";
             let is_cut = own.contains(&"…");
             own.retain(|word| *word != "…");
             parsed += 1;

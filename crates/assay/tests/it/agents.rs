@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::fixture::{Lab, attempt, needs_bubblewrap, read_json};
 use crate::server::{Answer, Server};
 
-const ALL: [&str; 6] = ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code", "mini-swe-agent"];
+pub(crate) const ALL: [&str; 6] =
+    ["claude-code", "codex", "gemini-cli", "opencode", "qwen-code", "mini-swe-agent"];
 
 /// What speaks to each, in a model's name.
 fn provider(agent: &str) -> &'static str {

@@ -15,7 +15,7 @@ use crate::fixture::{Design, Lab, Ran, attempt, read_json, within};
 /// Ends the test where no Docker daemon answers.
 macro_rules! needs_docker {
     () => {
-        if !daemon_answers() {
+        if !$crate::docker::daemon_answers() {
             assert!(
                 std::env::var_os("ASSAY_REQUIRE_DOCKER").is_none_or(|value| value != "1"),
                 "ASSAY_REQUIRE_DOCKER=1, and no Docker daemon answers"
@@ -26,7 +26,9 @@ macro_rules! needs_docker {
     };
 }
 
-fn daemon_answers() -> bool {
+pub(crate) use needs_docker;
+
+pub(crate) fn daemon_answers() -> bool {
     UnixStream::connect("/var/run/docker.sock").is_ok()
 }
 

@@ -6,9 +6,12 @@ pub(crate) mod blocks;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::json;
 
+use crate::agents;
+use crate::docker::needs_docker;
 use crate::fixture::{Lab, needs_bubblewrap};
 use blocks::{Line, commands};
 
@@ -38,16 +41,17 @@ const ROWS: &[(&str, How)] = &[
     ("scripts/fetch-minilm", Not(NETWORK)),
     ("scripts/agent-cpu", Not(LONG)),
     ("scripts/retrieval-speed", Not(WHOLE)),
+    ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),
     ("cargo ", Not(LONG)),
     ("target/release/", Not(LONG)),
     ("cd examples/quickstart", Elsewhere("first_run")),
     ("sed 's/scripted", Elsewhere("first_run")),
     ("ANTHROPIC_API_KEY", Not(KEY)),
-    ("assay run examples/docker/experiment.toml", Elsewhere("docker")),
+    ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
     ("assay agent install", Not(NETWORK)),
     ("assay agent list", Runs(&[], 0)),
     ("assay agent doctor", Elsewhere("agents")),
-    ("assay run examples/agents.toml", Elsewhere("agents")),
+    ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
     // The block of "Your own skills and tasks" has a test of its own.
     ("assay init experiment my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
@@ -60,6 +64,18 @@ const ROWS: &[(&str, How)] = &[
     ("assay lint --stats DIR", Runs(&[("DIR", "skills")], 0)),
     ("assay lint PATH…", Runs(&[("PATH…", "skills")], 0)),
     ("assay health DIR", Runs(&[("DIR", "skills")], 0)),
+    (
+        "assay health [DIR]",
+        Runs(
+            &[
+                ("[DIR]", "skills"),
+                ("--history FILE", "--history h.jsonl"),
+                (" [--check-urls]", ""),
+                (" [--strict]", ""),
+            ],
+            0,
+        ),
+    ),
     ("assay corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
     ("assay corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
     ("assay lint --stats --select safety", Not(WHOLE)),
@@ -121,6 +137,7 @@ const ROWS: &[(&str, How)] = &[
     ("assay trace show", Runs(&[], 0)),
     ("assay trace convert", Runs(&[], 0)),
     ("assay trace stats logs/*.jsonl --skill skills/mine", Runs(&[], 0)),
+    ("assay trace stats ~/.claude", Runs(&[], 0)),
     ("assay trace stats logs/*.jsonl.zst", Runs(&[], 0)),
     ("assay audit corpus RUN", Elsewhere("audit_runs")),
     ("assay audit corpus DIR", Elsewhere("audit, audit_calibrated")),
@@ -183,9 +200,13 @@ fn shell(lab: &Lab, script: &str) -> Output {
     command.output().unwrap()
 }
 
-fn copy(from: &str, lab: &Lab, to: &str) {
-    let copied = Command::new("cp").arg("-r").arg(project().join(from)).arg(lab.path(to)).status().unwrap();
+/// A laboratory with the cache of agents, and a copy of `examples`: a run leaves its store beside it.
+fn with_examples() -> Lab {
+    let lab = agents::lab();
+    let from = project().join("examples");
+    let copied = Command::new("cp").arg("-r").arg(from).arg(lab.path("examples")).status().unwrap();
     assert!(copied.success());
+    lab
 }
 
 /// The files that the documents' commands name.
@@ -227,10 +248,11 @@ fn desk() -> Lab {
             "prompts.jsonl",
             "{\"prompt_id\":\"p1\",\"prompt\":\"make a pivot table\",\"expected_primary_skill\":\"mine\"}\n",
         )
-        .file("prices.toml", "[[price]]\nmodel = \"m\"\ninput = 3\noutput = 15\n")
+        .file("prices.toml", "[[price]]\nmodel = \"m\"\nfrom = \"2025-01-01\"\ninput = 3\noutput = 15\ncache_read = 0.3\ncache_write = 3.75\n")
         .file("task.md", "Export it.")
         .file("session.jsonl", said("s", "done"))
         .file("logs/a.jsonl", said("a", "one"))
+        .file("home/.claude/projects/my-project/a.jsonl", said("a", "one"))
         .file("logs/b.jsonl", said("b", "two"));
     lab.write("logs/c.jsonl.zst", zstd::encode_all(said("c", "three").as_bytes(), 1).unwrap());
     lab
@@ -247,9 +269,13 @@ fn every_command_of_the_documents_runs_or_says_why_not() {
         .map(|(beginning, _)| *beginning)
         .collect();
     assert_eq!(unused, [""; 0], "no document has these any more");
-    let lab = desk();
     let mut ran = 0;
+    // A document's commands follow each other, and those of another begin anew.
+    let (mut document, mut lab) = ("", desk());
     for line in &lines {
+        if document != line.document {
+            (document, lab) = (&line.document, desk());
+        }
         let Some(Runs(replacements, status)) = row(line) else { continue };
         let text = replacements.iter().fold(line.text.clone(), |text, (from, to)| text.replace(from, to));
         // An option in brackets is one that may be left out: here none is. Of alternatives the first counts.
@@ -279,7 +305,7 @@ fn your_own_skills_and_tasks() {
     assert!(lines.len() >= 6 && lines.last().unwrap() == "assay run experiment.toml", "{lines:#?}");
     let lab = Lab::new()
         .file("home/where/my-skill/SKILL.md", "---\nname: my-skill\ndescription: Writes results. Use for results.\n---\n# Results\n\nWrite the agreed words.\n")
-        .file("turns.jsonl", json!({"turn": 0, "run": ["echo 'the expected result' > /app/result.txt"]}).to_string());
+        .script(&[json!({"turn": 0, "run": ["echo 'the expected result' > /app/result.txt"]})]);
     // The model is the reader's to choose.
     let script = lines.join("\n").replace(
         "assay run experiment.toml",
@@ -291,4 +317,32 @@ fn your_own_skills_and_tasks() {
     assert!(output.status.success(), "{script}\n{told}");
     assert!(told.contains("passed, reward 1") && told.contains("15 executed"), "{told}");
     assert!(fs::exists(lab.path("my-suite/tasks/my-skill/task.toml")).unwrap());
+}
+
+#[test]
+fn the_example_in_docker_runs() {
+    needs_docker!();
+    let lab = with_examples();
+    let document = lab.assay(&["run", "examples/docker/experiment.toml", "--format", "json"]).ok().json();
+    assert_eq!((&document["executed"], &document["infrastructure"]), (&json!(6), &json!(0)), "{document:#}");
+}
+
+/// Six agents, two tasks, with and without the skill: with it all pass, without it none.
+#[test]
+fn the_example_with_real_agents_runs() {
+    needs_bubblewrap!();
+    let lab = with_examples();
+    if agents::installed(&lab, &agents::ALL).len() < agents::ALL.len() {
+        return;
+    }
+    // Starting real agents takes minutes on a busy machine.
+    let ran =
+        lab.start(&["run", "examples/agents.toml", "--format", "json"]).wait_for(Duration::from_mins(15));
+    let document = ran.ok().json();
+    let counts = (&document["executed"], &document["infrastructure"]);
+    assert_eq!(counts, (&json!(24), &json!(0)), "{document:#}");
+    for arm in document["report"]["arms"].as_array().unwrap() {
+        let expected = if arm["condition"] == "curated" { 1.0 } else { 0.0 };
+        assert_eq!(arm["pass_rate"], json!(expected), "{arm:#}");
+    }
 }

@@ -338,10 +338,14 @@ impl Running {
         self.stream("err")
     }
 
-    pub(crate) fn wait(mut self) -> Ran {
-        if !within(PATIENCE, || self.has_ended()) {
+    pub(crate) fn wait(self) -> Ran {
+        self.wait_for(PATIENCE)
+    }
+
+    pub(crate) fn wait_for(mut self, patience: Duration) -> Ran {
+        if !within(patience, || self.has_ended()) {
             self.child.kill().unwrap();
-            panic!("no end within {PATIENCE:?}; it said:\n{}{}", self.stream("out"), self.stream("err"));
+            panic!("no end within {patience:?}; it said:\n{}{}", self.stream("out"), self.stream("err"));
         }
         let code = self.child.wait().unwrap().code().unwrap_or(-1);
         Ran { code, stdout: self.stream("out"), stderr: self.stream("err") }

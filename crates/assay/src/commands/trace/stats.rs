@@ -153,7 +153,12 @@ fn offered<'a>(package: &'a Package, files: &'a [String]) -> OfferedSkill<'a> {
 pub(in crate::commands) fn prices(path: &Path) -> Result<Prices, Failure> {
     let text = fs::read_to_string(path)
         .map_err(|error| Failure::bad_input(format!("cannot read {}: {error}", path.display())))?;
-    toml::from_str(&text).map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
+    toml::from_str(&text).map_err(|error: toml::de::Error| {
+        let line =
+            error.span().map_or(1, |span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+        Failure::bad_input(format!("{}:{line}: {}", path.display(), error.message().trim()))
+            .hint("docs/TRACES.md says what a file of prices holds")
+    })
 }
 
 /// Tokens by each way of counting; `null` where nothing is known of them.
