@@ -32,6 +32,8 @@ pub(crate) struct LintConfig {
     pub(crate) safety: Selection,
 }
 
+/// The largest budget: nothing that is computed from it overflows.
+const LARGEST: usize = 1_000_000_000;
 /// Most bytes of a file that are read: it may have come with what is linted.
 const CAP: u64 = 1 << 20;
 
@@ -213,8 +215,10 @@ impl<'a> Reader<'a> {
             let digits = value.get_ref().as_integer().filter(|integer| integer.radix() == 10);
             *budget = digits
                 .and_then(|integer| integer.as_str().parse().ok())
-                .filter(|&number: &usize| number >= least)
-                .ok_or_else(|| self.wrong(value, name, &format!("a whole number of at least {least}")))?;
+                .filter(|number: &usize| (least..=LARGEST).contains(number))
+                .ok_or_else(|| {
+                    self.wrong(value, name, &format!("a whole number from {least} to {LARGEST}"))
+                })?;
         }
         Ok(budgets)
     }

@@ -236,7 +236,8 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     check("[lint]\nclients = []\n", 2, "`clients` is empty");
     check("[lint]\nclients = \"codex\"\n", 2, "expected a list");
     check("[lint.budgets]\nbody-line = 3\n", 2, "did you mean `body-lines`?");
-    check("[lint.budgets]\nbody-lines = -1\n", 2, "a whole number of at least 1");
+    check("[lint.budgets]\nbody-lines = -1\n", 2, "a whole number from 1 to");
+    check("[lint.budgets]\nreference-tokens = 18446744073709551615\n", 2, "to 1000000000");
     check("[lint]\nexclude = [\"a{\"]\n", 2, "not a pattern");
     check("[lint]\nsuppression-comments = \"yes\"\n", 2, "one of none, form, all");
     check("[[lint.allow]]\ncode = \"name-cases\"\nreason = \"x\"\n", 2, "did you mean `name-case`");
