@@ -173,7 +173,9 @@ impl Look<'_> {
         for key in PATHS {
             for path in strings(fields.get(key)) {
                 self.path(&root, key, path);
-                if key == "hooks" && path.ends_with(".json") {
+                if key == "hooks"
+                    && Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
+                {
                     files.push(root.join(path.trim_start_matches("./")));
                 }
             }

@@ -46,11 +46,14 @@ pub fn human(outcome: &Outcome, clients: &[Client], view: View) -> String {
     if view.full || text.lines().count() <= LINES { text } else { short(outcome, clients, view) }
 }
 
+/// The findings of a rule, and the skills that they are in.
+type Hits<'a> = (Vec<&'a Diagnostic>, BTreeSet<&'a Path>);
+
 /// Counts by rule, and the first findings of each rule, as many as fit.
 fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
     let width = view.columns.unwrap_or(COLUMNS).max(NARROW);
     let shown = |found: &&Diagnostic| view.advice || found.severity > Severity::Info;
-    let mut by_rule: BTreeMap<(&str, Severity), (Vec<&Diagnostic>, BTreeSet<&Path>)> = BTreeMap::new();
+    let mut by_rule: BTreeMap<(&str, Severity), Hits<'_>> = BTreeMap::new();
     for skill in &outcome.skills {
         for found in skill.diagnostics.iter().filter(shown) {
             let (list, skills) = by_rule.entry((found.code, found.severity)).or_default();
