@@ -82,9 +82,16 @@ pub struct Library<'a> {
 impl<'a> Library<'a> {
     pub(crate) fn new(members: Vec<&'a Member>, plugins: &Plugins, root: &Path, budgets: Budgets) -> Self {
         let roots: Vec<&Path> = members.iter().map(|member| member.root.as_path()).collect();
+        // Plugins are known by their real folders, and shown as the path that was named leads there.
+        let real = plugin::real(root);
+        let shown = |path: PathBuf| match path.strip_prefix(&real) {
+            Ok(rest) if rest.as_os_str().is_empty() => root.to_path_buf(),
+            Ok(rest) => root.join(rest),
+            Err(_) => path,
+        };
         let groups = plugin::group(plugins, &roots, root)
             .into_iter()
-            .map(|((root, plugin), members)| Group { plugin, root, members })
+            .map(|((root, plugin), members)| Group { plugin, root: shown(root), members })
             .collect();
         Self { members, groups, budgets }
     }

@@ -90,6 +90,18 @@ fn a_budget_is_one_finding() {
     assert_eq!(at(200_000), [] as [&str; 0]);
     assert_eq!(at(120_000), ["listing-budget-claude", "listing-budget-claude"]);
     assert_eq!(at(40_000).len(), 4);
+    // A plugin is called by the path that was named.
+    let link = temp.path().join("link");
+    std::os::unix::fs::symlink(temp.path().join("one"), &link).expect("linked");
+    let budgets = Budgets { context_window: 40_000, ..Budgets::default() };
+    let outcome = look(&link, &with(Policy { budgets, ..Policy::default() }));
+    assert!(
+        outcome.diagnostics.iter().all(|found| found.file.starts_with(&link)),
+        "{:?}",
+        outcome.diagnostics
+    );
+    assert_eq!(outcome.diagnostics.len(), 2);
+    std::fs::remove_file(&link).expect("removed");
     // The same skills in one folder pass both budgets, and clash.
     for number in 0..6 {
         skill(temp.path(), &format!("own/s{number}"), &format!("{number} {long}"));
