@@ -5,6 +5,7 @@
 //! trials.
 
 pub mod analysis;
+mod background;
 pub mod bench;
 pub mod best;
 mod bm25;
@@ -15,6 +16,7 @@ pub mod hybrid;
 mod index;
 pub mod index_file;
 mod metrics;
+mod related;
 pub mod rerank;
 mod retriever;
 mod searcher;

@@ -10,6 +10,7 @@ use crate::catalogue::{self, OpenError, Surroundings, Wanted};
 use crate::corpus::Document;
 use crate::index::{FIELDS, Index, split};
 use crate::index_file::{IndexError, IndexFile, Stamp};
+use crate::related::related;
 use crate::retriever::{Retriever, RetrieverError, Weighting};
 
 /// Most characters of a sentence that is shown.
@@ -39,6 +40,8 @@ pub enum SearchError {
 /// What a request finds.
 #[derive(Debug, Clone)]
 pub struct Answer {
+    /// How likely it is that the library holds a skill that serves the request; `None` of another retriever than `best`.
+    pub answerable: Option<f64>,
     /// The best skills, whether they fit or not.
     pub hits: Vec<Found>,
     /// Words of the request that say something, each once.
@@ -54,7 +57,8 @@ pub struct Found {
     pub document: Document,
     /// How likely it is right; of another retriever than `best` the score.
     pub confidence: f32,
-    /// Whether it is sure enough to be offered. Only `best` says so; what another retriever finds is offered.
+    /// Whether it is offered: the request is answered, and the skill is the first or reaches the threshold. Only `best` says so; what another
+    /// retriever finds is offered.
     pub fits: bool,
     /// What made the hit.
     pub why: Why,
@@ -93,7 +97,7 @@ impl Searcher {
         self.other.as_ref().map_or(catalogue::DEFAULT, |other| other.name())
     }
 
-    /// The confidence from which a skill fits, where the retriever has one.
+    /// The confidence from which a skill fits that is not the first, where the retriever has one.
     pub fn threshold(&self) -> Option<f64> {
         self.other.is_none().then_some(catalogue::DEFAULT_THRESHOLD)
     }
@@ -107,18 +111,22 @@ impl Searcher {
     pub fn search(&self, request: &str, most: usize) -> Result<Answer, SearchError> {
         let index = Arc::new(self.file.narrowed(request)?);
         let terms = Terms::of(request, &index);
-        let ranked = match &self.other {
-            Some(other) => other.search(request, most)?,
-            None => Best::new(catalogue::DEFAULT, &index, &self.file).rank(request, most),
+        let (ranked, hits) = if let Some(other) = &self.other {
+            (None, other.search(request, most)?)
+        } else {
+            let ranked = Best::new(catalogue::DEFAULT, &index, &self.file).answer(request, most);
+            let hits = ranked.hits.clone();
+            (Some(ranked), hits)
         };
-        let found = |(number, confidence): (u32, f32)| {
+        let found = |(place, (number, confidence)): (usize, (u32, f32))| {
             let document = self.file.document(number)?;
-            let fits = self.threshold().is_none_or(|threshold| f64::from(confidence) >= threshold);
+            let fits = ranked.as_ref().is_none_or(|ranked| ranked.fits(place, confidence));
             let why = terms.why(&index, &FIRST, number, &document);
             Ok(Found { document, confidence, fits, why })
         };
-        let hits = ranked.into_iter().map(found).collect::<Result<_, IndexError>>()?;
-        Ok(Answer { hits, words: terms.words, known: terms.known.len() })
+        let hits = hits.into_iter().enumerate().map(found).collect::<Result<_, IndexError>>()?;
+        let answerable = ranked.map(|ranked| ranked.answerable);
+        Ok(Answer { answerable, hits, words: terms.words, known: terms.asked })
     }
 }
 
@@ -128,6 +136,8 @@ struct Terms {
     /// As the request has it, its stem, its number in the index, and what it tells.
     known: Vec<(String, String, u32, f64)>,
     words: usize,
+    /// Words of the request itself among the known: the others stand for words that are not known.
+    asked: usize,
 }
 
 impl Terms {
@@ -141,14 +151,22 @@ impl Terms {
             }
         });
         let all = words.len();
+        let is_known = |stem: &str| index.number(stem).is_some();
+        let asked = words.iter().filter(|(_, stem)| is_known(stem)).count();
+        for word in related(&request.to_lowercase(), stemmer, is_known) {
+            let stem = stemmer.stem(word);
+            if words.iter().all(|(_, known)| known != stem) {
+                words.push((word.to_owned(), stem.to_owned()));
+            }
+        }
         let known = words
             .into_iter()
             .filter_map(|(word, stem)| {
-                let number = *index.words_of(&word).first()?;
+                let number = index.number(&stem)?;
                 Some((word, stem, number, index.idf(number)))
             })
             .collect();
-        Self { stemmer, known, words: all }
+        Self { stemmer, known, words: all, asked }
     }
 
     fn why(&self, index: &Index, weighting: &Weighting, number: u32, document: &Document) -> Why {
@@ -291,6 +309,53 @@ mod tests {
         check("the of", 0, 0, 0);
         check("xylophone quartet", 2, 0, 0);
         check("audit the xylophone audits", 2, 1, 1);
+    }
+
+    #[test]
+    fn words_that_no_skill_holds_lower_the_confidence() {
+        let searcher = searcher();
+        let first = |request: &str| {
+            let answer = searcher.search(request, 3).unwrap();
+            (answer.answerable.unwrap(), answer.hits[0].confidence, answer.hits[0].fits)
+        };
+        let (likely, confidence, fits) = first("make a pivot table");
+        assert!(likely > 0.8 && confidence > 0.5 && fits, "{likely} {confidence}");
+        let mut before = (likely, confidence);
+        for request in [
+            "make a pivot table of my xylophone",
+            "make a pivot table of my xylophone, my harp and my bassoon",
+            "make a table for the xylophone, the harp, the bassoon, four violins and my grandmother",
+        ] {
+            let (likely, confidence, _) = first(request);
+            assert!(likely < before.0 && confidence < before.1, "{request}: {likely} {confidence}");
+            before = (likely, confidence);
+        }
+        // Function words are rare in so small a library, and say nothing all the same.
+        let (likely, confidence, fits) = first("what about my export of bananas from here to the moon");
+        assert!(
+            likely < 0.5 && f64::from(confidence) < catalogue::DEFAULT_THRESHOLD && !fits,
+            "{likely} {confidence}"
+        );
+    }
+
+    #[test]
+    fn a_word_that_no_skill_holds_is_replaced_by_those_of_its_kind() {
+        let document = |id: &str, name: &str, description: &str| Document {
+            id: id.to_owned(),
+            name: name.to_owned(),
+            description: description.to_owned(),
+            ..Document::default()
+        };
+        let documents = vec![
+            document("a", "xlsx", "Reads and writes Excel workbooks."),
+            document("b", "pdf", "Reads tables of PDF files."),
+            document("c", "mail", "Writes mail."),
+        ];
+        let searcher = Searcher::build(documents, &[]).unwrap();
+        let answer = searcher.search("a pivot table in a spreadsheet", 3).unwrap();
+        let first = &answer.hits[0];
+        assert_eq!((first.document.name.as_str(), first.fits), ("xlsx", true), "{answer:#?}");
+        assert_eq!((answer.words, answer.known), (3, 1), "only words of the request are counted");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The benchmark: how well retrievers find the skills that requests need, how sure that is, and what it costs.
 
+mod abstention;
 mod depths;
 mod erase;
 mod findings;
@@ -20,6 +21,9 @@ use crate::index::Index;
 use crate::metrics::{Judged, Scores, score};
 use crate::retriever::{Retriever, RetrieverError};
 
+pub use abstention::{
+    Abstention, OffTopic, Share, Size, abstention, fit_abstention, read_off_topic, render_abstention,
+};
 pub use depths::Reranked;
 pub use erase::{Erasure, Masked, erase};
 pub use findings::{

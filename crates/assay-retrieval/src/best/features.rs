@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
+use super::answerable::Held;
 use super::{Candidate, Texts};
 use crate::analysis::{Stemmer, each_word, is_stop_word};
+use crate::background;
 use crate::corpus::Document;
 use crate::index::{Counts, Field, Index, idf};
 use crate::retriever::Hit;
@@ -34,8 +36,11 @@ pub const NAMES: [&str; FEATURES] = [
     "length_body",
 ];
 
-/// The place of the share of the request's information that the skill holds anywhere.
-pub(super) const COVERED: usize = 5;
+/// The place of the share of the name's information that the request holds.
+pub(super) const NAMED: usize = 6;
+
+/// The place of the share of the request's pairs of neighbours that the skill holds.
+pub(super) const NEIGHBOURS: usize = 9;
 
 /// Of the Dirichlet smoothing: about the words of a middling text (Zhai & Lafferty 2004, "A study of smoothing methods for language models").
 const MU: [(Field, f64); 2] = [(Field::Document, 1000.0), (Field::Description, 50.0)];
@@ -52,6 +57,9 @@ const SECTION: f64 = 0.002;
 /// Most words of a request that take part.
 const WORDS: usize = 1024;
 
+/// What a word weighs that stands for one of the request's.
+const RELATED: f64 = 0.5;
+
 /// A word of a request, by its stem.
 struct Term {
     number: Option<u32>,
@@ -60,6 +68,8 @@ struct Term {
     common: [f64; 2],
     /// What it tells among descriptions.
     idf_description: f64,
+    /// What it says in general, whatever the library holds.
+    weight: f64,
 }
 
 struct Request {
@@ -76,7 +86,7 @@ struct Request {
 }
 
 impl Request {
-    fn read(text: &str, index: &Index) -> Self {
+    fn read(text: &str, related: &[&str], index: &Index) -> Self {
         let stemmer = index.stemmer();
         let mut own = Self {
             stemmer,
@@ -97,7 +107,7 @@ impl Request {
             let stem = stemmer.stem(word);
             let place = own.places.get(stem).copied().unwrap_or_else(|| {
                 own.places.insert(stem.to_owned(), own.terms.len());
-                own.terms.push(Term::of(index.number(stem), index, &totals));
+                own.terms.push(Term::of(index.number(stem), index, &totals, background::weight(word)));
                 own.terms.len() - 1
             });
             if let Some(before) = before.replace(place) {
@@ -105,6 +115,13 @@ impl Request {
                 own.pairs.insert((before, place), told);
             }
         });
+        for word in related {
+            let stem = stemmer.stem(word);
+            if !own.places.contains_key(stem) {
+                own.places.insert(stem.to_owned(), own.terms.len());
+                own.terms.push(Term::of(index.number(stem), index, &totals, RELATED));
+            }
+        }
         // Sums in an order of their own: floating point would tell the order of a hash map.
         let mut pairs: Vec<(&(usize, usize), &f64)> = own.pairs.iter().collect();
         pairs.sort_unstable_by_key(|(pair, _)| **pair);
@@ -175,7 +192,7 @@ impl Request {
 }
 
 impl Term {
-    fn of(number: Option<u32>, index: &Index, totals: &[f64; crate::FIELDS]) -> Self {
+    fn of(number: Option<u32>, index: &Index, totals: &[f64; crate::FIELDS], weight: f64) -> Self {
         let counts = number.map_or(&[][..], |number| index.counts(index.entries(number)));
         let holders = |field: Field| counts.iter().filter(|own| own[field as usize] > 0).count();
         let sum = |field: Field| counts.iter().map(|own| f64::from(own[field as usize])).sum::<f64>();
@@ -184,21 +201,30 @@ impl Term {
             idf: idf(index.len(), counts.len()),
             common: MU.map(|(field, _)| (sum(field) / totals[field as usize].max(1.0)).max(1e-9)),
             idf_description: idf(index.len(), holders(Field::Description)),
+            weight,
         }
     }
 }
 
-/// The features of some hits of the first ranking.
-pub(super) fn features(index: &Index, texts: &impl Texts, request: &str, hits: &[Hit]) -> Vec<Candidate> {
+/// The features of some hits of the first ranking. Words of `related` stand for words of the request that the index does not hold.
+pub(super) fn features(
+    index: &Index,
+    texts: &impl Texts,
+    request: &str,
+    related: &[&str],
+    hits: &[Hit],
+) -> Vec<Candidate> {
     let Some((_, top)) = hits.first() else { return Vec::new() };
     let words = plain(request);
-    let request = Request::read(request, index);
+    let request = Request::read(request, related, index);
+    let asked = request.terms.iter().map(|term| term.weight).sum();
     let mean = index.mean_lengths()[Field::Description as usize].max(f64::MIN_POSITIVE);
     let of = |hit: &Hit| {
         let text = texts.text(hit.0).unwrap_or_default();
         Candidate {
             number: hit.0,
             features: request.of(index, &text, *hit, f64::from(*top), mean),
+            held: request.held(index, hit.0, asked),
             declined: is_declined(&words, &text.name),
         }
     };
@@ -250,6 +276,20 @@ fn is_declined(request: &[String], name: &str) -> bool {
 }
 
 impl Request {
+    /// How much of what the request says a skill holds.
+    fn held(&self, index: &Index, number: u32, asked: f64) -> Held {
+        let mut held = Held { asked, ..Held::default() };
+        for term in &self.terms {
+            let Some(counts) = term.number.and_then(|word| index.counts_in(word, number)) else { continue };
+            let described = [Field::Name, Field::Description, Field::Headings];
+            if described.iter().any(|field| counts[*field as usize] > 0) {
+                held.described += term.weight;
+            }
+            held.anywhere += term.weight;
+        }
+        held
+    }
+
     fn of(&self, index: &Index, text: &Document, (number, score): Hit, top: f64, mean: f64) -> Features {
         let lengths = index.lengths()[number as usize].map(f64::from);
         let length = |field: Field| lengths[field as usize];

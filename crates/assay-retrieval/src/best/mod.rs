@@ -4,6 +4,7 @@
 //! [`train`](mod@train) fits it; docs/RETRIEVAL.md says how well it does on repositories that it was not fitted to, and what was
 //! tried without gain. Nothing but name, description and SKILL.md takes part.
 
+mod answerable;
 mod features;
 pub mod train;
 
@@ -12,18 +13,25 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use crate::catalogue::DEFAULT_THRESHOLD;
 use crate::corpus::Document;
 use crate::index::{FIELDS, Field, Index};
 use crate::index_file::IndexFile;
+use crate::related::related;
 use crate::retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
 
+pub use answerable::{SIGNAL_NAMES, SIGNALS, Signals};
 pub use features::{FEATURES, Features, NAMES};
+
+use answerable::{ABSTENTION, ANSWERED, Held};
 
 /// A skill that the first ranking found.
 #[derive(Debug, Clone)]
 pub(crate) struct Candidate {
     pub(crate) number: u32,
     pub(crate) features: Features,
+    /// What it holds of what the request says.
+    pub(crate) held: Held,
     /// Whether the request names it as what it is not about.
     pub(crate) declined: bool,
 }
@@ -36,11 +44,7 @@ pub const WEIGHTS: Features =
     [4.6573, 1.8424, 0.4165, 2.1953, -1.9406, 0.6031, 2.3416, 0.3242, 3.8592, 5.5656, 1.2994, 1.0325, 0.2556];
 
 /// From a candidate's share of the probability to how likely it is right at all ([`confidence`]).
-const CALIBRATION: [f64; 3] = [2.0824, 1.7179, -0.6347];
-
-/// Share of a request's information below which a candidate's confidence falls with what it shares. In a small library one word in
-/// common can be all that any skill has; the probability alone, which is shared out among candidates, would be sure of it.
-const COVER: f64 = 0.25;
+const CALIBRATION: [f64; 2] = [1.5697, 1.7094];
 
 /// What is left of the confidence in a skill that the request says it is not about. Small enough that it is never offered.
 const DECLINED: f64 = 1e-6;
@@ -90,34 +94,78 @@ impl<T: Texts> Best<T> {
 
     /// The candidates of a request and their features.
     pub(crate) fn candidates(&self, request: &str) -> Vec<Candidate> {
-        let hits = self.first.rank(request, CANDIDATES);
-        features::features(&self.index, &self.texts, request, &hits)
+        let is_known = |stem: &str| self.index.number(stem).is_some();
+        let related = related(&request.to_lowercase(), self.index.stemmer(), is_known);
+        let hits = if related.is_empty() {
+            self.first.rank(request, CANDIDATES)
+        } else {
+            self.first.rank(&format!("{request} {}", related.join(" ")), CANDIDATES)
+        };
+        features::features(&self.index, &self.texts, request, &related, &hits)
     }
 
     /// The best skills for a request.
     pub(crate) fn rank(&self, request: &str, most: usize) -> Vec<Hit> {
-        let mut hits = confidence(&self.candidates(request), &WEIGHTS, &CALIBRATION);
-        hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
-        hits.truncate(most);
-        hits
+        self.answer(request, most).hits
+    }
+
+    /// The best skills for a request, and whether there is any that serves it.
+    pub(crate) fn answer(&self, request: &str, most: usize) -> Ranked {
+        let mut ranked = confidence(&self.candidates(request), &WEIGHTS, &CALIBRATION, self.index.len());
+        ranked.hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
+        ranked.hits.truncate(most);
+        ranked
     }
 }
 
-/// How likely each candidate is right: the logistic function of its log share of the probability, and of the share of the request's
-/// information that the most covering candidate holds. Within a request the order is
-/// that of the model, but for skills that the request declines.
-fn confidence(candidates: &[Candidate], weights: &Features, calibration: &[f64; 3]) -> Vec<Hit> {
-    let covered = candidates.iter().map(|own| own.features[features::COVERED]).fold(0.0, f64::max);
-    let [constant, share, cover] = calibration;
+/// Skills by how likely they are right.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Ranked {
+    /// How likely it is that the library holds a skill that serves the request.
+    pub(crate) answerable: f64,
+    /// What that was told by.
+    pub(crate) signals: Option<Signals>,
+    /// Skills with their confidences.
+    pub(crate) hits: Vec<Hit>,
+}
+
+impl Ranked {
+    /// Whether the request is answered.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.answerable >= ANSWERED
+    }
+
+    /// Whether a hit is offered, by its place and confidence: if the request is answered, the first is, and others that are likely enough. Where
+    /// many skills resemble each other, each of them may be unlikely, and the request still has an answer.
+    pub(crate) fn fits(&self, place: usize, confidence: f32) -> bool {
+        let confidence = f64::from(confidence);
+        self.is_answered() && (confidence >= DEFAULT_THRESHOLD || (place == 0 && confidence > 2.0 * DECLINED))
+    }
+}
+
+/// How likely each candidate is right: how likely it is that any skill serves the request, times the logistic function of the candidate's log share
+/// of the probability. Within a request the order is that of the model, but for skills that the request declines.
+fn confidence(
+    candidates: &[Candidate],
+    weights: &Features,
+    calibration: &[f64; 2],
+    documents: usize,
+) -> Ranked {
+    let [constant, share] = calibration;
+    let shares = log_shares(candidates, weights);
+    let signals = answerable::signals(candidates, &shares, documents);
+    let answerable = answerable::answerable(signals, &ABSTENTION);
+    // No skill of a request that is not answered reaches the threshold.
+    let any = if answerable >= ANSWERED { answerable } else { answerable / ANSWERED * DEFAULT_THRESHOLD };
     let likely = |log_share: f64, declined: bool| {
         let kept = if declined { DECLINED } else { 1.0 };
-        let odds = constant + share * log_share + cover * covered;
+        let odds = constant + share * log_share;
         #[expect(clippy::cast_possible_truncation, reason = "scores are in single precision")]
-        let likely = (kept * (covered / COVER).min(1.0) / (1.0 + (-odds).exp())) as f32;
+        let likely = (kept * any / (1.0 + (-odds).exp())) as f32;
         likely.max(f32::MIN_POSITIVE)
     };
-    let shares = log_shares(candidates, weights);
-    candidates.iter().zip(shares).map(|(own, share)| (own.number, likely(share, own.declined))).collect()
+    let hits = candidates.iter().zip(shares).map(|(own, share)| (own.number, likely(share, own.declined)));
+    Ranked { answerable, signals, hits: hits.collect() }
 }
 
 /// The logarithm of every candidate's share of the probability.
@@ -142,7 +190,7 @@ impl<T: Texts> Retriever for Best<T> {
             NAMES.iter().zip(WEIGHTS).map(|(name, weight)| ((*name).to_owned(), json!(weight))).collect();
         json!({
             "method": "conditional logit over the first of bm25f", "candidates": CANDIDATES, "first": self.first.options(),
-            "weights": weights, "calibration": CALIBRATION, "cover": COVER, "dense": null,
+            "weights": weights, "calibration": CALIBRATION, "abstention": ABSTENTION, "dense": null,
         })
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::{Best, Candidate, FEATURES, Features, NAMES, dot, features};
+use super::{Best, Candidate, FEATURES, Features, NAMES, Signals, dot};
 use crate::analysis::Stemmer;
 use crate::bench::{Negative, Query, Run};
 use crate::corpus::Document;
@@ -36,8 +36,11 @@ pub struct Trained {
     pub weights: BTreeMap<&'static str, f64>,
     /// In the order of the features, as the source holds them.
     pub vector: Vec<f64>,
-    /// Constant, log share of the probability, covered share.
-    pub calibration: [f64; 3],
+    /// Constant, log share of the probability.
+    pub calibration: [f64; 2],
+    /// Weights of the signals that a request has an answer, in the order of [`super::SIGNAL_NAMES`], where off-topic requests were given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub abstention: Option<Signals>,
     /// What an adapter of vectors does, where one was fitted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<Adapting>,
@@ -96,11 +99,11 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
     names.extend(against.iter().map(|(house, _)| *house));
     names.sort_unstable();
     names.dedup();
-    let models: BTreeMap<&str, (Features, [f64; 3])> =
+    let models: BTreeMap<&str, (Features, [f64; 2])> =
         names.into_par_iter().map(|house| (house, model(Some(house)))).collect();
     let ranked = |example: &Example| -> Vec<(String, f32)> {
         let (weights, calibration) = &models[example.house.as_str()];
-        let mut hits = super::confidence(&example.candidates, weights, calibration);
+        let mut hits = super::confidence(&example.candidates, weights, calibration, index.len()).hits;
         hits.sort_by(|one, other| other.1.total_cmp(&one.1).then(one.0.cmp(&other.0)));
         hits.into_iter().map(|(number, score)| (index.id(number).to_owned(), score)).collect()
     };
@@ -119,6 +122,7 @@ pub fn train(documents: Vec<Document>, queries: &[Query], negatives: &[Negative]
         weights: NAMES.into_iter().zip(weights).collect(),
         vector: weights.to_vec(),
         calibration,
+        abstention: None,
         adapter: None,
         held_out,
     }
@@ -256,19 +260,17 @@ fn derivatives(
 }
 
 /// Logistic regression of whether a hit is right, by Newton's method with a small ridge.
-fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) -> [f64; 3] {
-    let mut points: Vec<([f64; 3], f64)> = Vec::new();
+fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) -> [f64; 2] {
+    let mut points: Vec<([f64; 2], f64)> = Vec::new();
     let mut look = |example: &Example, is_negative: bool| {
         let shares = super::log_shares(&example.candidates, weights);
-        let covered =
-            example.candidates.iter().map(|own| own.features[features::COVERED]).fold(0.0, f64::max);
         let mut order: Vec<usize> = (0..shares.len()).collect();
         order.sort_by(|one, other| shares[*other].total_cmp(&shares[*one]));
         for place in order.into_iter().take(DEPTH) {
             let told = example.right.contains(&place);
             // Of a negative request only the skills that it must not lead to are judged.
             if told || !is_negative {
-                points.push(([1.0, shares[place], covered], f64::from(u8::from(told && !is_negative))));
+                points.push(([1.0, shares[place]], f64::from(u8::from(told && !is_negative))));
             }
         }
     };
@@ -278,16 +280,16 @@ fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) 
     for example in negatives {
         look(example, true);
     }
-    let mut fitted = [0.0; 3];
+    let mut fitted = [0.0; 2];
     for _ in 0..STEPS {
         let mut gradient = fitted.map(|value| 1e-3 * value);
-        let mut hessian = [[1e-3, 0.0, 0.0], [0.0, 1e-3, 0.0], [0.0, 0.0, 1e-3]];
+        let mut hessian = [[1e-3, 0.0], [0.0, 1e-3]];
         for (point, right) in &points {
             let odds: f64 = point.iter().zip(fitted).map(|(value, weight)| value * weight).sum();
             let likely = 1.0 / (1.0 + (-odds).exp());
-            for row in 0..3 {
+            for row in 0..2 {
                 gradient[row] += (likely - right) * point[row];
-                for column in 0..3 {
+                for column in 0..2 {
                     hessian[row][column] += likely * (1.0 - likely) * point[row] * point[column];
                 }
             }
@@ -304,7 +306,7 @@ fn calibrate(weights: &Features, requests: &[&Example], negatives: &[&Example]) 
 }
 
 /// A linear system by Gaussian elimination with pivots. A pivot of almost 0 leaves its unknown at 0.
-fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
+pub(crate) fn solve<const N: usize>(mut matrix: [[f64; N]; N], mut right: [f64; N]) -> [f64; N] {
     for column in 0..N {
         let pivot = (column..N)
             .max_by(|one, other| matrix[*one][column].abs().total_cmp(&matrix[*other][column].abs()));
@@ -360,6 +362,7 @@ mod tests {
                     .map(|number| Candidate {
                         number,
                         features: std::array::from_fn(|_| draw()),
+                        held: crate::best::Held::default(),
                         declined: false,
                     })
                     .collect();

@@ -31,8 +31,8 @@ pub const DEFAULT: &str = "best";
 /// How its index makes words.
 pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
 
-/// The confidence from which a skill fits.
-pub const DEFAULT_THRESHOLD: f64 = 0.36;
+/// The confidence from which a skill fits beside the first.
+pub const DEFAULT_THRESHOLD: f64 = 0.26;
 
 /// A retriever over its index.
 pub struct Opened {

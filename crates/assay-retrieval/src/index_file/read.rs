@@ -9,6 +9,7 @@ use super::{Bytes, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, St
 use crate::analysis::{each_word, is_stop_word};
 use crate::corpus::Document;
 use crate::index::{Counts, FIELDS, Index};
+use crate::related::all_related;
 
 /// Most bytes that one document or the stamps may unpack to.
 const UNPACKED_CAP: usize = 256 << 20;
@@ -135,11 +136,14 @@ impl IndexFile {
     pub fn narrowed(&self, request: &str) -> Result<Index, IndexError> {
         let stemmer = self.header.stemmer;
         let mut words = Vec::new();
-        each_word(&request.to_lowercase(), |word| {
+        let lower = request.to_lowercase();
+        each_word(&lower, |word| {
             if !is_stop_word(word) && words.len() < WORDS_CAP {
                 words.push(stemmer.stem(word).to_owned());
             }
         });
+        let related = all_related(&lower, stemmer).into_iter().take(WORDS_CAP);
+        words.extend(related.map(|word| stemmer.stem(word).to_owned()));
         words.sort_unstable();
         words.dedup();
         let mut found = Vec::new();

@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
+mod shared;
+
 use std::sync::Arc;
 
 use assay_retrieval::analysis::Stemmer;

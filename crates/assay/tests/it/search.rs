@@ -50,6 +50,11 @@ fn retrievers_are_held_against_requests() {
     let found = ran.json();
     assert_eq!((&found["schema"], &found["queries"]), (&json!("assay.search-bench/1"), &json!(3)));
     assert_eq!(found["corpus"], json!({ "documents": 4 }));
+    assert_eq!(
+        of(&found, "bm25:stemmer=english", "all")["options"]["stemmer"],
+        "english",
+        "the fair baseline"
+    );
     let bm25 = of(&found, "bm25", "all");
     // By hand: q1 and q2 find their skill first; q3 finds `sums` first and `pivot-tables` second.
     let third = 1.0 / 3.0_f64.log2();
@@ -64,8 +69,8 @@ fn retrievers_are_held_against_requests() {
     );
     assert_eq!(
         found["comparisons"].as_array().unwrap().len(),
-        6,
-        "three retrievers against the first, in two pools"
+        8,
+        "four retrievers against the first, in two pools"
     );
     assert_eq!(found["negatives"][0]["requests"], 1);
     assert!(bm25["cost"]["queries_per_second"].as_f64().unwrap() > 0.0);
@@ -88,7 +93,7 @@ fn a_request_is_asked_without_its_sentences() {
     let names: Vec<&str> = erased.iter().map(|own| own["retriever"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        ["bm25", "bm25-name-description", "bm25f", "best"],
+        ["bm25", "bm25:stemmer=english", "bm25-name-description", "bm25f", "best"],
         "every retriever of the first pool"
     );
     for own in erased {
@@ -114,7 +119,7 @@ fn the_order_of_another_benchmark_is_compared() {
     let found = bench(&lab, &["--against", "first.json"]).ok().json();
     let agreement = &found["agreement"];
     assert_eq!((&agreement["pool"], &agreement["measure"]), (&json!("all"), &json!("ndcg@10")));
-    assert_eq!(agreement["retrievers"].as_array().unwrap().len(), 4);
+    assert_eq!(agreement["retrievers"].as_array().unwrap().len(), 5);
     let value = |name: &str| agreement[name]["value"].as_f64().unwrap();
     assert!(
         (value("spearman") - 1.0).abs() < 1e-12 && (value("kendall") - 1.0).abs() < 1e-12,
@@ -134,7 +139,7 @@ fn the_order_of_another_benchmark_is_compared() {
         ])
         .ok()
         .stdout;
-    assert!(text.contains("the order of 4 retrievers against first.json, pool all: Spearman 1.00"), "{text}");
+    assert!(text.contains("the order of 5 retrievers against first.json, pool all: Spearman 1.00"), "{text}");
     let lab = lab.file("other.json", r#"{"schema":"assay.route/1"}"#);
     let refused = bench(&lab, &["--against", "other.json"]).ended(2);
     assert!(refused.stderr.contains("other.json: its schema is \"assay.route/1\""), "{}", refused.stderr);
@@ -268,4 +273,67 @@ fn what_cannot_be_measured_is_refused() {
         "there is no retriever `bm26`; there are bm25, ",
     );
     check(&[&corpus[..], &["--retriever", "run:bad.trec"]].concat(), "bad.trec:1: \"high\" is no score");
+}
+
+#[test]
+fn abstention_is_measured_by_size_of_library() {
+    let skill = |number: usize| {
+        let topics = [
+            "invoices",
+            "changelogs",
+            "translations",
+            "benchmarks",
+            "schemas",
+            "certificates",
+            "screenshots",
+        ];
+        let topic = topics[number % topics.len()];
+        json!({ "id": format!("s{number:02}"), "repo": "a/x", "name": format!("{topic}-{number}"),
+                "description": format!("Creates and checks {topic} of kind k{number}."), "skill_md": format!("# {topic}\nSteps for {topic}.") })
+    };
+    let corpus: String = (0..14).map(|number| format!("{}\n", skill(number))).collect();
+    let lab = Lab::new()
+        .file("corpus.jsonl", corpus)
+        .file("queries.jsonl", "{\"qid\":\"q1\",\"query\":\"create invoices of kind k7\",\"house\":\"a\",\"gold_ids\":[\"s07\"]}\n")
+        .file("off.jsonl", "{\"query\":\"my cat is hungry\",\"kind\":\"chat\"}\n{\"query\":\"why do zebras have stripes\"}\n");
+    let found = bench(&lab, &["--abstention", "off.jsonl"]).ok().json();
+    let size = &found["sizes"][0];
+    assert_eq!(
+        (&found["schema"], found["sizes"].as_array().unwrap().len()),
+        (&json!("assay.search-abstention/1"), 1)
+    );
+    assert_eq!((&size["skills"], &size["libraries"]), (&json!("14 to 20"), &json!(2)));
+    assert_eq!(
+        (&size["declined"], &size["answered"]),
+        (&json!({ "right": 4, "of": 4 }), &json!({ "right": 2, "of": 2 }))
+    );
+    assert_eq!(size["first_right"], json!({ "right": 2, "of": 2 }));
+    assert!(size["confidence"].as_f64().is_some_and(|mean| mean > 0.26 && mean < 1.0), "{size}");
+    assert_eq!(found["kinds"], json!({ "": { "right": 2, "of": 2 }, "chat": { "right": 2, "of": 2 } }));
+    assert_eq!(found["houses"], json!({ "a": { "right": 2, "of": 2 } }));
+    let args = ["search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--abstention"];
+    let told = lab.assay(&[&args[..], &["off.jsonl"]].concat()).ok().stdout;
+    let (all, some) = ("4 of 4 (100.0%)", "2 of 2 (100.0%)");
+    assert!(
+        told.contains(&format!("{:<19}  {:>9}  {all:<22}  {some:<22}  {some:<22}  0.", "14 to 20", 2)),
+        "{told}"
+    );
+    lab.assay(&[&args[..], &["off.jsonl", "--erase"]].concat()).ended(2);
+    lab.assay(&[&args[..], &["nowhere.jsonl"]].concat()).ended(2);
+    let fitted = lab
+        .assay(&[
+            "--format",
+            "json",
+            "search",
+            "train",
+            "--corpus",
+            "corpus.jsonl",
+            "--queries",
+            "queries.jsonl",
+            "--off-topic",
+            "off.jsonl",
+        ])
+        .ok()
+        .json();
+    assert_eq!(fitted["abstention"].as_array().unwrap().len(), 10, "{fitted:#}");
 }

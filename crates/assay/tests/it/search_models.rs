@@ -191,7 +191,7 @@ fn what_is_not_installed_is_left_out_and_named() {
         let hint = if name == "rerank" { "rerank:endpoint=URL" } else { "scripts/fetch-minilm" };
         assert!(refused.stderr.contains(hint), "{}", refused.stderr);
     }
-    assert_eq!(ran.json()["retrievers"].as_array().unwrap().len(), 4);
+    assert_eq!(ran.json()["retrievers"].as_array().unwrap().len(), 5);
 }
 
 #[test]
@@ -343,6 +343,9 @@ fn minilm_finds_what_is_meant() {
     let ran = bench(&lab, &[]).ok();
     let names: Vec<Value> =
         ran.json()["retrievers"].as_array().unwrap().iter().map(|own| own["name"].clone()).collect();
-    assert_eq!(names, ["bm25", "bm25-name-description", "bm25f", "best", "dense", "hybrid"]);
+    assert_eq!(
+        names,
+        ["bm25", "bm25:stemmer=english", "bm25-name-description", "bm25f", "best", "dense", "hybrid"]
+    );
     assert!(ran.stderr.contains("left out: `rerank` needs a cross-encoder"), "{}", ran.stderr);
 }

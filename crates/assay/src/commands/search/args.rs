@@ -44,7 +44,7 @@ pub(crate) enum SearchWhat {
     Index(SearchIndexArgs),
     /// Answer requests over HTTP on this machine, or over the Model Context Protocol on standard input and output
     Serve(SearchServeArgs),
-    /// Hold retrievers against requests with known answers
+    /// Evaluate retrievers on labelled requests
     Bench(SearchBenchArgs),
     /// Fit the weights of `best` to requests with known answers, and print them
     Train(SearchTrainArgs),
@@ -61,6 +61,9 @@ pub(crate) struct SearchTrainArgs {
     /// Requests that must not lead to certain skills, as JSON Lines: confidence is fitted to them too
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
+    /// Off-topic requests, as JSON Lines: the weights by which requests are declined are fitted too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) off_topic: Option<PathBuf>,
     /// Fit a linear map of requests' vectors too, for `dense:adapter=FILE`, and put it there
     #[arg(long, value_name = "FILE")]
     pub(crate) adapter: Option<PathBuf>,
@@ -112,7 +115,8 @@ pub(crate) struct SearchBenchArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) negatives: Option<PathBuf>,
     /// A retriever; best:held-out, which asks for each house a model fitted to the others; or run:FILE for a TREC run made
-    /// elsewhere. The first is what the others are held against [default: all]
+    /// elsewhere. The first is what the others are compared with [default: all,
+    /// and bm25:stemmer=english]
     #[arg(long = "retriever", value_name = "NAME[:OPTIONS]")]
     pub(crate) retrievers: Vec<String>,
     /// Write each retriever's TREC run into this folder
@@ -124,6 +128,10 @@ pub(crate) struct SearchBenchArgs {
     /// A report of another benchmark (--format json): do both put the retrievers in the same order?
     #[arg(long, value_name = "FILE")]
     pub(crate) against: Option<PathBuf>,
+    /// Measure instead how many of these off-topic requests (JSON Lines with `query` and `kind`) `best` declines, and how many of
+    /// the others it answers, by size of library
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["retrievers", "negatives", "run_out", "erase", "against"])]
+    pub(crate) abstention: Option<PathBuf>,
     /// Of the intervals and tests
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
+use assay_report::clean;
 use assay_retrieval::bench::{
-    Erasure, Negative, Pool, Query, Rankings, Run, agreement, annotate, check, context, erase, findings,
-    read_negative, read_qrels, read_query, read_run, render, run as ask, write_qrels, write_run,
+    Erasure, Negative, OffTopic, Pool, Query, Rankings, Run, abstention, agreement, annotate, check, context,
+    erase, findings, fit_abstention, read_negative, read_off_topic, read_qrels, read_query, read_run, render,
+    render_abstention, run as ask, write_qrels, write_run,
 };
 use assay_retrieval::best::train::{Trained, train};
 use assay_retrieval::dense::Adapting;
@@ -31,8 +33,12 @@ pub(super) fn fit(args: &SearchTrainArgs, ui: &Ui) -> Result<Status, Failure> {
         Some(path) => Some(adapter(path, &args.retriever, documents.clone(), &queries, ui)?),
         None => None,
     };
+    let abstention = match &args.off_topic {
+        Some(path) => Some(fit_abstention(documents.clone(), &queries, &off_topic(path, ui)?)),
+        None => None,
+    };
     let trained = train(documents, &queries, &negatives);
-    ui.document(&Trained { adapter: adapting, ..trained })?;
+    ui.document(&Trained { adapter: adapting, abstention, ..trained })?;
     Ok(Status::Done)
 }
 
@@ -68,7 +74,34 @@ const HELD_OUT: &str = "best:held-out";
 /// The pool of every skill: the one in which sentences are masked.
 const ALL: &str = "all";
 
+/// Requests that no skill serves.
+fn off_topic(path: &Path, ui: &Ui) -> Result<Vec<OffTopic>, Failure> {
+    let found = parsed(path, ui, read_off_topic)?;
+    if found.is_empty() {
+        return Err(Failure::bad_input(format!("{} holds no request", path.display())));
+    }
+    Ok(found)
+}
+
+/// Prints how many requests are declined that should be, and answered that should be.
+fn print_abstention(args: &SearchBenchArgs, path: &Path, ui: &Ui) -> Result<Status, Failure> {
+    let off_topic = off_topic(path, ui)?;
+    let documents = documents(&args.corpus, ui)?;
+    let queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;
+    let found = abstention(documents, &queries, &off_topic);
+    if ui.json() {
+        ui.document(&found)?;
+    } else {
+        let text = render_abstention(&found);
+        ui.out(&text.lines().map(|line| clean(line) + "\n").collect::<String>())?;
+    }
+    Ok(Status::Done)
+}
+
 pub(super) fn run(args: &SearchBenchArgs, ui: &Ui) -> Result<Status, Failure> {
+    if let Some(path) = &args.abstention {
+        return print_abstention(args, path, ui);
+    }
     let sources = sources(args, ui)?;
     let documents = documents(&args.corpus, ui)?;
     let queries = queries(&args.queries, args.qrels.as_deref(), &documents, ui)?;

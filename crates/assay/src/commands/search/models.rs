@@ -99,7 +99,10 @@ pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Sear
     Ok(searcher)
 }
 
-/// Every retriever that can be opened here. What is not installed is told.
+/// BM25 over stems: most of what stems are worth takes no more than them, so whatever uses them is compared with it.
+const STEMMED: &str = "bm25:stemmer=english";
+
+/// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. What is not installed is told.
 pub(super) fn installed(ui: &Ui) -> Vec<String> {
     with(ui, |around| {
         let is_here = |name: &&str| match Wanted::parse(name).ok().and_then(|wanted| wanted.missing(around)) {
@@ -109,6 +112,8 @@ pub(super) fn installed(ui: &Ui) -> Vec<String> {
                 false
             }
         };
-        NAMES.into_iter().chain(MODELS).filter(is_here).map(str::to_owned).collect()
+        let mut names: Vec<&str> = NAMES.into_iter().chain(MODELS).filter(is_here).collect();
+        names.insert(1, STEMMED);
+        names.into_iter().map(str::to_owned).collect()
     })
 }

@@ -28,8 +28,10 @@ pub(super) struct Response {
     /// The index file, where one was used.
     pub(super) index: Option<PathBuf>,
     pub(super) retriever: String,
-    /// The confidence from which a skill fits; `null` where the retriever has none.
+    /// The confidence from which a skill fits that is not the first; `null` where the retriever has none.
     pub(super) threshold: Option<f64>,
+    /// How likely it is that some skill serves the request: it is answered from 0.5; `null` where the retriever does not say.
+    pub(super) answerable: Option<f64>,
     /// Whether any skill fits.
     pub(super) fits: bool,
     /// Words of the request that say something, each once.
@@ -86,6 +88,7 @@ impl Service {
             index: self.index.clone(),
             retriever: self.searcher.retriever().to_owned(),
             threshold: self.searcher.threshold(),
+            answerable: answer.answerable,
             fits: hits.iter().any(|hit| hit.fits),
             words: answer.words,
             known_words: answer.known,

@@ -1,0 +1,88 @@
+//! Whether any skill of a library serves a request.
+//!
+//! Shares of probability are shared out among candidates: the best of a hundred that do not fit can have nearly all of it. So this is asked first, by
+//! a logistic model over what the best candidates share with the request in words that say something in general ([`crate::background`]), counted
+//! by themselves and against all that the request says. A word that no skill holds counts in the latter. The larger the library, the more a request
+//! has to share with a skill, since more skills share something by chance.
+
+use super::{Candidate, features};
+
+/// How much of what a request says a skill holds, in weights of words.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Held {
+    /// In its name, description and headings.
+    pub(crate) described: f64,
+    /// Anywhere.
+    pub(crate) anywhere: f64,
+    /// All that the request says.
+    pub(crate) asked: f64,
+}
+
+/// How many signals there are.
+pub const SIGNALS: usize = 10;
+
+/// What is known of a request and a library, in the order of [`SIGNAL_NAMES`].
+pub type Signals = [f64; SIGNALS];
+
+/// Names of the signals.
+pub const SIGNAL_NAMES: [&str; SIGNALS] = [
+    "constant",
+    "share_described",
+    "share_anywhere",
+    "ln_described",
+    "ln_anywhere",
+    "log_share",
+    "ln_skills",
+    "name_named",
+    "bigrams",
+    "ln_asked",
+];
+
+/// Weights of the signals: `assay search train --off-topic`, docs/RETRIEVAL.md.
+pub(super) const ABSTENTION: Signals =
+    [-2.4978, 0.6094, 1.6225, 3.2351, 3.1755, 1.1052, -0.2804, 1.4978, 2.2260, -2.3843];
+
+/// Candidates that are looked at; what is right is seldom further down.
+const FIRST: usize = 5;
+
+/// The least log share of the probability that counts.
+const LEAST_SHARE: f64 = -6.0;
+
+/// The probability from which a request is answered.
+pub(super) const ANSWERED: f64 = 0.5;
+
+/// The signals of a request; `shares` are the candidates' log shares of the probability. `None`: there is no candidate.
+pub(super) fn signals(candidates: &[Candidate], shares: &[f64], documents: usize) -> Option<Signals> {
+    let mut order: Vec<usize> = (0..candidates.len()).collect();
+    let key = |place: usize| (candidates[place].declined, shares[place], candidates[place].number);
+    order.sort_by(|one, other| {
+        let ((no, share, number), (other_no, other_share, other_number)) = (key(*one), key(*other));
+        no.cmp(&other_no).then(other_share.total_cmp(&share)).then(number.cmp(&other_number))
+    });
+    order.truncate(FIRST);
+    let first = *order.first()?;
+    let most = |value: fn(&Candidate) -> f64| {
+        order.iter().map(|place| value(&candidates[*place])).fold(0.0, f64::max)
+    };
+    let asked = candidates[first].held.asked;
+    let (described, anywhere) = (most(|own| own.held.described), most(|own| own.held.anywhere));
+    let share = |part: f64| if asked > 0.0 { part / asked } else { 0.0 };
+    Some([
+        1.0,
+        share(described),
+        share(anywhere),
+        described.ln_1p(),
+        anywhere.ln_1p(),
+        shares[first].max(LEAST_SHARE),
+        (documents.max(1) as f64).ln(),
+        most(|own| own.features[features::NAMED]),
+        most(|own| own.features[features::NEIGHBOURS]),
+        asked.ln_1p(),
+    ])
+}
+
+/// How likely it is that a skill serves the request.
+pub(super) fn answerable(signals: Option<Signals>, weights: &Signals) -> f64 {
+    let odds = |signals: Signals| signals.iter().zip(weights).map(|(one, other)| one * other).sum::<f64>();
+    signals.map_or(0.0, |signals| 1.0 / (1.0 + (-odds(signals)).exp()))
+}
