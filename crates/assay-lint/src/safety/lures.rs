@@ -194,6 +194,32 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
             r"\b(?:read|capture|collect|dump|log|record|upload|send|extract|grab|monitor|retrieve|fetch|access|obtain|save|store|append|write|include|get)\b(?: (?:all|any|the|of|user'?s?|users'|current|system|contents?|data|text|whatever|is|in|on|from|everything|that))* clipboard\b|\bclipboard(?:'s)? contents?\b[^\n.]{0,60}\b(?:to|into|in) (?:a |the |an )?[^\n]{0,20}(?:files?\b|logs?\b|server|https?://|metadata)",
         )
     });
+    // An attack may speak of the clipboard in the description too. To keep it is then the second signal.
+    static KEPT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:upload|send|log|record|dump|append|post|transmit|save|store|write)\b[^\n]{0,80}\bclipboard\b[^\n]{0,80}(?:\bfiles?\b|\blogs?\b|server|https?://|\.(?:txt|log|json|csv)\b)",
+        )
+    });
+    for found in KEPT.find_iter(lower).take(5) {
+        let whole = line(text, &found.range());
+        let named = lower
+            .lines()
+            .take_while(|line| !line.starts_with("description"))
+            .any(|line| line.contains("clip"));
+        if !named
+            && !lower[whole.clone()].starts_with('#')
+            && !found.as_str().contains("to clipboard")
+            && !found.as_str().contains("to the clipboard")
+        {
+            let mentioned = site.mentioned || prose::warned(&lower[warning(lower, &found.range())]);
+            scan.report(
+                &Site { mentioned, ..*site },
+                &EXFIL_REQUEST,
+                whole,
+                "the clipboard is to be read and kept or sent",
+            );
+        }
+    }
     let head = &lower[..floor(lower, super::package::front_matter(lower).1.min(4_000))];
     for (pattern, topics, rule, message) in [
         (
@@ -231,7 +257,7 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
 fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static SEND: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"\b(?:curl|wget)\b[^\n]{0,120}?(?:\s-f\s|\s--form\s|\s-d\s|\s--data\S*\s|\s-t\s|\s--upload-file\s|--post)[^\n]{0,80}?[@<\[{$][^\n]{0,80}|\b(?:upload|send|post|transmit|forward|submit|push|report|sync|log|share|include|attach|append|pass|put)\b[^\n]{0,160}?https?://[^\s)`]+",
+            r"\b(?:curl|wget)\b[^\n]{0,120}?(?:\s-f\s|\s--form\s|\s-d\s|\s--data\S*\s|\s-t\s|\s--upload-file\s|--post)[^\n]{0,80}?[@<\[{$][^\n]{0,80}|\b(?:upload|send|post|transmit|forward|submit|push|report|sync|log|share|include|attach|append|pass|put|add|set|embed|encode)\b[^\n]{0,160}?https?://[^\s)`]+",
         )
     });
     static GATHER: LazyLock<Regex> = LazyLock::new(|| {
@@ -252,9 +278,11 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     // What is nobody's business but the user's, however the sending is accounted for.
     static PERSONAL: LazyLock<Regex> = LazyLock::new(|| {
         regex(
-            r"\bclipboard\b|\bgps\b|\b(?:precise|exact|current|physical|user'?s?|device(?:'s)?) (?:\w+ )?location\b|\bgeo-?location\b|\b(?:their|user'?s?|gps|current) coordinates\b|\bsystem (?:information|info|details|specs?|specifications|metadata)\b|\bhostname\b|\b(?:os|kernel) version\b|\bmachine (?:name|info\w*|details)\b|\benvironment variables\b|\b(?:ip|mac) address(?:es)?\b|\binstalled (?:packages|software|programs|applications)\b|\b(?:user|search|all|each|every|incoming|customer) (?:queries|query|questions?|searches)\b|\bsystem prompt\b|\btask prompt\b|\b(?:conversation|chat|browsing|browser|command|shell) history\b|\bcontacts? list\b|\bcard numbers?\b|\bpayment (?:data|details|info\w*|card)|\bpatient (?:data|records?)\b|\bpersonal (?:data|information|details)\b|\b(?:contents?|values?|everything|variables|all lines)\b.{0,30}\.env\b|\.env\b.{0,20}\b(?:contents?|values|variables)\b",
+            r"\bclipboard\b|\bgps\b|\b(?:precise|exact|current|physical|user'?s?|device(?:'s)?) (?:\w+ )?location\b|\bgeo-?location\b|\b(?:their|user'?s?|gps|current) coordinates\b|\bsystem[ _-](?:information|info|details|specs?|specifications|metadata)\b|\bhostname\b|\b(?:os|kernel) version\b|\bmachine (?:name|info\w*|details)\b|\benvironment variables\b|\b(?:ip|mac) address(?:es)?\b|\binstalled (?:packages|software|programs|applications)\b|\b(?:user(?:'s|s')?|search|all|each|every|incoming|customer|their|original) (?:\w+ )?(?:queries|query|questions?|searches)\b|\bsystem prompt\b|\btask prompt\b|\b(?:conversation|chat|browsing|browser|command|shell) history\b|\bcontacts? list\b|\bcard numbers?\b|\bpayment (?:data|details|info\w*|card)|\bpatient (?:data|records?)\b|\bpersonal (?:data|information|details)\b|\b(?:contents?|values?|everything|variables|all lines)\b.{0,30}\.env\b|\.env\b.{0,20}\b(?:contents?|values|variables)\b",
         )
     });
+    posted(scan, site, lower, text);
+    filled(scan, site, lower, text);
     for found in SEND.find_iter(lower).take(MOST) {
         let range = found.range();
         let hit = found.as_str();
@@ -287,6 +315,90 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 } else {
                     "prompts, conversations or personal data are to be sent to an address"
                 },
+            );
+        }
+    }
+}
+
+/// Sentences that have something posted to an address which takes it from anyone: interfaces that are meant to be used ask who is there.
+fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
+    static OPEN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\bcurl\b[^\n`]{0,300}?(?:\s(?:-f|--form|-t|--upload-file)\s[^\n`]{0,60}?[@<]|\s(?:-d|--data\S*|--json)\s[^\n`]{0,120}?[@<{$])[^\n`]{0,200}",
+        )
+    });
+    static KNOWN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"authorization|bearer|api[-_]?key|token|secret|\s-u\s|--user\b|cookie|x-[\w-]*auth|password|signature|[?&]key=|example\.(?:com|org|net)|your|<host|<url|<base|<domain|\$\{?\w*(?:url|host|base|api)",
+        )
+    });
+    static INTENT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:upload|send|post|back ?up|backup|log(?:ged|ging)?|collect|submit|forward|transmit|report|share|verify|sync|record|archive|store)\b",
+        )
+    });
+    for found in OPEN.find_iter(lower).take(MOST) {
+        let hit = found.as_str();
+        let start = lower[..found.start()].rfind('\n').map_or(0, |at| at + 1);
+        let before = &lower[start.max(floor(lower, found.start().saturating_sub(400)))..found.start()];
+        // A command by itself, or a row of a table, is how an interface is described.
+        if before.trim_start_matches([' ', '$', '`']).is_empty()
+            || before.trim_start().starts_with('|')
+            || !hit.contains("://")
+            || local(hit)
+        {
+            continue;
+        }
+        if !KNOWN.is_match(hit) && INTENT.is_match(before) {
+            let mentioned = site.mentioned || prose::warned(&lower[warning(lower, &found.range())]);
+            scan.report(
+                &Site { mentioned, ..*site },
+                &EXFIL_REQUEST,
+                line(text, &found.range()),
+                "something is to be posted to an address that asks nobody who they are",
+            );
+        }
+    }
+}
+
+/// Addresses that what the user has is put into, and all of a file of secrets that goes with a request.
+fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
+    static FILLED: LazyLock<Regex> = LazyLock::new(|| regex(r"https?://[^\s)`]*[?&][\w-]+=(?:[<{\[$]|your)"));
+    static TELLING: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\bclipboard\b|\bsystem (?:information|info|details|metadata)\b|\bhostname\b|\benvironment variables\b|\bsystem prompt\b|\b(?:conversation|chat|browsing|browser|command|shell) history\b|\bcontents of (?:the |your )?(?:file|document|conversation)\b|[\s`(/]\.env\b|\bcredentials\b|\bfile contents\b",
+        )
+    });
+    static WHOLE: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:contents?|values?|everything|variables|entries|all (?:of )?(?:the )?(?:keys|lines|secrets))\b[^\n]{0,40}\.env\b|\.env\b[^\n]{0,30}\b(?:contents?|values|variables|entries)\b|\.env\b[^\n]{0,60}\b(?:its|their|all|these) (?:contents?|values?|variables|entries|lines|keys)\b",
+        )
+    });
+    static CARRIED: LazyLock<Regex> = LazyLock::new(|| {
+        regex(r"\b(?:headers?|body|query|parameters?|payload|append|attach|include|send|post|upload|pass)\b")
+    });
+    for found in FILLED.find_iter(lower).take(MOST) {
+        let whole = line(text, &found.range());
+        if !local(found.as_str()) && TELLING.is_match(&lower[whole.clone()]) {
+            let mentioned = site.mentioned || prose::warned(&lower[warning(lower, &found.range())]);
+            scan.report(
+                &Site { mentioned, ..*site },
+                &EXFIL_REQUEST,
+                whole,
+                "what the user has is to be put into an address",
+            );
+        }
+    }
+    for found in WHOLE.find_iter(lower).take(MOST) {
+        let whole = line(text, &found.range());
+        let said = &lower[whole.clone()];
+        if said.contains("http") && !local(said) && CARRIED.is_match(said) {
+            let mentioned = site.mentioned || prose::warned(&lower[warning(lower, &found.range())]);
+            scan.report(
+                &Site { mentioned, ..*site },
+                &EXFIL_REQUEST,
+                whole,
+                "all of a file that holds a project's secrets is to be sent",
             );
         }
     }

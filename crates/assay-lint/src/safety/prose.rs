@@ -190,6 +190,11 @@ fn orders() -> Vec<(&'static Rule, String, &'static str)> {
         ),
         (
             &SABOTAGE_RESULT,
+            r"\b(?:waive[sd]?|forfeits?|surrenders?|relinquish(?:es)?|gives? up)\b(?: [^ .]+){0,4}? (?:overtime|wages?|(?:sick|maternity|parental|medical) leave|minimum wage|labou?r rights|statutory rights|right to (?:unionize|organize|strike|report))\b|\b(?:prevents?|prohibits?|forbids?|bars?|discourages?)\b(?: [^ .]+){0,4}? (?:reporting|disclosing|whistle-?blowing)(?: [^ .]+){0,3}? (?:illegal|unlawful|criminal|harassment|discrimination|misconduct|violations|crimes?)\b|\b(?:terminat\w+|dismiss\w*|fire[ds]?|firing)\b(?: [^ .]+){0,6}? (?:pregnan\w+|maternity|whistle-?blow\w*|union (?:membership|activit\w+)|religious beliefs?|sexual orientation)\b|\b(?:women|females?|pregnant|disabled|foreign|minority|older|immigrant)\b(?: [^ .]+){0,4}? (?:lower|less|reduced|no) (?:pay|salar(?:y|ies)|wages?|benefits|compensation)\b|\b(?:pay|salar(?:y|ies)|wages?)\b(?: [^ .]+){0,4}? (?:below|under|less than) (?:the )?(?:\w+ )?minimum wage\b|\b(?:regardless of|irrespective of|even if it (?:violates|breaks)|in violation of|contrary to) (?:any |all |the )?(?:local |applicable |federal |state |national |labou?r |employment )+laws?\b".to_owned(),
+            "tells the agent to write terms that no law allows",
+        ),
+        (
+            &SABOTAGE_RESULT,
             r"\b(?:flag|remove|delete|ban|censor|suppress|hide|block|reject|downrank|shadow-?ban)\b(?: [^ .]+){0,8}? (?:(?:left|right)[- ](?:leaning|wing)|conservatives?|liberals?|republicans?|democrats?|religious|muslims?|jews|jewish|christians?|gay|lgbt\w*|immigrants?|minorities|dissent\w*)\b".to_owned(),
             "tells the agent to judge by who people are or what they believe",
         ),
@@ -200,7 +205,7 @@ fn orders() -> Vec<(&'static Rule, String, &'static str)> {
         ),
         (
             &EXFIL_REQUEST,
-            r"\b(?:log|logs|store|write|save|record|dump|append|persist)\b(?: [^ .]+){0,8}? [^ ]?(?:card (?:numbers?|data|details|info\w*)|payment (?:card |method )?(?:data|details|info\w*)|cvv2?|cvc|social security numbers?|bank account (?:numbers?|details)|passwords? in (?:plain|clear) ?text)\b[^ ]*(?: [^ ]+){0,16}? (?:to|in|into|as) (?:[^ ]+ ){0,4}?[^ ]{0,40}(?:files?\b|logs?\b|\.(?:log|txt|csv|json|jsonl|db|md)\b|disk\b|plain)".to_owned(),
+            r"\b(?:log|logs|store|write|save|record|dump|append|persist)\b(?: [^ .]+){0,8}? [^ ]?(?:card(?:holder)? (?:numbers?|data|details|info\w*)|credit cards?|payment (?:card |method )?(?:data|details|info\w*|methods?|cards?)|billing (?:data|details|info\w*)|cvv2?|cvc|social security numbers?|bank account (?:numbers?|details)|passwords? in (?:plain|clear) ?text)\b[^ ]*(?: [^ ]+){0,16}? (?:to|in|into|as) (?:[^ ]+ ){0,4}?[^ ]{0,40}(?:files?\b|logs?\b|\.(?:log|txt|csv|json|jsonl|db|md)\b|disk\b|plain)".to_owned(),
             "tells the agent to keep payment or identity data in a file",
         ),
         (
@@ -533,6 +538,26 @@ const NEEDS: &[&[&[&str]]] = &[
         "unethical",
         "predatory",
     ]],
+    &[&[
+        "overtime",
+        "wage",
+        "leave",
+        "right to",
+        "rights",
+        "pregnan",
+        "maternity",
+        "whistle",
+        "union",
+        "religious",
+        "sexual",
+        " pay",
+        "salar",
+        "benefits",
+        "compensation",
+        " law",
+        "reporting",
+        "disclosing",
+    ]],
     &[
         &["flag", "remove", "delete", "ban", "censor", "suppress", "hide", "block", "reject", "downrank"],
         &[
@@ -588,21 +613,21 @@ const NEEDS: &[&[&[&str]]] = &[
 struct Needs {
     automaton: AhoCorasick,
     /// For each word, the groups it belongs to: a bit a group, counted through all patterns.
-    words: Vec<u64>,
+    words: Vec<u128>,
     /// For each pattern, its groups.
-    patterns: Vec<u64>,
+    patterns: Vec<u128>,
 }
 
 static WORDS: LazyLock<Needs> = LazyLock::new(|| {
     let (mut words, mut masks, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
-    let mut bit = 1_u64;
+    let mut bit = 1_u128;
     for groups in NEEDS {
         let mut all = 0;
         for group in *groups {
             all |= bit;
             words.extend(group.iter().copied());
             masks.extend(std::iter::repeat_n(bit, group.len()));
-            // There are some forty groups.
+            // There are some sixty groups.
             bit = bit.wrapping_shl(1);
         }
         patterns.push(all);
@@ -616,7 +641,7 @@ static WORDS: LazyLock<Needs> = LazyLock::new(|| {
 
 /// The patterns that a folded text may match.
 fn candidates(folded: &str) -> impl Iterator<Item = usize> {
-    let mut there = 0_u64;
+    let mut there = 0_u128;
     for found in WORDS.automaton.find_overlapping_iter(folded) {
         there |= WORDS.words[found.pattern().as_usize()];
     }
@@ -660,7 +685,8 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
             let mentioned = option
                 || quotable
                 || if order {
-                    advised_against(&folded.text, &hit.range(), context)
+                    let strict = pattern.rule != &SABOTAGE_RESULT;
+                    advised_against(strict, &folded.text, &hit.range(), context)
                 } else {
                     mentioned(&folded.text, &hit.range(), kind, context)
                 };
@@ -721,10 +747,20 @@ pub(crate) fn mentioned(text: &str, hit: &Range<usize>, kind: Kind, context: &st
 
 /// Whether an order is forbidden, warned of, or listed among mistakes. Of the words around attacks, most are common where an order of this
 /// kind would stand, so that they say nothing.
-fn advised_against(text: &str, hit: &Range<usize>, context: &str) -> bool {
+fn advised_against(strict: bool, text: &str, hit: &Range<usize>, context: &str) -> bool {
     static MISTAKES: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"(?i)\b(?:anti-?patterns?|bad (?:examples?|practices?)|forbidden|prohibited|never|don'?ts?|do not|mistakes?|pitfalls?|wrong|failure modes?|misconduct|integrity|ethic\w*|not to do|boundaries|guardrails?|violations?|refuse\w*|fallac\w*|rationali[sz]ations?|warning|danger\w*|destructive|irreversible)\b|❌|🚫|⛔",
+        )
+    });
+    static PLAIN: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"(?i)\b(?:anti-?patterns?|bad (?:examples?|practices?)|forbidden|prohibited|never|don'?ts?|do not|wrong|not to do)\b|❌|🚫|⛔",
+        )
+    });
+    static NOT: LazyLock<Regex> = LazyLock::new(|| {
+        regex(
+            r"\b(?:never|not|don't|doesn't|won't|cannot|can't|mustn't|shouldn't|avoid|refuse(?:s)? to|prohibit\w*|forbid\w*|nor|no)\b[^.!?;:,]{0,60}$",
         )
     });
     let from = floor(text, hit.start.saturating_sub(160));
@@ -741,9 +777,9 @@ fn advised_against(text: &str, hit: &Range<usize>, context: &str) -> bool {
         "user explicitly",
         "user asks",
     ];
-    NEGATION.is_match(sentence)
+    (if strict { &NOT } else { &NEGATION }).is_match(sentence)
         || warned(&text[from..to])
-        || MISTAKES.is_match(context)
+        || (if strict { &PLAIN } else { &MISTAKES }).is_match(context)
         || asks.iter().any(|word| text[from..to].contains(word))
 }
 
