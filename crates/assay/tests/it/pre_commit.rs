@@ -64,6 +64,23 @@ fn the_skills_of_changed_files_are_linted() {
     check(&["skills/broken/references/more.md", "skills/ledger/SKILL.md"], 1, &["2 skills"], &[]);
 }
 
+/// With `args: [--max-warnings, "0", --]` pre-commit gives options with values, and `--` before the files.
+#[test]
+fn options_with_values_end_at_two_dashes() {
+    let repository = repository();
+    let path = repository.path().join("skills/ledger/SKILL.md");
+    fs::write(&path, GOOD.replace("scripts/export.sh", "scripts/export.sh` or [more](gone.md) `")).unwrap();
+    let check = |options: &str, code: i32| {
+        let output =
+            hook(&format!("{} {options}", entry("assay-lint")), &repository, &["skills/ledger/SKILL.md"]);
+        assert_eq!(output.status.code(), Some(code), "{options}: {output:?}");
+    };
+    check("", 0);
+    check("--max-warnings 9 --", 0);
+    check("--max-warnings 0 --", 1);
+    check("--deny warnings --", 1);
+}
+
 #[test]
 fn the_fixing_hook_fixes() {
     let repository = repository();
