@@ -128,6 +128,16 @@ const ROWS: &[(&str, How)] = &[
             0,
         ),
     ),
+    (
+        "assay search bench --corpus corpus_raw.jsonl.zst --queries reporting.jsonl",
+        Runs(
+            &[
+                ("reporting.jsonl --abstention", "dev_queries.jsonl --abstention"),
+                ("$D/off-topic-reporting.jsonl", "dev_negative_queries.jsonl"),
+            ],
+            0,
+        ),
+    ),
     ("assay search bench --corpus corpus_raw", Runs(&[], 0)),
     ("assay search train", Elsewhere("search")),
     ("assay route bench --prompts FILE", Runs(&[("FILE", "prompts.jsonl"), ("DIR", "skills")], 0)),
