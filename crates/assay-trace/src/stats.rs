@@ -305,7 +305,9 @@ impl<'a> Counter<'a> {
             }
         }
         // An agent that knows no price adds up zeros.
-        let cost = head.final_metrics.as_ref().and_then(|sums| sums.total_cost_usd).or(head.cost_usd);
+        let sums = head.final_metrics.as_ref();
+        let least = sums.and_then(FinalMetrics::least_cost);
+        let cost = sums.and_then(|sums| sums.total_cost_usd).or(least).or(head.cost_usd);
         let cost = cost.filter(|cost| *cost > 0.0);
         Stats {
             file: name.to_owned(),
@@ -326,7 +328,7 @@ impl<'a> Counter<'a> {
             final_metrics: head.final_metrics,
             skills: followed.collect(),
             diagnostics: streamed.diagnostics,
-            own: Own { cost, is_partial: head.is_partial, is_divided },
+            own: Own { cost, is_partial: head.is_partial || least.is_some(), is_divided },
             prints: self.prints,
         }
     }
@@ -374,10 +376,12 @@ impl Stats {
         self.diagnostics.extend(inner.diagnostics);
     }
 
-    /// What the session cost: what its tokens cost by prices, each model's at its own; else what its log says.
+    /// What the session cost: with prices what its tokens cost by them, each model's at its own; without what its log says. The
+    /// two are never mixed: a total over sessions is in one kind of prices.
     pub fn cost(&self, prices: Option<&Prices>) -> Cost {
-        let own = Cost { usd: self.own.cost, is_at_least: self.own.cost.is_some() && self.own.is_partial };
-        let Some(prices) = prices else { return own };
+        let Some(prices) = prices else {
+            return Cost { usd: self.own.cost, is_at_least: self.own.cost.is_some() && self.own.is_partial };
+        };
         let (mut sum, mut any, mut all) = (0.0, false, !self.own.is_divided && self.tally.is_complete());
         for one in self.models.iter().filter(|one| one.usage.total() > 0) {
             // Where a log has no times, the latest price holds.
@@ -393,7 +397,6 @@ impl Stats {
         }
         match (any, all) {
             (true, true) => Cost { usd: Some(sum), is_at_least: false },
-            _ if own.usd.is_some() => own,
             (true, false) => Cost { usd: Some(sum), is_at_least: true },
             (false, _) => Cost::default(),
         }

@@ -2,7 +2,7 @@
 
 use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::{FinalMetrics, Metrics, Step};
 
@@ -51,21 +51,24 @@ impl Usage {
             && self.cache_write >= other.cache_write
     }
 
-    /// In ATIF's fields, with the provider's own figures beside them.
-    pub(crate) fn metrics(&self, raw: Option<&Value>) -> Metrics {
-        let mut metrics = Metrics {
-            prompt_tokens: Some(self.prompt()),
-            completion_tokens: Some(self.output),
-            cached_tokens: Some(self.cache_read),
-            ..Metrics::default()
-        };
-        if self.cache_write > 0 {
-            metrics.extra.insert(CACHE_WRITE.to_owned(), self.cache_write.into());
+    /// What is left without another's tokens; `None` if that is larger in a field.
+    pub(crate) fn minus(&self, other: &Self) -> Option<Self> {
+        Some(Self {
+            input: self.input.checked_sub(other.input)?,
+            output: self.output.checked_sub(other.output)?,
+            cache_read: self.cache_read.checked_sub(other.cache_read)?,
+            cache_write: self.cache_write.checked_sub(other.cache_write)?,
+        })
+    }
+
+    /// The larger of two in each field.
+    pub(crate) fn largest(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.max(other.input),
+            output: self.output.max(other.output),
+            cache_read: self.cache_read.max(other.cache_read),
+            cache_write: self.cache_write.max(other.cache_write),
         }
-        if let Some(raw) = raw {
-            metrics.extra.insert("usage".to_owned(), raw.clone());
-        }
-        metrics
     }
 }
 
@@ -115,6 +118,59 @@ impl Known {
         }
     }
 
+    /// The sum with another's, as far as either is known.
+    pub(crate) fn plus_known(&self, other: &Self) -> Self {
+        self.merged(other, u64::saturating_add)
+    }
+
+    /// What is known, or what is certain to have been used if that is more.
+    pub(crate) fn or_more(&self, least: &Usage) -> Self {
+        let least = Self::from(*least).fields().map(|field| field.filter(|count| *count > 0));
+        let [input, output, cache_read, cache_write] = least;
+        self.merged(&Self { input, output, cache_read, cache_write }, u64::max)
+    }
+
+    fn merged(&self, other: &Self, both: fn(u64, u64) -> u64) -> Self {
+        let field = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(both(a, b)),
+            (a, b) => a.or(b),
+        };
+        Self {
+            input: field(self.input, other.input),
+            output: field(self.output, other.output),
+            cache_read: field(self.cache_read, other.cache_read),
+            cache_write: field(self.cache_write, other.cache_write),
+        }
+    }
+
+    /// Providers without a cache leave its fields out: beside what was read and what was written these are 0.
+    pub(crate) fn without_cache(self) -> Self {
+        let none = self.input.and(self.output).map(|_| 0);
+        Self { cache_read: self.cache_read.or(none), cache_write: self.cache_write.or(none), ..self }
+    }
+
+    /// Whether each field is known.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.fields().iter().all(Option::is_some)
+    }
+
+    /// In ATIF's fields, with the provider's own figures beside them.
+    pub(crate) fn metrics(&self, raw: Option<&Value>) -> Metrics {
+        let mut metrics = Metrics {
+            prompt_tokens: self.input.map(|_| self.at_least().prompt()),
+            completion_tokens: self.output,
+            cached_tokens: self.cache_read,
+            ..Metrics::default()
+        };
+        if let Some(written) = self.cache_write.filter(|written| *written > 0) {
+            metrics.extra.insert(CACHE_WRITE.to_owned(), written.into());
+        }
+        if let Some(raw) = raw {
+            metrics.extra.insert("usage".to_owned(), raw.clone());
+        }
+        metrics
+    }
+
     fn fields(&self) -> [Option<u64>; 4] {
         [self.input, self.output, self.cache_read, self.cache_write]
     }
@@ -138,13 +194,25 @@ impl Told {
         }
     }
 
-    fn add(&mut self, other: &Self) {
+    /// Takes note of what a message or a sum does not hold.
+    pub(crate) fn note_unknown(&mut self, fields: &Known) {
+        for (at, field) in fields.fields().into_iter().enumerate() {
+            self.unknown[at] += u64::from(field.is_none());
+        }
+    }
+
+    /// Adds another's counts.
+    pub(crate) fn add(&mut self, other: &Self) {
         for at in 0..FIELDS.len() {
             self.known[at] += other.known[at];
             self.unknown[at] += other.unknown[at];
         }
     }
 }
+
+/// The key below which lower bounds stand beside a trajectory's sums, and the cost's name there.
+const AT_LEAST: &str = "at_least";
+const COST: &str = "cost_usd";
 
 /// The key that Harbor's adapters use for what ATIF has no field for.
 pub(crate) const CACHE_WRITE: &str = "cache_creation_input_tokens";
@@ -184,16 +252,63 @@ impl Metrics {
 }
 
 impl FinalMetrics {
-    /// The sums, as far as they are there.
+    /// The sums, as far as they are there, lower bounds among them.
     pub(crate) fn known(&self) -> Option<Known> {
-        let usage = self.usage()?;
+        let usage = self.usage();
+        if usage.is_none() && !self.extra.contains_key(AT_LEAST) {
+            return None;
+        }
+        let least = |name| self.at_least(name)?.as_u64();
         let cached = self.total_cached_tokens;
+        let written = usage.filter(|_| cached.is_some()).map(|usage| usage.cache_write);
         Some(Known {
-            input: Some(usage.input),
-            output: self.total_completion_tokens,
-            cache_read: cached,
-            cache_write: cached.map(|_| usage.cache_write),
+            input: usage.map(|usage| usage.input).or_else(|| least("input")),
+            output: self.total_completion_tokens.or_else(|| least("output")),
+            cache_read: cached.or_else(|| least("cache_read")),
+            cache_write: written.or_else(|| least("cache_write")),
         })
+    }
+
+    fn at_least(&self, name: &str) -> Option<&Value> {
+        self.extra.get(AT_LEAST)?.get(name)
+    }
+
+    /// A lower bound of the cost in USD, where that is all that is known.
+    pub(crate) fn least_cost(&self) -> Option<f64> {
+        self.at_least(COST)?.as_f64()
+    }
+
+    /// What is not in the sums: fields of which they hold lower bounds are `None`.
+    pub(crate) fn gap(&self) -> Known {
+        let [input, output, cache_read, cache_write] =
+            FIELDS.map(|name| if self.at_least(name).is_some() { None } else { Some(0) });
+        Known { input, output, cache_read, cache_write }
+    }
+
+    /// Keeps lower bounds apart from the sums, which other programs take for exact: the named fields of `tally`, and the cost.
+    pub(crate) fn set_lower_bounds(&mut self, tally: &Tally, is_cost_partial: bool) {
+        let bounds = tally.lower_bounds();
+        let mut kept = Map::new();
+        let prompt = ["input", "cache_read", "cache_write"];
+        let is_prompt_bound = prompt.iter().any(|name| bounds.contains(name));
+        for (name, count) in FIELDS.into_iter().zip(tally.known().fields()) {
+            let is_bound = bounds.contains(&name) || (is_prompt_bound && prompt.contains(&name));
+            if let Some(count) = count.filter(|_| is_bound) {
+                kept.insert(name.to_owned(), count.into());
+            }
+        }
+        if is_prompt_bound {
+            (self.total_prompt_tokens, self.total_cached_tokens) = (None, None);
+        }
+        if bounds.contains(&"output") {
+            self.total_completion_tokens = None;
+        }
+        if let Some(cost) = self.total_cost_usd.take_if(|_| is_cost_partial) {
+            kept.insert(COST.to_owned(), cost.into());
+        }
+        if !kept.is_empty() {
+            self.extra.insert(AT_LEAST.to_owned(), kept.into());
+        }
     }
 
     /// The sums, or `None` where there are none.

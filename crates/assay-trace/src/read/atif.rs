@@ -41,6 +41,8 @@ impl Decoder for Whole {
         }
         if let Some(sums) = &trajectory.final_metrics {
             out.head.final_metrics = Some(sums.clone());
+            out.head.is_partial = sums.least_cost().is_some();
+            out.mark_gap(&sums.gap());
         }
         let before = trajectory.steps.iter().take_while(|step| step.source != Source::Agent);
         let has_prompt = before.into_iter().any(|step| step.source == Source::System);

@@ -83,6 +83,8 @@ struct Open {
     waiting: usize,
     bytes: usize,
     counted: bool,
+    /// A record said what the message used, here or before the message was let go.
+    is_metered: bool,
 }
 
 #[derive(Default)]
@@ -115,9 +117,11 @@ pub(crate) struct Builder {
     counted: HashSet<u64>,
     records: HashSet<u64>,
     sum: Option<Known>,
-    /// Whether the format tells usage in the end; a session without it has used nobody knows how much.
+    /// Whether the format tells usage in the end; the usage of a session without it is unknown.
     awaits_total: bool,
-    leaves_out: bool,
+    gaps: Told,
+    /// Replies whose usage is nowhere.
+    unmetered: u64,
     replies: usize,
 }
 
@@ -153,11 +157,16 @@ impl Builder {
     /// The log's own sums leave something out of which nothing is known: they are lower bounds.
     pub(crate) fn leave_out(&mut self) {
         self.head.is_partial = true;
-        self.leaves_out = true;
+        self.mark_gap(&Known::default());
     }
 
-    /// A message whose usage is nowhere, among others that have theirs.
-    pub(crate) fn untold(&mut self) {
+    /// Marks the log's own sums as lower bounds in the fields that a part of the session does not tell.
+    pub(crate) fn mark_gap(&mut self, known: &Known) {
+        self.gaps.note_unknown(known);
+    }
+
+    /// Counts a message of unknown usage, among others that have theirs.
+    fn mark_unknown(&mut self) {
         self.tally.told.note(&Known::default());
     }
 
@@ -273,7 +282,14 @@ impl Builder {
         if let Some(key) = key {
             step.extra.insert("message_id".to_owned(), key.into());
         }
-        let open = Open { step, key: key.map(str::to_owned), waiting: 0, bytes: self.bytes, counted: false };
+        let open = Open {
+            step,
+            key: key.map(str::to_owned),
+            waiting: 0,
+            bytes: self.bytes,
+            counted: false,
+            is_metered: false,
+        };
         let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
         lane.open.push_back(open);
         let last = lane.open.len() - 1;
@@ -334,17 +350,26 @@ impl Builder {
 
     /// Usage that a record repeats for its message: the message is counted once, with the figures of the record that says it
     /// wrote most, which is the last one of a message that was still being written.
-    pub(crate) fn usage(&mut self, lane: Option<&str>, key: Option<&str>, usage: Usage, raw: Option<&Value>) {
+    pub(crate) fn usage(
+        &mut self,
+        lane: Option<&str>,
+        key: Option<&str>,
+        usage: impl Into<Known>,
+        raw: Option<&Value>,
+    ) {
+        let usage = usage.into();
         self.tally.records += 1;
-        self.tally.per_record.add(&usage);
+        self.tally.per_record.add(&usage.at_least());
         let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
         let found =
             lane.open.iter_mut().rev().find(|open| {
                 open.step.source == Source::Agent && (key.is_none() || open.key.as_deref() == key)
             });
         let Some(open) = found else { return };
+        open.is_metered = true;
         if open.counted {
-            if open.step.usage().is_some_and(|known| known.output < usage.output) {
+            let output = usage.output.unwrap_or_default();
+            if open.step.usage().is_some_and(|known| known.output < output) {
                 open.step.metrics = Some(usage.metrics(raw));
             }
             return;
@@ -359,12 +384,14 @@ impl Builder {
 
     /// Steps that came whole from elsewhere.
     pub(crate) fn whole(&mut self, lane: Option<&str>, step: Step) {
-        if let Some(usage) = step.usage() {
+        let usage = step.usage();
+        let is_metered = usage.is_some();
+        if let Some(usage) = usage {
             self.tally.records += 1;
             self.tally.per_record.add(&usage);
         }
         let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
-        lane.open.push_back(Open { step, key: None, waiting: 0, bytes: 0, counted: true });
+        lane.open.push_back(Open { step, key: None, waiting: 0, bytes: 0, counted: true, is_metered });
     }
 
     /// A trajectory that came whole from elsewhere. Sub-agents of sub-agents stand beside them.
@@ -456,10 +483,10 @@ impl Builder {
             bytes = bytes.saturating_sub(open.bytes);
             at.given += 1;
             open.step.step_id = at.given;
-            whole.push(open.step);
+            whole.push(open);
         }
-        for step in whole {
-            self.give(lane, step);
+        for open in whole {
+            self.give(lane, open);
         }
     }
 
@@ -475,29 +502,42 @@ impl Builder {
             for mut open in lane.open {
                 given += 1;
                 open.step.step_id = given;
-                self.give(key.as_deref(), open.step);
+                self.give(key.as_deref(), open);
             }
         }
         // A log's own sums count where its messages do not say all.
         let own = self.sum.or_else(|| self.head.final_metrics.as_ref()?.known());
         if let Some(sum) = own
-            && (sum.at_least().total() > self.tally.usage.total() || self.sum.is_some())
+            && (sum.at_least().total() > self.tally.usage.total()
+                || self.sum.is_some()
+                || self.gaps != Told::default())
         {
             self.tally.usage = sum.at_least();
             self.tally.told = Told::default();
             self.tally.told.note(&sum);
-            if self.leaves_out {
-                self.untold();
+            self.tally.told.add(&self.gaps);
+            if self.sum.is_some()
+                && let Some(sums) = &mut self.head.final_metrics
+            {
+                sums.set_lower_bounds(&self.tally, self.head.is_partial);
             }
         } else if own.is_none() && self.tally.messages == 0 && (self.replies > 0 || self.awaits_total) {
             self.tally.told = Told::default();
-            self.untold();
+            self.mark_unknown();
+        } else if own.is_none() && self.tally.messages > 0 {
+            (0..self.unmetered).for_each(|_| self.mark_unknown());
         }
     }
 
-    fn give(&mut self, lane: Option<&str>, step: Step) {
+    fn give(&mut self, lane: Option<&str>, open: Open) {
+        let Open { step, key, is_metered, .. } = open;
         if step.source == Source::Agent {
             self.replies += 1;
+            // The rest of a message that was let go too early has its usage there.
+            let is_rest = key.is_some_and(|key| self.counted.contains(&self.hash.hash_one(key)));
+            if step.usage().is_none() && !is_metered && !is_rest {
+                self.unmetered += 1;
+            }
         }
         if let Some(metrics) = &step.metrics {
             if let Some(usage) = step.usage() {
@@ -555,7 +595,9 @@ impl Collector {
         }
         let mut sums = head.final_metrics.unwrap_or_else(|| sums(tally));
         sums.total_steps = trajectory.steps.len();
-        sums.total_cost_usd = sums.total_cost_usd.or(head.cost_usd);
+        if sums.least_cost().is_none() {
+            sums.total_cost_usd = sums.total_cost_usd.or(head.cost_usd);
+        }
         trajectory.final_metrics = Some(sums);
         trajectory
     }
@@ -627,7 +669,7 @@ fn sums(tally: &Tally) -> FinalMetrics {
     if tally.messages == 0 {
         return FinalMetrics::default();
     }
-    // A lower bound is no sum.
+    // A lower bound is not a total.
     let bounds = tally.lower_bounds();
     let mut known = tally.known();
     for (name, field) in

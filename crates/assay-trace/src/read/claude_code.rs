@@ -17,6 +17,9 @@ use crate::{ObservationResult, Source, ToolCall};
 /// The agent's name.
 const NAME: &str = "claude-code";
 
+/// The other agent that prints this stream.
+const QWEN: &str = "qwen-code";
+
 /// The log on disk.
 pub(crate) struct Session;
 
@@ -111,105 +114,170 @@ struct Shown {
 #[derive(Default)]
 struct Runs {
     /// Messages of the run that is being read, by name: their model and what they say they used.
-    open: BTreeMap<String, (Option<String>, Usage)>,
-    /// Of the runs that ended without sums.
-    killed: Option<Usage>,
-    killed_models: BTreeMap<String, Usage>,
-    /// Messages said what they had read, and not what they wrote.
-    lacks_output: bool,
-    /// The last sums, to tell whether the next ones start anew.
-    before: Option<(Usage, f64)>,
-    cost: Option<f64>,
-    lacks_cost: bool,
-    sum: Usage,
+    open: BTreeMap<String, (Option<String>, Known)>,
+    was_interrupted: bool,
+    /// What results and the messages of interrupted runs add up to, as far as it is known.
+    sum: Known,
+    /// Of each run with something unknown, what is known.
+    gaps: Vec<Known>,
     raw: Option<Value>,
     count: usize,
-    models: BTreeMap<String, Usage>,
+    /// The last result of the process that printed last.
+    process: Process,
+    /// What the models used, and what it cost, in interrupted runs and in processes that ended.
+    closed: Process,
+    lacks_cost: bool,
     lacks_models: bool,
 }
 
-impl Runs {
-    /// A run ends without sums.
-    fn kill(&mut self) {
-        for (model, usage) in std::mem::take(&mut self.open).into_values() {
-            self.killed.get_or_insert_default().add(&usage);
-            self.killed_models.entry(model.unwrap_or_default()).or_default().add(&usage);
+/// What a process says that it used since it began.
+#[derive(Default)]
+struct Process {
+    models: BTreeMap<String, Usage>,
+    cost: Option<f64>,
+}
+
+impl Process {
+    /// Adds another's sums.
+    fn add(&mut self, other: Self) {
+        for (model, usage) in other.models {
+            self.models.entry(model).or_default().add(&usage);
+        }
+        if let Some(cost) = other.cost {
+            *self.cost.get_or_insert_default() += cost;
         }
     }
 
-    /// A run ends with its sums.
-    fn end(&mut self, record: &Record) {
-        self.open.clear();
+    /// What each model used after an earlier result of the same process; `None` if that cannot be an earlier result.
+    fn since(&self, before: &Self) -> Option<BTreeMap<String, Usage>> {
+        let is_cheaper = self.cost.zip(before.cost).is_some_and(|(now, then)| now < then);
+        if is_cheaper || before.models.is_empty() {
+            return None;
+        }
+        let mut added = self.models.clone();
+        for (model, then) in &before.models {
+            let now = added.get_mut(model)?;
+            *now = now.minus(then)?;
+        }
+        Some(added)
+    }
+}
+
+/// What models used together.
+fn together(models: &BTreeMap<String, Usage>) -> Usage {
+    let mut sum = Usage::default();
+    for one in models.values() {
+        sum.add(one);
+    }
+    sum
+}
+
+impl Runs {
+    /// Counts the messages of a run that ended without sums.
+    fn interrupt_run(&mut self) {
+        for (model, known) in std::mem::take(&mut self.open).into_values() {
+            self.was_interrupted = true;
+            self.add_run(known);
+            self.closed.models.entry(model.unwrap_or_default()).or_default().add(&known.at_least());
+        }
+    }
+
+    /// Adds what a run used, as far as it is known.
+    fn add_run(&mut self, known: Known) {
+        self.sum = self.sum.plus_known(&known);
+        if !known.is_complete() {
+            self.gaps.push(known);
+        }
+    }
+
+    /// Records the sums with which a run ends.
+    fn record_result(&mut self, record: &Record, is_qwen: bool) {
+        let by_model = |raw: &Value| -> BTreeMap<String, Usage> {
+            let all = raw.as_object().into_iter().flatten();
+            all.map(|(model, raw)| (model.clone(), model_usage(raw, is_qwen))).collect()
+        };
+        let open: Vec<_> = std::mem::take(&mut self.open).into_values().collect();
+        let own = usage(&record.usage, is_qwen);
+        let now = Process { models: by_model(&record.model_usage), cost: record.cost.as_f64() };
         self.count += 1;
-        let sum = usage(&record.usage);
-        self.sum.add(&sum);
-        self.raw = Some(record.usage.clone());
-        let models: BTreeMap<String, Usage> = record
-            .model_usage
-            .as_object()
-            .into_iter()
-            .flatten()
-            .map(|(model, raw)| (model.clone(), model_usage(raw)))
-            .collect();
-        let mut of_models = Usage::default();
-        for one in models.values() {
-            of_models.add(one);
-        }
-        let cost = record.cost.as_f64();
+        self.lacks_models |= now.models.is_empty();
+        self.lacks_cost |= now.cost.is_none();
         // A process that is given several prompts prints sums for each of them, and its models' sums and cost for all up
-        // to then. Those of a process of its own hold nothing of what came before.
-        let goes_on = self.before.is_some_and(|(before, _)| {
-            let mut least = before;
-            least.add(&sum);
-            !models.is_empty() && of_models.covers(&least)
-        });
-        if goes_on {
-            self.models.clone_from(&models);
-            self.cost = self.cost.zip(self.before).map(|(cost, (_, before))| cost - before);
+        // to then. Those of a new process hold nothing of what came before. Newer versions say which it is.
+        let added = if record.since_last.is_object() {
+            (record.since_last != record.model_usage).then(|| by_model(&record.since_last))
         } else {
-            for (model, one) in &models {
-                self.models.entry(model.clone()).or_default().add(one);
-            }
+            now.since(&self.process).filter(|added| {
+                let holds_messages = added.iter().all(|(model, added)| {
+                    let mut said = Usage::default();
+                    let of_model = open.iter().filter(|(name, _)| name.as_deref() == Some(model));
+                    for (_, known) in of_model {
+                        said.add(&known.at_least());
+                    }
+                    added.covers(&said)
+                });
+                holds_messages && together(added).covers(&own.at_least())
+            })
+        };
+        let goes_on = added.is_some() && self.count > 1;
+        // The result's own sums leave sub-agents out, and its models' hold them.
+        let mut used = own;
+        let added = added.unwrap_or_else(|| now.models.clone());
+        if !added.is_empty() {
+            used = used.at_least().largest(&together(&added)).into();
         }
-        self.lacks_models |= models.is_empty();
-        match cost {
-            Some(cost) => *self.cost.get_or_insert_default() += cost,
-            None => self.lacks_cost = true,
+        let mut said = Usage::default();
+        for (_, known) in &open {
+            said.add(&known.at_least());
         }
-        self.before = Some((of_models, cost.unwrap_or_default()));
+        if added.is_empty() && !own.at_least().covers(&said) {
+            // Older versions do not say what sub-agents wrote.
+            self.gaps.push(Known { output: None, ..Known::from(said) });
+        }
+        used = used.or_more(&said);
+        self.raw = Some(record.usage.clone()).filter(|_| used == own);
+        self.add_run(used);
+        let before = std::mem::take(&mut self.process);
+        if goes_on {
+            // What a result lacks, the one before it said.
+            self.process = Process {
+                models: if now.models.is_empty() { before.models } else { now.models },
+                cost: now.cost.or(before.cost),
+            };
+        } else {
+            self.closed.add(before);
+            self.process = now;
+        }
     }
 
     /// What the session used, after its last record.
     fn finish(mut self, out: &mut Builder) {
-        self.kill();
+        self.interrupt_run();
         if self.count == 0 {
             return;
         }
-        let mut sum = self.sum;
-        sum.add(&self.killed.unwrap_or_default());
-        let was_killed = self.killed.is_some();
-        let output = (!was_killed || !self.lacks_output).then_some(sum.output);
-        let sum = Known { output, ..Known::from(sum) };
-        let raw = self.raw.filter(|_| self.count == 1 && !was_killed);
-        out.total(sum, self.cost, raw.as_ref());
-        out.written(&sum);
-        out.head.is_partial = was_killed || (self.cost.is_some() && self.lacks_cost);
+        self.closed.add(self.process);
+        let raw = self.raw.filter(|_| self.count == 1 && !self.was_interrupted);
+        out.total(self.sum, self.closed.cost, raw.as_ref());
+        out.written(&self.sum);
+        for gap in &self.gaps {
+            out.mark_gap(gap);
+        }
+        out.head.is_partial = self.was_interrupted || (self.closed.cost.is_some() && self.lacks_cost);
         if !self.lacks_models {
-            for (model, usage) in self.killed_models {
-                self.models.entry(model).or_default().add(&usage);
-            }
-            out.head.models = Some(self.models);
+            out.head.models = Some(self.closed.models);
         }
     }
 }
 
 /// Tokens of a model in a result's own words.
-fn model_usage(raw: &Value) -> Usage {
+fn model_usage(raw: &Value, is_qwen: bool) -> Usage {
     let field = |key: &str| raw.get(key).and_then(Value::as_u64).unwrap_or_default();
+    let cache_read = field("cacheReadInputTokens");
     Usage {
-        input: field("inputTokens"),
+        input: field("inputTokens").saturating_sub(if is_qwen { cache_read } else { 0 }),
         output: field("outputTokens"),
-        cache_read: field("cacheReadInputTokens"),
+        cache_read,
         cache_write: field("cacheCreationInputTokens"),
     }
 }
@@ -257,6 +325,8 @@ struct Record {
     #[serde(rename = "permission_denials")]
     denials: Value,
     model_usage: Value,
+    #[serde(rename = "model_usage_since_last_result")]
+    since_last: Value,
     parent_uuid: Value,
     #[serde(rename = "logicalParentUuid")]
     logical_parent: Value,
@@ -328,22 +398,22 @@ impl Log {
     fn run(&mut self, record: &Record, out: &mut Builder) {
         out.await_total();
         if record.r#type == "system" && record.subtype == "init" {
-            self.runs.kill();
+            self.runs.interrupt_run();
         }
         let Some(raw) = record.message.get("usage").filter(|_| record.r#type == "assistant") else { return };
         let text = |key: &str| record.message.get(key).and_then(Value::as_str).map(str::to_owned);
         let id = text("id").unwrap_or_else(|| format!("message-{}", self.runs.open.len()));
         let model = text("model").filter(|model| model != SYNTHETIC);
-        let mut used = usage(raw);
+        let mut used = usage(raw, out.head.agent.name == QWEN);
         if out.head.agent.name == NAME && record.message.get("stop_reason").is_none_or(Value::is_null) {
-            used.output = 0;
-            self.runs.lacks_output = true;
+            used.output = None;
         }
         self.runs.open.insert(id, (model, used));
     }
 
     /// The last record of a run. Its sums are the only true ones of what was written.
     fn result(&mut self, record: &Record, out: &mut Builder) {
+        let is_qwen = out.head.agent.name == QWEN;
         let mut kept = Map::new();
         for (key, value) in [
             ("subtype", &record.subtype),
@@ -359,7 +429,7 @@ impl Log {
         }
         out.head.extra.insert("result".to_owned(), kept.into());
         if record.usage.is_object() {
-            self.runs.end(record);
+            self.runs.record_result(record, is_qwen);
         }
     }
 
@@ -377,7 +447,7 @@ impl Log {
         let version = record.version.as_str().or(record.stream_version.as_str());
         let qwen = record.qwen_version.as_str();
         if qwen.is_some() {
-            "qwen-code".clone_into(&mut head.agent.name);
+            QWEN.clone_into(&mut head.agent.name);
         }
         if let Some(version) = version.or(qwen)
             && head.agent.version.is_empty()
@@ -495,7 +565,7 @@ fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream
         answer(&block, lane, time.clone(), out);
     }
     if let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) {
-        out.usage(lane, key, usage(raw), Some(raw));
+        out.usage(lane, key, usage(raw, out.head.agent.name == QWEN), Some(raw));
         // Claude Code's stream shows a message as it began, and says 1 for what it will have written.
         let began =
             is_stream && out.head.agent.name == NAME && message.get("stop_reason").is_none_or(Value::is_null);
@@ -518,15 +588,17 @@ fn call(block: &mut Map<String, Value>) -> ToolCall {
     }
 }
 
-/// Tokens in Anthropic's fields, the four apart.
-pub(super) fn usage(raw: &Value) -> Usage {
-    let field = |key: &str| raw.get(key).and_then(Value::as_u64).unwrap_or_default();
-    Usage {
+/// Tokens in Anthropic's fields, the four apart. What Qwen Code says it read holds what came from a cache.
+pub(super) fn usage(raw: &Value, is_qwen: bool) -> Known {
+    let field = |key: &str| raw.get(key).and_then(Value::as_u64);
+    let known = Known {
         input: field("input_tokens"),
         output: field("output_tokens"),
         cache_read: field("cache_read_input_tokens"),
         cache_write: field("cache_creation_input_tokens"),
-    }
+    };
+    let cached = if is_qwen { known.at_least().cache_read } else { 0 };
+    Known { input: known.input.map(|input| input.saturating_sub(cached)), ..known }.without_cache()
 }
 
 fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {

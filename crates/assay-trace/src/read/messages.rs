@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::text::{count, join, object, parsed, text_of, word};
+use super::text::{join, object, parsed, text_of, word};
 use super::{Builder, Decoder, Reader, claude_code};
-use crate::usage::Usage;
+use crate::usage::Known;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// A list of messages.
@@ -79,7 +79,6 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
     let usual = out.head.agent.model_name.clone();
     let is_of_mini = out.head.agent.name == "mini-swe-agent";
     let mut asked: Option<String> = None;
-    let (mut counted, mut uncounted) = (0, 0);
     for (number, message) in messages.iter().enumerate() {
         let text = message.get("content").and_then(spoken).unwrap_or_default();
         let extra = message.get("extra").unwrap_or(&Value::Null);
@@ -98,12 +97,8 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
                         model(message).filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
                 }
                 asked = calls(message, &text, &key, has_commands, out);
-                match used(message) {
-                    Some((usage, raw)) => {
-                        counted += 1;
-                        out.usage(None, Some(&key), usage, Some(raw));
-                    }
-                    None => uncounted += 1,
+                if let Some((usage, raw)) = used(message) {
+                    out.usage(None, Some(&key), usage, Some(raw));
                 }
             }
             "tool" | "function" => {
@@ -123,13 +118,10 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
             "system" | "developer" => {
                 out.say(None, Source::System, text, time);
             }
-            // What was submitted is told to nobody.
+            // What was submitted is no message.
             "exit" => {}
             role => out.unknown(role),
         }
-    }
-    if counted > 0 {
-        (0..uncounted).for_each(|_| out.untold());
     }
 }
 
@@ -241,25 +233,27 @@ fn results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
 }
 
 /// What a message used, where it says: in the fields of OpenAI or of Anthropic.
-fn used(message: &Value) -> Option<(Usage, &Value)> {
+fn used(message: &Value) -> Option<(Known, &Value)> {
     let places = ["/extra/response/usage", "/usage", "/response/usage", "/response_metadata/usage"];
     let raw = places.into_iter().find_map(|place| message.pointer(place)).filter(|raw| raw.is_object())?;
     Some((usage(raw)?, raw))
 }
 
 /// Tokens in OpenAI's fields, in which what was read holds what came from a cache, or in Anthropic's.
-pub(super) fn usage(raw: &Value) -> Option<Usage> {
-    if raw.get("prompt_tokens").is_none() {
-        return raw.get("input_tokens").map(|_| claude_code::usage(raw));
+pub(super) fn usage(raw: &Value) -> Option<Known> {
+    let field = |key: &str| raw.get(key).and_then(Value::as_u64);
+    if raw.get("prompt_tokens").is_none() && raw.get("completion_tokens").is_none() {
+        let is_known = raw.get("input_tokens").is_some() || raw.get("output_tokens").is_some();
+        return is_known.then(|| claude_code::usage(raw, false));
     }
-    let details = raw.get("prompt_tokens_details").unwrap_or(&Value::Null);
-    let cached = count(details, "cached_tokens");
-    Some(Usage {
-        input: count(raw, "prompt_tokens").saturating_sub(cached),
-        output: count(raw, "completion_tokens"),
+    let cached = raw.pointer("/prompt_tokens_details/cached_tokens").and_then(Value::as_u64);
+    let known = Known {
+        input: field("prompt_tokens").map(|read| read.saturating_sub(cached.unwrap_or_default())),
+        output: field("completion_tokens"),
         cache_read: cached,
-        cache_write: 0,
-    })
+        cache_write: None,
+    };
+    Some(known.without_cache())
 }
 
 /// The one command of a reply in Markdown.

@@ -169,8 +169,10 @@ impl Whole {
         if let Some(raw) = response.get("usage").filter(|raw| raw.is_object())
             && let Some(mut usage) = messages::usage(raw)
         {
-            usage.cache_write = count(raw, "cache_creation_input_tokens");
-            usage.input = usage.input.saturating_sub(usage.cache_write);
+            if let Some(written) = raw.get("cache_creation_input_tokens").and_then(Value::as_u64) {
+                usage.cache_write = Some(written);
+                usage.input = usage.input.map(|input| input.saturating_sub(written));
+            }
             out.usage(None, Some(&key), usage, Some(raw));
         }
         if from.is_none() && !TOOLS.contains(&action) {

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::text::{count, join, object, text_of, word};
+use super::text::{join, object, text_of, word};
 use super::{Builder, Decoder, Reader};
-use crate::usage::Usage;
+use crate::usage::Known;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The session on disk, versions 1 to 3.
@@ -179,13 +179,14 @@ impl Log {
             out.call(None, Some(&key), call);
         }
         let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) else { return };
-        let usage = Usage {
-            input: count(raw, "input"),
-            output: count(raw, "output"),
-            cache_read: count(raw, "cacheRead"),
-            cache_write: count(raw, "cacheWrite"),
+        let field = |name: &str| raw.get(name).and_then(Value::as_u64);
+        let usage = Known {
+            input: field("input"),
+            output: field("output"),
+            cache_read: field("cacheRead"),
+            cache_write: field("cacheWrite"),
         };
-        out.usage(None, Some(&key), usage, Some(raw));
+        out.usage(None, Some(&key), usage.without_cache(), Some(raw));
         let cost = raw.pointer("/cost/total").and_then(Value::as_f64);
         if let Some(metrics) = out.known(None, Some(&key)).and_then(|step| step.metrics.as_mut()) {
             metrics.cost_usd = cost;

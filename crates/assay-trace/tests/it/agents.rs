@@ -57,7 +57,7 @@ fn every_format_of_every_agent_is_told_and_read() {
     check(&with("gemini-cli", "stdout.jsonl"), "gemini-cli-stream", "gemini-cli", &gemini, USED);
     let qwen = ["skill", "run_shell_command"];
     check(&with("qwen-code", "session.jsonl"), "qwen-code", "qwen-code", &qwen, USED);
-    check(&with("qwen-code", "stdout.jsonl"), "claude-code-stream", "qwen-code", &qwen, BESIDE);
+    check(&with("qwen-code", "stdout.jsonl"), "claude-code-stream", "qwen-code", &qwen, USED);
     check(&with("opencode", "stdout.jsonl"), "opencode-stream", "opencode", &["skill", "bash"], USED);
     check(
         "mini-swe-agent/without-skill/traj.json",

@@ -6,6 +6,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on says so where it stands")]
 
 mod agents;
+mod bounds;
 mod formats;
 mod fuzz;
 mod labels;

@@ -83,9 +83,13 @@ fn a_stream_with_several_sessions_is_several_and_each_result_counts() {
     let resumed = counted(&(run("a", "m1", Some((20, 0.5))) + &run("a", "m2", Some((30, 0.25)))));
     assert_eq!((resumed.len(), resumed[0].tally.usage), (1, usage(200, 50)));
     assert_eq!(resumed[0].cost(None), exactly(0.75));
-    // One of its runs was killed: the rest is a lower bound, and what was written is unknown.
+    // One of its runs was killed: the rest is a lower bound.
     let cut = counted(&(run("a", "m1", Some((20, 0.5))) + &run("a", "m2", None)));
-    assert_eq!((cut.len(), cut[0].tally.known().input, cut[0].tally.known().output), (1, Some(200), None));
+    assert_eq!(
+        (cut.len(), cut[0].tally.known().input, cut[0].tally.known().output),
+        (1, Some(200), Some(20))
+    );
+    assert_eq!(cut[0].tally.lower_bounds(), ["output"]);
     assert_eq!(cut[0].cost(None), at_least(0.5));
     // Read as one, they add up.
     let whole = read::read_from(log.as_bytes(), "log", None).unwrap();
