@@ -201,6 +201,17 @@ const TITLES: [(&str, &str); 15] = [
     ("this is free and unencumbered software released into the public domain", "Unlicense"),
 ];
 
+/// Words at the beginning of texts that restrict use and name or hold a free licence, and their identifiers, where there are any.
+const RESTRICTED: [(&str, Option<&str>); 7] = [
+    ("commons clause", None),
+    ("business source license 1.1", Some("BUSL-1.1")),
+    ("business source license", None),
+    ("functional source license", None),
+    ("fsl-1.1", None),
+    ("elastic license 2.0", Some("Elastic-2.0")),
+    ("elastic license", None),
+];
+
 /// So much of a text is its beginning, in bytes: other licences are named further down.
 const BEGINNING: usize = 600;
 
@@ -209,13 +220,18 @@ pub(crate) fn of_text(text: &str) -> Option<&'static str> {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
     let begin = &words[..words.floor_char_boundary(BEGINNING.min(words.len()))];
     let has = |part: &str| words.contains(part);
+    if let Some((_, id)) = RESTRICTED.into_iter().find(|(title, _)| begin.contains(title)) {
+        return id;
+    }
     if let Some((_, id)) = TITLES.into_iter().find(|(title, _)| begin.contains(title)) {
         return Some(id);
     }
-    if has("permission is hereby granted, free of charge") && has("the software is provided \"as is\"") {
+    if begin.contains("permission is hereby granted, free of charge")
+        && has("the software is provided \"as is\"")
+    {
         return Some("MIT");
     }
-    if has("apache license") && has("version 2.0") {
+    if begin.contains("apache license") && begin.contains("version 2.0") {
         return Some("Apache-2.0");
     }
     if has("redistribution and use in source and binary forms") {
@@ -281,6 +297,13 @@ mod tests {
         check(&format!("{bsd} … Neither the name of"), Some("BSD-3-Clause"));
         check("Creative Commons Attribution-ShareAlike 4.0 International", Some("CC-BY-SA-4.0"));
         check("All rights reserved.", None);
+        let change = "Licensor: X. Change License: Apache License, Version 2.0";
+        check(&format!("Business Source License 1.1 {change}"), Some("BUSL-1.1"));
+        check(&format!("Functional Source License, Version 1.1 {change}"), None);
+        check(&format!("Elastic License 2.0 {change}"), Some("Elastic-2.0"));
+        let mit = "Permission is hereby granted, free of charge … the software is provided \"as is\"";
+        check(&format!("\"Commons Clause\" License Condition v1.0 … {mit}"), None);
+        check(&format!("{} {change}", "word ".repeat(200)), None);
         check(&format!("{} GNU General Public License version 3", "word ".repeat(200)), None);
     }
 
