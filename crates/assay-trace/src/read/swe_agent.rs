@@ -1,6 +1,8 @@
 //! SWE-agent's `.traj`: one document, with the conversation under `history` and what was done under `trajectory`. Demonstrations have
 //! the former only. Tokens are there in sum, and nothing is said of caches.
 
+use std::collections::{HashMap, VecDeque};
+
 use serde_json::Value;
 
 use super::text::{object, parsed, text_of, word};
@@ -106,13 +108,29 @@ fn told(history: &[&Value], out: &mut Builder) {
 
 /// The steps as they were taken. The messages name the tools and their arguments.
 fn done(steps: &[Value], history: &[&Value], out: &mut Builder) {
-    let mut replies = history.iter().filter(|one| word(one, "role") == Some("assistant")).peekable();
+    let replies: Vec<&Value> =
+        history.iter().filter(|one| word(one, "role") == Some("assistant")).copied().collect();
+    // Where replies with an action stand: a search from each step on would take time that grows with the square of their number.
+    let mut places: HashMap<&str, VecDeque<usize>> = HashMap::new();
+    for (at, reply) in replies.iter().enumerate() {
+        if let Some(action) = word(reply, "action") {
+            places.entry(action.trim()).or_default().push_back(at);
+        }
+    }
+    let mut next = 0;
     for (number, step) in steps.iter().enumerate() {
         let action = word(step, "action").unwrap_or_default();
         let text = word(step, "response").or(word(step, "thought")).unwrap_or_default();
         // A reply that was refused stands in the history and is no step; a step that the harness took is in no reply.
-        let known = replies.clone().position(|one| word(one, "action").map(str::trim) == Some(action.trim()));
-        let message = known.and_then(|at| replies.nth(at)).copied().unwrap_or(&Value::Null);
+        let queue = places.get_mut(action.trim());
+        let known = queue.and_then(|queue| {
+            while queue.front().is_some_and(|&at| at < next) {
+                queue.pop_front();
+            }
+            queue.pop_front()
+        });
+        let message = known.map_or(&Value::Null, |at| replies[at]);
+        next = known.map_or(next, |at| at + 1);
         let asked = reply(message, Some(action), text, number, out);
         let given = step.get("observation").and_then(text_of).unwrap_or_default();
         if !asked.is_empty() {

@@ -265,3 +265,24 @@ fn the_messages_of_real_runs_alone_give_the_same_calls_and_tokens() {
     assert_eq!(found.tally.usage.output, count("/extra/response/usage/completion_tokens"));
     assert_eq!(calls(&found).len(), asked);
 }
+
+#[test]
+fn actions_that_no_reply_names_take_no_square_time() {
+    // With a search of all replies for each step this took 10^10 comparisons of texts.
+    let count = 100_000;
+    let steps: Vec<Value> = (0..count)
+        .map(|number| json!({ "action": format!("a{number}"), "observation": "o", "response": "r" }))
+        .collect();
+    let history: Vec<Value> = (0..count)
+        .map(|number| {
+            let action = if number == count - 1 { "a7".to_owned() } else { format!("b{number}") };
+            json!({ "role": "assistant", "agent": "p", "content": "x", "action": action, "tool_calls": [
+                { "id": format!("c{number}"), "function": { "name": "edit", "arguments": "{}" } }] })
+        })
+        .collect();
+    let text = json!({ "trajectory": steps, "history": history, "info": {} }).to_string();
+    let found = read::read_from(text.as_bytes(), "it", None).unwrap();
+    let tools: Vec<_> =
+        found.trajectory.steps[6..9].iter().map(|step| step.tool_calls[0].function_name.as_str()).collect();
+    assert_eq!((found.trajectory.steps.len(), tools), (count, vec!["bash", "edit", "bash"]));
+}
