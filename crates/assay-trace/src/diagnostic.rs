@@ -1,7 +1,9 @@
 //! What was odd about a transcript, and where.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt;
+use std::path::Path;
 
 use serde::Serialize;
 
@@ -19,6 +21,25 @@ pub struct Diagnostic {
     pub count: usize,
     /// What happened.
     pub message: String,
+}
+
+impl Diagnostic {
+    /// A sub-agent's log that cannot be read.
+    pub(crate) fn of_unreadable(path: &Path, error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut source = error.source();
+        while let Some(cause) = source {
+            message = format!("{message}: {cause}");
+            source = cause.source();
+        }
+        Self {
+            code: "unreadable-log",
+            file: path.display().to_string(),
+            line: None,
+            count: 1,
+            message: format!("a sub-agent's log is left out: {message}"),
+        }
+    }
 }
 
 impl fmt::Display for Diagnostic {

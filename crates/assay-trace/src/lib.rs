@@ -20,7 +20,10 @@ pub use exposure::{
     Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches,
 };
 pub use price::{Price, Prices};
-pub use stats::{Cost, ModelUse, SkillUse, Stats, duplicate, fuller, stats, stats_of};
+pub use stats::{
+    Cost, ModelUse, Repeated, SkillUse, Stats, duplicate, fuller, partial_duplicate, repeated, stats,
+    stats_of,
+};
 pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,

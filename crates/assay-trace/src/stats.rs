@@ -1,8 +1,9 @@
 //! A transcript in figures, without keeping it.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
+use std::sync::Arc;
 
 use serde::Serialize;
 
@@ -57,9 +58,33 @@ pub struct Stats {
     /// What the log's own account leaves something out of, or is missing from.
     #[serde(skip)]
     own: Own,
-    /// What tells the messages from all others.
+    /// The messages, by what tells each from all others of its session.
     #[serde(skip)]
-    prints: HashSet<u64>,
+    messages: HashMap<u64, Message>,
+}
+
+/// What a message used.
+#[derive(Debug, Clone)]
+struct Message {
+    usage: Option<Usage>,
+    cost: Option<f64>,
+    model: Option<Arc<str>>,
+    day: Option<jiff::civil::Date>,
+    /// What tells it from all messages of other sessions, where its provider named it.
+    named: Option<u64>,
+}
+
+/// The messages of a transcript that count elsewhere, because another transcript holds them as well.
+#[derive(Debug, Default)]
+pub struct Repeated {
+    /// How many they are.
+    pub messages: usize,
+    /// What they used.
+    pub models: Vec<ModelUse>,
+    /// The transcript that holds most of them, by its place in the list.
+    pub by: Option<usize>,
+    /// Their cost by the log's own account, where it gives that of each.
+    cost: Option<f64>,
 }
 
 /// What a session cost by its log's own account.
@@ -118,8 +143,10 @@ struct Counter<'a> {
     tools: BTreeMap<String, usize>,
     lanes: BTreeSet<String>,
     models: BTreeMap<ModelKey, Usage>,
-    prints: HashSet<u64>,
+    messages: HashMap<u64, Message>,
     followers: Vec<Follower<'a>>,
+    /// The model of the last message, which is that of most.
+    model: Option<Arc<str>>,
 }
 
 /// One counter a session.
@@ -173,9 +200,18 @@ pub fn stats_of(
     for beside in &source.beside {
         let inner =
             read::open(beside).and_then(|input| stats(input, &beside.display().to_string(), None, &[]));
-        for inner in inner.into_iter().flatten() {
+        let inner = match inner {
+            Ok(inner) => inner,
+            Err(error) => {
+                if let Some(first) = all.first_mut() {
+                    first.diagnostics.push(Diagnostic::of_unreadable(beside, &error));
+                }
+                continue;
+            }
+        };
+        for inner in inner {
             let at = all.iter().position(|known| known.session_id == inner.session_id).unwrap_or_default();
-            if let Some(whole) = all.get_mut(at) {
+            if let Some(whole) = all.get_mut(at).filter(|whole| !inner.is_within(whole)) {
                 whole.take_in(inner);
             }
         }
@@ -226,7 +262,8 @@ impl<'a> Counter<'a> {
             tools: BTreeMap::new(),
             lanes: BTreeSet::new(),
             models: BTreeMap::new(),
-            prints: HashSet::new(),
+            messages: HashMap::new(),
+            model: None,
             followers: skills.iter().map(Follower::new).collect(),
         }
     }
@@ -252,18 +289,29 @@ impl<'a> Counter<'a> {
         }
         let results = step.observation.iter().flat_map(|observation| &observation.results);
         self.failed += results.filter(|result| result.failed() == Some(true)).count();
+        let usage = step.usage();
+        let time = step.timestamp.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
+        let day = time.map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date());
         if step.source == Source::Agent {
-            self.prints.insert(print(step));
+            self.record_message(step, usage, day);
         }
-        if let Some(usage) = step.usage() {
-            let time = step.timestamp.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
-            let day = time.map(|time| time.to_zoned(jiff::tz::TimeZone::UTC).date());
+        if let Some(usage) = usage {
             let mut key = (lane.map(str::to_owned), step.model_name.clone(), day);
             if self.models.len() >= MODELS && !self.models.contains_key(&key) {
                 key = (None, Some("(others)".to_owned()), None);
             }
             self.models.entry(key).or_default().add(&usage);
         }
+    }
+
+    fn record_message(&mut self, step: &Step, usage: Option<Usage>, day: Option<jiff::civil::Date>) {
+        if self.model.as_deref() != step.model_name.as_deref() {
+            self.model = step.model_name.as_deref().map(Arc::from);
+        }
+        let cost = step.metrics.as_ref().and_then(|metrics| metrics.cost_usd);
+        let (print, named) = prints(step, usage);
+        let message = Message { usage, cost, model: self.model.clone(), day, named };
+        self.messages.insert(print, message);
     }
 
     fn stats(self, name: &str, streamed: Streamed) -> Stats {
@@ -329,7 +377,7 @@ impl<'a> Counter<'a> {
             skills: followed.collect(),
             diagnostics: streamed.diagnostics,
             own: Own { cost, is_partial: head.is_partial || least.is_some(), is_divided },
-            prints: self.prints,
+            messages: self.messages,
         }
     }
 }
@@ -346,18 +394,26 @@ fn cannot_tell(found: &Exposure, hidden: Hidden) -> Vec<&'static str> {
     all
 }
 
-/// What tells a message from all others of its session.
-fn print(step: &Step) -> u64 {
-    let mut hasher = DefaultHasher::new();
+/// What tells a message from all others of its session, and from those of other sessions where the provider named it.
+fn prints(step: &Step, usage: Option<Usage>) -> (u64, Option<u64>) {
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
     if let Some(id) = step.message_id().filter(|id| !MADE_NAMES.iter().any(|made| id.starts_with(made))) {
-        id.hash(&mut hasher);
-    } else {
-        (&step.timestamp, &step.message).hash(&mut hasher);
-        for call in &step.tool_calls {
-            (&call.function_name, call.arguments.to_string()).hash(&mut hasher);
-        }
+        // Short names may recur in another session; the copy in a fork keeps time and usage.
+        let used = usage.map(|usage| (usage.prompt(), usage.output));
+        let named = hash(&|hasher| (id, &step.timestamp, used).hash(hasher));
+        return (hash(&|hasher| id.hash(hasher)), Some(named));
     }
-    hasher.finish()
+    let print = hash(&|hasher| {
+        (&step.timestamp, &step.message).hash(hasher);
+        for call in &step.tool_calls {
+            (&call.function_name, call.arguments.to_string()).hash(hasher);
+        }
+    });
+    (print, None)
 }
 
 impl Stats {
@@ -372,7 +428,7 @@ impl Stats {
         self.tally.add(&inner.tally);
         self.models.extend(inner.models);
         self.own.is_divided |= inner.own.is_divided;
-        self.prints.extend(inner.prints);
+        self.messages.extend(inner.messages);
         self.diagnostics.extend(inner.diagnostics);
     }
 
@@ -402,9 +458,37 @@ impl Stats {
         }
     }
 
-    /// How much of its session a transcript holds.
-    fn fullness(&self) -> (usize, bool, u64, usize) {
-        (self.prints.len(), !self.is_printed(), self.tally.usage.total(), self.calls)
+    /// The tokens without messages that count elsewhere.
+    pub fn tally_without(&self, repeated: &Repeated) -> Tally {
+        let mut tally = self.tally;
+        for one in &repeated.models {
+            tally.usage.subtract(&one.usage);
+        }
+        tally.messages = tally.messages.saturating_sub(repeated.messages as u64);
+        tally
+    }
+
+    /// The cost without messages that count elsewhere; unknown where the log gives the cost of all messages only.
+    pub fn cost_without(&self, repeated: &Repeated, prices: Option<&Prices>) -> Cost {
+        let cost = self.cost(prices);
+        let Some(usd) = cost.usd.filter(|_| repeated.messages > 0) else { return cost };
+        let less = match prices {
+            None => repeated.cost,
+            Some(prices) => {
+                let priced = repeated.models.iter().filter_map(|one| {
+                    let day = one.day.unwrap_or(jiff::civil::Date::MAX);
+                    prices.cost(one.model.as_deref()?, day, &one.usage)
+                });
+                // What has no price is not in the cost either.
+                Some(priced.sum::<f64>())
+            }
+        };
+        less.map_or(Cost::default(), |less| Cost { usd: Some((usd - less).max(0.0)), ..cost })
+    }
+
+    /// How much of its session a transcript holds. What an agent keeps is the better source.
+    fn fullness(&self) -> (bool, usize, u64, usize) {
+        (!self.is_printed(), self.messages.len(), self.tally.usage.total(), self.calls)
     }
 
     /// Whether an agent printed it, beside the log that it keeps.
@@ -412,24 +496,38 @@ impl Stats {
         self.format.ends_with("-stream") || self.format.ends_with("-exec")
     }
 
-    /// Whether two transcripts hold the same part of one session, be it more of it or less.
+    /// Whether all its messages are in the other.
+    fn is_within(&self, other: &Self) -> bool {
+        !self.messages.is_empty() && self.messages.keys().all(|print| other.messages.contains_key(print))
+    }
+
+    /// Whether the messages have the provider's names.
+    fn is_named(&self) -> bool {
+        self.messages.values().any(|message| message.named.is_some())
+    }
+
+    /// Whether two transcripts of one session name their messages alike.
+    fn names_as(&self, other: &Self) -> bool {
+        let (kept, printed) = if self.is_printed() { (other, self) } else { (self, other) };
+        let is_alike = self.is_printed() == other.is_printed() || printed.format.starts_with(kept.format);
+        is_alike && self.is_named() && other.is_named()
+    }
+
+    /// Whether another transcript of the session holds all that this one does.
     fn is_snapshot_of(&self, other: &Self) -> bool {
-        if self.session_id.is_none() || self.session_id != other.session_id {
-            return false;
-        }
         // What an agent prints is in the log that it keeps, though often without the names of the messages.
-        if self.is_printed() != other.is_printed() {
+        if self.is_printed() && !other.is_printed() && !self.names_as(other) {
             return true;
         }
-        if self.prints.is_empty() && other.prints.is_empty() {
+        if self.messages.is_empty() && other.messages.is_empty() {
             return self.started_at == other.started_at;
         }
-        self.prints.iter().any(|print| other.prints.contains(print))
+        self.is_within(other)
     }
 }
 
-/// For each transcript, the fuller one of the same session if there is one: it counts in its place. Of transcripts that hold as much
-/// the first counts. Parts of a session that have no message in common are no snapshots of each other, and count both.
+/// For each transcript, one of the same session that holds all its messages if there is one: it counts in its place. Of transcripts
+/// that hold as much the first counts. Others of one session count both, and [`repeated`] says what they have in common.
 pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(all[at].fullness()));
@@ -439,11 +537,90 @@ pub fn fuller(all: &[Stats]) -> Vec<Option<usize>> {
         let Some(session) = all[at].session_id.as_deref() else { continue };
         let others = kept.entry(session).or_default();
         found[at] = others.iter().copied().find(|&other| all[at].is_snapshot_of(&all[other]));
-        if found[at].is_none() {
-            others.push(at);
+        if found[at].is_some() {
+            continue;
+        }
+        // What an agent prints can hold more than the log that it keeps, but it comes after it.
+        others.retain(|&other| {
+            let is_less = all[other].names_as(&all[at]) && all[other].is_within(&all[at]);
+            if is_less {
+                found[other] = Some(at);
+            }
+            !is_less
+        });
+        others.push(at);
+    }
+    for at in 0..found.len() {
+        while let Some(next) = found[at].and_then(|other| found[other]) {
+            found[at] = Some(next);
         }
     }
     found
+}
+
+/// For each transcript that counts, the messages that another one before it holds as well: snapshots that went on apart, forks with a
+/// new session's name, and what an agent printed of a session of which it keeps a part.
+pub fn repeated(all: &[Stats], fuller: &[Option<usize>]) -> Vec<Repeated> {
+    let mut order: Vec<usize> = (0..all.len()).filter(|&at| fuller[at].is_none()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(all[at].fullness()));
+    let mut known: HashMap<(Option<&str>, u64), (usize, &Message)> = HashMap::new();
+    let mut found: Vec<Repeated> = all.iter().map(|_| Repeated::default()).collect();
+    for at in order {
+        let one = &all[at];
+        let mut models: BTreeMap<(Option<&str>, Option<jiff::civil::Date>), Usage> = BTreeMap::new();
+        let mut by: BTreeMap<usize, usize> = BTreeMap::new();
+        let mut cost = Some(0.0);
+        for (print, message) in &one.messages {
+            let own = one.session_id.as_deref().map(|session| (Some(session), *print));
+            let keys = [own, message.named.map(|named| (None, named))];
+            let earlier = keys.iter().flatten().find_map(|key| known.get(key)).copied();
+            let Some((holder, before)) = earlier.filter(|(holder, _)| *holder != at) else {
+                for key in keys.into_iter().flatten() {
+                    if let Entry::Vacant(place) = known.entry(key) {
+                        place.insert((at, message));
+                    }
+                }
+                continue;
+            };
+            *by.entry(holder).or_default() += 1;
+            cost = cost.zip(message.cost).map(|(sum, cost)| sum + cost);
+            let Some(counted) = before.usage else { continue };
+            // The sum that a stream ends with holds the whole message, its records but a part of it.
+            let usage = match message.usage {
+                Some(usage) if !one.is_printed() => usage.least(&counted),
+                _ if one.is_printed() => counted,
+                _ => Usage::default(),
+            };
+            let model = message.model.as_deref().or(one.agent.model_name.as_deref());
+            models.entry((model, message.day)).or_default().add(&usage);
+        }
+        let most = by.iter().max_by_key(|(_, count)| **count);
+        found[at] = Repeated {
+            messages: by.values().sum(),
+            by: most.map(|(holder, _)| *holder),
+            cost,
+            models: models
+                .into_iter()
+                .map(|((model, day), usage)| ModelUse { model: model.map(str::to_owned), day, usage })
+                .collect(),
+        };
+    }
+    found
+}
+
+/// What is said of a transcript some of whose messages count with another.
+pub fn partial_duplicate(file: &str, repeated: &Repeated, other: &str) -> Option<Diagnostic> {
+    let count = repeated.messages;
+    let messages = if count == 1 { "message is" } else { "messages are" };
+    (count > 0).then(|| Diagnostic {
+        code: "repeated-messages",
+        file: file.to_owned(),
+        line: None,
+        count: 1,
+        message: format!(
+            "{count} {messages} also in {other} or other transcripts; each counts once in the total"
+        ),
+    })
 }
 
 /// What is said of a transcript of which a fuller one counts.

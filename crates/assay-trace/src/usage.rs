@@ -43,6 +43,24 @@ impl Usage {
         self.cache_write = self.cache_write.saturating_add(other.cache_write);
     }
 
+    /// Takes another's tokens off.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        self.input = self.input.saturating_sub(other.input);
+        self.output = self.output.saturating_sub(other.output);
+        self.cache_read = self.cache_read.saturating_sub(other.cache_read);
+        self.cache_write = self.cache_write.saturating_sub(other.cache_write);
+    }
+
+    /// The lesser of each field.
+    pub(crate) fn least(&self, other: &Self) -> Self {
+        Self {
+            input: self.input.min(other.input),
+            output: self.output.min(other.output),
+            cache_read: self.cache_read.min(other.cache_read),
+            cache_write: self.cache_write.min(other.cache_write),
+        }
+    }
+
     /// Whether each field is as large as another's.
     pub(crate) fn covers(&self, other: &Self) -> bool {
         self.input >= other.input

@@ -3,13 +3,14 @@
 //! Harbor keeps what an agent left in `agent/`, and for most agents an ATIF trajectory that it made of it. That is taken where it is;
 //! else the agent's own log on disk, else what it printed.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
 use super::builder::merged;
-use super::{Hidden, TraceError, Transcript, read_file};
+use super::{Hidden, Input, TraceError, Transcript, read_all};
 use crate::diagnostic::Notes;
 use crate::usage::Tally;
 use crate::{AgentInfo, Trajectory};
@@ -67,8 +68,10 @@ pub(super) fn read(folder: &Path) -> Result<Transcript, TraceError> {
     let mut files = Vec::new();
     logs(&folder.join("agent"), DEPTH, &mut files);
     let mut best: Option<((usize, usize), Transcript)> = None;
-    for path in files {
-        let Some(transcript) = read_file(&path, None).ok().and_then(merged) else { continue };
+    let inputs: Vec<Input> = files.iter().map(|path| Input::of(path)).collect();
+    let taken: BTreeSet<&PathBuf> = inputs.iter().flat_map(|input| &input.beside).collect();
+    for input in inputs.iter().filter(|input| !taken.contains(&input.path)) {
+        let Some(transcript) = read_all(input, None).ok().and_then(merged) else { continue };
         if transcript.trajectory.steps.is_empty() {
             continue;
         }

@@ -22,7 +22,7 @@ mod sources;
 mod swe_agent;
 mod text;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, BufRead, BufReader, Cursor, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -227,16 +227,35 @@ pub fn read_all(source: &Input, reader: Option<&'static dyn Reader>) -> Result<V
     }
     let mut all = read_file(&source.path, reader)?;
     for beside in &source.beside {
-        let Ok(inner) = read_file(beside, Some(&claude_code::Session)) else { continue };
+        let inner = match read_file(beside, Some(&claude_code::Session)) {
+            Ok(inner) => inner,
+            Err(error) => {
+                if let Some(first) = all.first_mut() {
+                    first.diagnostics.push(Diagnostic::of_unreadable(beside, &error));
+                }
+                continue;
+            }
+        };
         for one in inner {
             let session = &one.trajectory.session_id;
             let at = all.iter().position(|known| known.trajectory.session_id == *session).unwrap_or_default();
-            if let Some(whole) = all.get_mut(at) {
+            if let Some(whole) = all.get_mut(at).filter(|whole| !holds(&whole.trajectory, &one.trajectory)) {
                 builder::attach(whole, one, beside);
             }
         }
     }
     Ok(all)
+}
+
+/// Whether all named messages of a sub-agent's log stand in a trajectory already.
+fn holds(whole: &Trajectory, one: &Trajectory) -> bool {
+    let names = |one: &Trajectory| -> BTreeSet<String> {
+        let inner = one.subagent_trajectories.iter().flat_map(|inner| &inner.steps);
+        let steps = one.steps.iter().chain(inner);
+        steps.filter_map(|step| step.message_id().map(str::to_owned)).collect()
+    };
+    let sought = names(one);
+    !sought.is_empty() && sought.is_subset(&names(whole))
 }
 
 fn read_file(path: &Path, reader: Option<&'static dyn Reader>) -> Result<Vec<Transcript>, TraceError> {
@@ -541,8 +560,10 @@ fn claimed(value: &Value, documents: bool) -> Option<&'static dyn Reader> {
 
 /// The reader of what begins so.
 fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
-    let lines = start.split(|&byte| byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace));
-    for line in lines.take(HEAD_LINES) {
+    let lines =
+        || start.split(|&byte| byte == b'\n').filter(|line| !line.iter().all(u8::is_ascii_whitespace));
+    let count = lines().take(2).count();
+    for line in lines().take(HEAD_LINES) {
         // A bad byte or a second record must not hide a format.
         let text = String::from_utf8_lossy(line);
         let mut values = serde_json::Deserializer::from_str(&text).into_iter::<Value>();
@@ -551,7 +572,9 @@ fn sniff(start: &[u8]) -> Option<&'static dyn Reader> {
         if !rest.is_empty() && !rest.starts_with('{') {
             continue;
         }
-        if let Some(reader) = claimed(&value, false).or_else(|| claimed(&value, true)) {
+        // A document is the whole of its file.
+        let document = || claimed(&value, true).filter(|_| count == 1 && rest.is_empty());
+        if let Some(reader) = claimed(&value, false).or_else(document) {
             return Some(reader);
         }
     }

@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use serde::Deserialize;
 use serde_json::Value;
 
-use super::{DOCUMENT_CAP, HEAD, begins_document, claimed, harbor, open, sniff};
+use super::lines::{self, Line};
+use super::{DOCUMENT_CAP, HEAD, LINE_CAP, begins_document, claimed, harbor, open, sniff};
 
 /// A transcript, with the logs that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,17 +29,16 @@ pub struct Sources {
     pub passed_over: usize,
     /// Folders without a transcript.
     pub empty: Vec<PathBuf>,
+    /// Folders of which a part was not searched: they are too deep, or hold too many files.
+    pub unsearched: Vec<PathBuf>,
 }
 
 /// So deep are folders searched, and more files than these are left.
 const DEPTH: usize = 16;
 const FILES: usize = 100_000;
 
-/// More logs of sub-agents of one session than these are left.
-const BESIDE: usize = 1000;
-
-/// So much of a log is read for its session's name, in bytes.
-const NAMED: u64 = 1 << 20;
+/// So many records of a sub-agent's log are looked at for the session it is of.
+const NAMED: usize = 50;
 
 impl Source {
     /// A path, with the logs of sub-agents that lie beside it.
@@ -58,7 +59,9 @@ pub fn sources(paths: &[PathBuf]) -> Sources {
             continue;
         }
         let mut inside = Vec::new();
-        search(path, DEPTH, &mut inside, &mut found.passed_over);
+        if !search(path, DEPTH, &mut inside, &mut found.passed_over) {
+            found.unsearched.push(path.clone());
+        }
         if inside.is_empty() {
             found.empty.push(path.clone());
         }
@@ -77,22 +80,23 @@ pub fn sources(paths: &[PathBuf]) -> Sources {
     found
 }
 
-/// The transcripts below a folder. Links are not followed.
-fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &mut usize) {
+/// The transcripts below a folder; gives whether all of it was searched. Links are not followed.
+fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &mut usize) -> bool {
+    let mut is_whole = true;
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<_> =
         entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
     entries.sort_by(|a, b| a.0.cmp(&b.0));
     for (path, kind) in entries {
         if found.len() >= FILES {
-            return;
+            return false;
         }
         if kind.is_dir() {
             let name = path.file_name().unwrap_or_default();
             if harbor::is_trial(&path) {
                 found.push(path);
-            } else if depth > 0 && name != ".git" && name != "node_modules" {
-                search(&path, depth - 1, found, passed_over);
+            } else if name != ".git" && name != "node_modules" {
+                is_whole &= depth > 0 && search(&path, depth - 1, found, passed_over);
             }
         } else if kind.is_file()
             && matches!(ending(&path), "json" | "jsonl" | "ndjson" | "traj" | "log" | "txt")
@@ -104,6 +108,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<PathBuf>, passed_over: &m
             }
         }
     }
+    is_whole
 }
 
 /// A file's ending, without that of its compression.
@@ -152,28 +157,42 @@ impl Neighbours {
         let stem = name.split_once(".jsonl").map_or(name, |(stem, _)| stem);
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut found = logs(&folder.join(stem).join("subagents"));
-        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-        let index = self.folders.entry(folder.to_path_buf()).or_insert_with(|| {
-            let mut index: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
-            for log in logs(folder).into_iter().filter(|path| is_of_sub_agent(path)) {
-                if let Some(session) = session(&log) {
-                    index.entry(session).or_default().push(log);
-                }
-            }
-            index
-        });
-        if !index.is_empty()
-            && let Some(own) = session(path).and_then(|session| index.get(&session))
+        let index = self.folders.entry(folder.to_path_buf()).or_insert_with(|| index(folder));
+        let names = if index.is_empty() { BTreeSet::new() } else { sessions(path) };
+        // Logs were moved from beside the session into its folder; sub-agents of two sessions can have one name.
+        let mut known: BTreeSet<_> = found.iter().map(|log| (stem, log.file_name())).collect();
+        let mut more = Vec::new();
+        for (name, log) in names
+            .iter()
+            .filter_map(|name| Some((name, index.get(name)?)))
+            .flat_map(|(name, logs)| logs.iter().map(move |log| (name, log)))
         {
-            let known: BTreeSet<_> =
-                found.iter().filter_map(|path| path.file_name().map(ToOwned::to_owned)).collect();
-            found.extend(
-                own.iter().filter(|path| path.file_name().is_some_and(|name| !known.contains(name))).cloned(),
-            );
+            if known.insert((name, log.file_name())) {
+                more.push(log.clone());
+            }
         }
-        found.truncate(BESIDE);
+        found.extend(more);
         found
     }
+}
+
+/// The logs of sub-agents in a folder by their session: those that say of which they are, and those in folders of a session's name.
+fn index(folder: &Path) -> BTreeMap<String, Vec<PathBuf>> {
+    let mut index: BTreeMap<String, Vec<PathBuf>> = BTreeMap::new();
+    let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let entries = fs::read_dir(here).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())) {
+        let inner = logs(&folder.join(entry.file_name()).join("subagents"));
+        if let (Ok(session), false) = (entry.file_name().into_string(), inner.is_empty()) {
+            index.entry(session).or_default().extend(inner);
+        }
+    }
+    for log in logs(here).into_iter().filter(|path| is_of_sub_agent(path)) {
+        if let Some(session) = session_of_sub_agent(&log) {
+            index.entry(session).or_default().push(log);
+        }
+    }
+    index
 }
 
 fn is_of_sub_agent(path: &Path) -> bool {
@@ -190,11 +209,51 @@ fn logs(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The session that a log of Claude Code's says it is of.
-fn session(path: &Path) -> Option<String> {
-    let mut start = Vec::new();
-    open(path).ok()?.take(NAMED).read_to_end(&mut start).ok()?;
-    let lines = start.split(|&byte| byte == b'\n').take(50);
-    let mut records = lines.filter_map(|line| serde_json::from_slice::<Value>(line).ok());
-    records.find_map(|record| Some(record.get("sessionId")?.as_str()?.to_owned()))
+/// What a record of Claude Code's says of where it belongs.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Place {
+    session_id: Option<String>,
+    is_sidechain: Option<bool>,
+    agent_id: Option<String>,
+}
+
+/// What the records of a log say of where they belong. Longer lines than any record are passed over.
+fn places(path: &Path, mut each: impl FnMut(usize, Place) -> bool) {
+    let Ok(input) = open(path) else { return };
+    let (mut input, mut buffer) = (BufReader::with_capacity(1 << 16, input), Vec::new());
+    for number in 0.. {
+        match lines::next(&mut input, &mut buffer, LINE_CAP) {
+            Ok(Line::End) | Err(_) => return,
+            Ok(Line::TooLong(_)) => {}
+            Ok(Line::Whole(_)) => {
+                let place = serde_json::from_slice(&buffer).unwrap_or_default();
+                if !each(number, place) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// The sessions that a log of Claude Code's has records of: several where logs were joined.
+fn sessions(path: &Path) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    places(path, |_, place| {
+        found.extend(place.session_id);
+        true
+    });
+    found
+}
+
+/// The session of whose sub-agent a log is, where its records say that it is one's.
+fn session_of_sub_agent(path: &Path) -> Option<String> {
+    let mut found = None;
+    places(path, |number, place| {
+        if place.is_sidechain == Some(true) || place.agent_id.is_some() {
+            found = place.session_id;
+        }
+        found.is_none() && number < NAMED
+    });
+    found
 }

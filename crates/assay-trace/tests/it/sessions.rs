@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_trace::read::{self, Input, Transcript};
-use assay_trace::{Cost, Price, Prices, Stats, Usage, fuller, stats, stats_of};
+use assay_trace::{Cost, Price, Prices, Stats, Usage, fuller, repeated, stats, stats_of};
 use serde_json::{Value, json};
 
 use crate::shared;
@@ -399,6 +399,182 @@ fn what_an_agent_prints_is_the_session_that_it_keeps() {
         let all = [of(printed), of(&format!("{kept}.jsonl"))];
         assert_eq!(fuller(&all), [Some(1), None], "{agent}");
     }
+}
+
+/// The tokens of transcripts with each message once, and how many of the transcripts count.
+fn total(all: &[Stats]) -> (Usage, usize) {
+    let kept = fuller(all);
+    let mut sum = Usage::default();
+    for ((one, fuller), repeated) in all.iter().zip(&kept).zip(repeated(all, &kept)) {
+        if fuller.is_none() {
+            sum.add(&one.tally_without(&repeated).usage);
+        }
+    }
+    (sum, kept.iter().filter(|one| one.is_none()).count())
+}
+
+/// A record of a session log, with the name of its message.
+fn named(session: &str, number: usize, message: &str, input: u64) -> Value {
+    let mut record = entry(session, number, "opus", 1);
+    record["message"]["id"] = message.into();
+    record["message"]["usage"]["input_tokens"] = input.into();
+    record
+}
+
+#[test]
+fn two_resumes_of_a_session_lose_no_message() {
+    let begin = [named("s", 0, "m1", 100), named("s", 1, "m2", 100)];
+    let with = |more: &[Value]| counted(&lines(&[&begin, more].concat())).remove(0);
+    let all = [
+        with(&[]),
+        with(&[named("s", 2, "m3", 1000), named("s", 3, "m4", 1000)]),
+        with(&[named("s", 2, "m5", 5000)]),
+    ];
+    assert_eq!(fuller(&all), [Some(1), None, None]);
+    assert_eq!(total(&all), (usage(7200, 5), 2));
+    let again = repeated(&all, &fuller(&all));
+    assert_eq!((again[2].messages, again[2].by), (2, Some(1)));
+    // By hand, at 1 USD per million of input and 10 of output: 5000 and 1 are new.
+    let cost = all[2].cost_without(&again[2], Some(&prices(&[("opus", 1.0)])));
+    assert!((cost.usd.unwrap() - 0.005_01).abs() < 1e-9, "{cost:?}");
+}
+
+#[test]
+fn a_printed_log_and_a_kept_one_count_what_each_has_alone() {
+    let kept =
+        counted(&lines(&[named("s", 0, "m1", 10), named("s", 1, "m2", 7000), named("s", 2, "m3", 7000)]));
+    let said = |message: &str, caller: Option<&str>, input: u64| {
+        json!({ "type": "assistant", "session_id": "s", "uuid": message, "parent_tool_use_id": caller, "message": {
+            "id": message, "model": "opus", "content": [{ "type": "text", "text": message }],
+            "usage": { "input_tokens": input, "output_tokens": 1 } } })
+    };
+    let mut records = vec![
+        json!({ "type": "system", "subtype": "init", "session_id": "s", "uuid": "i", "model": "opus" }),
+        said("m1", None, 10),
+    ];
+    records.extend((0..5).map(|number| said(&format!("h{number}"), Some("t"), 5)));
+    let printed = counted(&lines(&records));
+    let own = printed[0].tally.usage.input;
+    let all: Vec<Stats> = kept.into_iter().chain(printed).collect();
+    assert_eq!(fuller(&all), [None, None]);
+    assert_eq!((own, total(&all).0.input), (35, 14_035));
+    // What holds nothing more is the same session, in either order.
+    let part = counted(&lines(&records[..2]));
+    let all: Vec<Stats> = part.into_iter().chain(all).collect();
+    assert_eq!((fuller(&all), total(&all).0.input), (vec![Some(1), None, None], 14_035));
+}
+
+#[test]
+fn a_fork_under_a_new_name_counts_its_new_messages_only() {
+    let begin = |session: &str| [named(session, 0, "m1", 100), named(session, 1, "m2", 100)];
+    let origin = counted(&lines(&begin("s"))).remove(0);
+    let fork = counted(&lines(&[&begin("f")[..], &[named("f", 2, "m9", 1)]].concat())).remove(0);
+    assert_eq!(total(&[origin, fork]), (usage(201, 3), 2));
+    // A short name that another session has as well is another message.
+    let other = |session: &str, input: u64| counted(&lines(&[named(session, 0, "m1", input)])).remove(0);
+    assert_eq!(total(&[other("a", 100), other("b", 101)]), (usage(201, 2), 2));
+}
+
+#[test]
+fn a_copy_of_a_session_is_no_sub_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("session.jsonl"), session("s", 2)).unwrap();
+    fs::write(at("agent-copy.jsonl"), session("s", 2)).unwrap();
+    assert_eq!(totals(&[&at("session.jsonl")]), [("session.jsonl".to_owned(), 2, 0)]);
+    let found = read::sources(&[folder.path().to_path_buf()]);
+    let all: Vec<Stats> = found.list.iter().flat_map(|source| stats_of(source, None, &[]).unwrap()).collect();
+    assert_eq!(total(&all), (usage(0, 2), 1));
+    // A copy of a sub-agent's log is the same sub-agent.
+    fs::create_dir_all(at("session/subagents")).unwrap();
+    for name in ["agent-1.jsonl", "agent-1-copy.jsonl"] {
+        fs::write(at("session/subagents").join(name), sub_agent("s", "1", 100)).unwrap();
+    }
+    assert_eq!(totals(&[&at("session.jsonl")]), [("session.jsonl".to_owned(), 102, 1)]);
+    assert_eq!(read::read(&at("session.jsonl"), None).unwrap().tally.usage.output, 102);
+}
+
+#[test]
+fn a_log_of_a_sub_agent_that_cannot_be_read_is_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("s/subagents")).unwrap();
+    fs::write(at("s.jsonl"), session("s", 2)).unwrap();
+    fs::write(at("s/subagents/agent-1.jsonl"), b"\x1f\x8b broken").unwrap();
+    let input = Input::of(&at("s.jsonl"));
+    let counted = stats_of(&input, None, &[]).unwrap().remove(0);
+    let read = read::read_all(&input, None).unwrap().remove(0);
+    assert_eq!((counted.tally.usage.output, read.tally.usage.output), (2, 2));
+    for found in [counted.diagnostics, read.diagnostics] {
+        assert_eq!(found.iter().map(|one| one.code).collect::<Vec<_>>(), ["unreadable-log"]);
+        assert!(found[0].file.ends_with("agent-1.jsonl"), "{found:?}");
+    }
+}
+
+#[test]
+fn sub_agents_of_each_session_of_a_joined_file_are_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("b/subagents")).unwrap();
+    fs::write(at("joined.jsonl"), session("a", 2) + &session("b", 3)).unwrap();
+    // A first record longer than 1 MiB, and one agent's name in both sessions.
+    let long = json!({ "type": "summary", "summary": "x".repeat(2 << 20) });
+    fs::write(at("agent-1.jsonl"), lines(&[long]) + &sub_agent("a", "1", 100)).unwrap();
+    fs::write(at("b/subagents/agent-1.jsonl"), sub_agent("b", "2", 1000)).unwrap();
+    let name = || "joined.jsonl".to_owned();
+    assert_eq!(totals(&[&at("joined.jsonl")]), [(name(), 102, 1), (name(), 1003, 1)]);
+}
+
+#[test]
+fn all_logs_of_many_sub_agents_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let logs = folder.path().join("s/subagents");
+    fs::create_dir_all(&logs).unwrap();
+    fs::write(folder.path().join("s.jsonl"), session("s", 2)).unwrap();
+    for number in 0..1003 {
+        let id = format!("n{number}");
+        fs::write(logs.join(format!("agent-{id}.jsonl")), sub_agent("s", &id, 1)).unwrap();
+    }
+    assert_eq!(totals(&[&folder.path().join("s.jsonl")]), [("s.jsonl".to_owned(), 1005, 1003)]);
+}
+
+#[test]
+fn sub_agents_of_a_trial_are_read_with_its_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("agent/projects/s/subagents")).unwrap();
+    fs::write(at("result.json"), r#"{"trial_name":"t"}"#).unwrap();
+    fs::write(at("agent/projects/s.jsonl"), session("s", 2)).unwrap();
+    // More steps than the session has: it is not taken for the session.
+    let inner: String = ["1", "2", "3"].map(|id| sub_agent("s", id, 100)).concat();
+    fs::write(
+        at("agent/projects/s/subagents/agent-1.jsonl"),
+        inner
+            .replace("\"agentId\":\"2\"", "\"agentId\":\"1\"")
+            .replace("\"agentId\":\"3\"", "\"agentId\":\"1\""),
+    )
+    .unwrap();
+    let found = read::read(folder.path(), None).unwrap();
+    assert_eq!((found.trajectory.steps.len(), found.tally.usage.output), (2, 302));
+    assert_eq!(found.trajectory.subagent_trajectories.len(), 1);
+}
+
+#[test]
+fn lists_of_documents_and_deep_folders_are_left_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let top = folder.path().to_path_buf();
+    fs::write(top.join("good.jsonl"), session("s", 2)).unwrap();
+    let sample =
+        json!({ "messages": [{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }] });
+    fs::write(top.join("train.jsonl"), lines(&[sample.clone(), sample.clone()])).unwrap();
+    fs::write(top.join("one.json"), lines(&[sample])).unwrap();
+    let found = read::sources(&[top.clone()]);
+    let names: Vec<_> = found.list.iter().map(|one| one.path.clone()).collect();
+    assert_eq!(names, [top.join("good.jsonl"), top.join("one.json")]);
+    assert!(names.iter().all(|path| read::read(path, None).is_ok()));
+    assert_eq!((found.passed_over, found.unsearched.len()), (1, 0));
+    fs::create_dir_all((0..20).fold(top.clone(), |path, _| path.join("d"))).unwrap();
+    assert_eq!(read::sources(&[top.clone()]).unsearched, [top]);
 }
 
 /// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.

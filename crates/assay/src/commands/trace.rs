@@ -65,6 +65,12 @@ impl Inputs {
         for path in sources.empty {
             troubles.unread(&TraceError::NoTranscript { path }, ui);
         }
+        for path in sources.unsearched {
+            ui.note(&format!(
+                "{} was searched in part: 16 folders deep at most, 100,000 transcripts at most",
+                path.display()
+            ));
+        }
         if sources.passed_over > 0 {
             let count = sources.passed_over;
             ui.note(&format!(

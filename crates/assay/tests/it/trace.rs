@@ -73,6 +73,27 @@ fn figures_come_with_every_way_of_counting_and_each_session_once() {
 }
 
 #[test]
+fn messages_that_two_resumes_share_count_once_in_the_total() {
+    let record = |number: u64, input: u64| {
+        let before = number.checked_sub(1).map(|before| format!("u{before}"));
+        json!({ "type": "assistant", "uuid": format!("u{number}"), "parentUuid": before, "sessionId": "s", "isSidechain": false,
+            "timestamp": "2026-01-01T00:00:00Z", "message": { "id": format!("msg{number}-{input}"), "model": "m",
+            "content": [{ "type": "text", "text": "x" }], "usage": { "input_tokens": input, "output_tokens": 1,
+            "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0 } } })
+        .to_string()
+            + "\n"
+    };
+    let begin = record(0, 100) + &record(1, 100);
+    let lab = lab()
+        .file("b.jsonl", begin.clone() + &record(2, 1000) + &record(3, 1000))
+        .file("c.jsonl", begin + &record(2, 5000));
+    let document = lab.assay(&["--format", "json", "trace", "stats", "b.jsonl", "c.jsonl"]).ok().json();
+    assert_eq!(document["traces"][1]["diagnostics"][0]["code"], "repeated-messages");
+    assert_eq!(document["total"]["tokens"]["input"], 7200);
+    assert_eq!(document["traces"][1]["tokens"]["input"], 5200);
+}
+
+#[test]
 fn what_is_converted_is_read_again_as_it_was() {
     let lab = lab();
     let first = lab.assay(&["trace", "convert", "log.jsonl"]).ok();

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use assay_report::{clean, seconds};
 use assay_skill::Package;
 use assay_trace::{
-    Cost, Counting, Known, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller, stats_of,
+    Cost, Counting, Known, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller,
+    partial_duplicate, repeated, stats_of,
 };
 use serde_json::{Value, json};
 
@@ -48,6 +49,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     // Of several snapshots of a session the fullest counts, and it may be the last one.
     let fuller = fuller(&all);
+    let repeated = repeated(&all, &fuller);
     let names: Vec<String> = all.iter().map(|stats| titled(&stats.file, stats.part)).collect();
     // Where some cost is known, that of the others is said to be unknown.
     let is_priced = prices.is_some() || all.iter().any(|stats| stats.cost(None).usd.is_some());
@@ -57,7 +59,12 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
         let cost = stats.cost(prices.as_ref());
         match fuller[at] {
             Some(other) => stats.diagnostics.push(duplicate(&names[at], &names[other])),
-            None => total.add(&stats.tally, cost),
+            None => {
+                let own = &repeated[at];
+                total.add(&stats.tally_without(own), stats.cost_without(own, prices.as_ref()));
+                let note = own.by.and_then(|other| partial_duplicate(&names[at], own, &names[other]));
+                stats.diagnostics.extend(note);
+            }
         }
         troubles.tell(&stats.diagnostics, ui);
         if ui.json() {
