@@ -31,15 +31,25 @@ pub(crate) struct Manifest {
     pub(crate) file: PathBuf,
     /// The folder of the plugin or of the marketplace.
     pub(crate) root: PathBuf,
-    /// Its text; `None` when it cannot be read.
-    pub(crate) text: Option<String>,
+    /// Its text, or why it cannot be read.
+    pub(crate) text: Result<String, String>,
+}
+
+/// The text of a file of a plugin. A link that leaves the plugin is not followed: what a stranger's manifest names could be any file of
+/// whoever lints it.
+pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, String> {
+    let content = assay_skill::tree::read_beneath(root, path, CAP).map_err(|error| error.to_string())?;
+    if content.truncated {
+        return Err("larger than 1 MiB".to_owned());
+    }
+    String::from_utf8(content.bytes).map_err(|_| "not UTF-8".to_owned())
 }
 
 impl Manifest {
     fn read(root: &Path, path: &str) -> Option<Self> {
         let file = root.join(path);
-        let size = fs::metadata(&file).ok().filter(fs::Metadata::is_file)?.len();
-        let text = if size <= CAP { fs::read_to_string(&file).ok() } else { None };
+        fs::metadata(&file).ok().filter(fs::Metadata::is_file)?;
+        let text = read_text(root, Path::new(path));
         Some(Self { file, root: root.to_path_buf(), text })
     }
 
@@ -52,7 +62,7 @@ impl Manifest {
     }
 
     fn json(&self) -> Option<Value> {
-        serde_json::from_str(self.text.as_deref()?).ok()
+        serde_json::from_str(self.text.as_deref().ok()?).ok()
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Manifest, hooks, local, real, strings};
+use super::{Manifest, hooks, local, read_text, real, strings};
 use crate::client::Client;
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::diagnostic::{Severities, Span};
@@ -54,9 +54,9 @@ pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
     let mut hooked: Vec<PathBuf> = Vec::new();
     for manifest in manifests {
         let mut look = Look { manifest, findings };
-        let Some(json) = look.parse(&manifest.file, manifest.text.as_deref()) else { continue };
+        let Some(json) = look.parse(&manifest.file, &manifest.text) else { continue };
         let Some(fields) = json.as_object() else {
-            look.tell("manifest-field", None, "the manifest is no object").hint("write {\"name\": …}");
+            look.tell("manifest-field", None, "the manifest must be an object").hint("write {\"name\": …}");
             continue;
         };
         if manifest.is_marketplace() {
@@ -64,9 +64,10 @@ pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
         } else {
             let files = look.plugin(fields);
             for file in files {
-                if !hooked.contains(&file) {
+                let place = manifest.root.join(&file);
+                if !hooked.contains(&place) {
                     look.hooks_file(&file);
-                    hooked.push(file);
+                    hooked.push(place);
                 }
             }
         }
@@ -112,14 +113,17 @@ impl Look<'_> {
     }
 
     /// The JSON of a file. A byte-order mark is no JSON either.
-    fn parse(&mut self, file: &Path, text: Option<&str>) -> Option<Value> {
+    fn parse(&mut self, file: &Path, text: &Result<String, String>) -> Option<Value> {
         let base = self.severities(PLUGIN);
-        let Some(text) = text else {
-            self.findings
-                .add_at("manifest-json", file, None, "cannot be read as text of at most 1 MB")
-                .severities(base)
-                .hint("write it in UTF-8");
-            return None;
+        let text = match text {
+            Ok(text) => text,
+            Err(why) => {
+                self.findings
+                    .add_at("manifest-json", file, None, format!("cannot be read: {why}"))
+                    .severities(base)
+                    .hint("make it a file of the plugin, in UTF-8 and of at most 1 MiB");
+                return None;
+            }
         };
         match serde_json::from_str(text) {
             Ok(value) => Some(value),
@@ -144,7 +148,7 @@ impl Look<'_> {
                 self.tell(
                     "manifest-field",
                     Some(&format!("\"{key}\"")),
-                    format!("`{key}` of {whose} is no text"),
+                    format!("`{key}` of {whose} must be a string"),
                 )
                 .hint("write a text that is not empty");
             }
@@ -155,7 +159,7 @@ impl Look<'_> {
         }
     }
 
-    /// A plugin's manifest. Returns its files of hooks.
+    /// A plugin's manifest. Returns its files of hooks, relative to the plugin.
     fn plugin(&mut self, fields: &Map<String, Value>) -> Vec<PathBuf> {
         self.text(fields, "name", "the plugin");
         if let Some(name) = fields.get("name").and_then(Value::as_str)
@@ -169,14 +173,15 @@ impl Look<'_> {
             .hint("write words with hyphens between them: skills are called `plugin:skill`");
         }
         let root = self.manifest.root.clone();
-        let mut files = vec![root.join("hooks/hooks.json")];
+        let mut files = vec![PathBuf::from("hooks/hooks.json")];
         for key in PATHS {
             for path in strings(fields.get(key)) {
-                self.path(&root, key, path);
-                if key == "hooks"
+                let inside = self.path(&root, key, path);
+                if inside
+                    && key == "hooks"
                     && Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("json"))
                 {
-                    files.push(root.join(path.trim_start_matches("./")));
+                    files.push(PathBuf::from(path.trim_start_matches("./")));
                 }
             }
         }
@@ -188,14 +193,14 @@ impl Look<'_> {
         if self.manifest.is_codex() {
             return Vec::new();
         }
-        files.retain(|file| file.is_file());
+        files.retain(|file| root.join(file).is_file());
         files
     }
 
-    /// A path that a manifest names.
-    fn path(&mut self, root: &Path, key: &str, path: &str) {
+    /// A path that a manifest names. Returns whether it is a path and lies in the plugin's folder.
+    fn path(&mut self, root: &Path, key: &str, path: &str) -> bool {
         if path.contains("://") || path.contains('*') || path.contains("${") {
-            return;
+            return false;
         }
         let quoted = format!("\"{path}\"");
         let target = real(&root.join(path));
@@ -206,10 +211,13 @@ impl Look<'_> {
                 format!("`{key}`: `{path}` leaves the plugin's folder"),
             )
             .hint("only the plugin's own folder is installed: write a path beneath it, as in `./skills`");
-        } else if !target.exists() {
+            return false;
+        }
+        if !target.exists() {
             self.tell("manifest-path", Some(&quoted), format!("`{key}`: `{path}` is not there"))
                 .hint("fix the path, or take it out");
         }
+        true
     }
 
     fn marketplace(&mut self, fields: &Map<String, Value>) {
@@ -301,9 +309,10 @@ impl Look<'_> {
     }
 
     /// A file of hooks.
-    fn hooks_file(&mut self, file: &Path) {
-        let text = std::fs::read_to_string(file).ok();
-        let Some(json) = self.parse(file, text.as_deref()) else { return };
+    fn hooks_file(&mut self, path: &Path) {
+        let file = &self.manifest.root.join(path);
+        let text = read_text(&self.manifest.root, path);
+        let Some(json) = self.parse(file, &text) else { return };
         let text = text.unwrap_or_default();
         match json.get("hooks").and_then(Value::as_object) {
             Some(events) => self.events(file, &text, events),
@@ -322,14 +331,8 @@ impl Look<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "write an event such as `PreToolUse`".to_owned(),
                 };
-                self.tell_in(
-                    "hook-event",
-                    file,
-                    text,
-                    Some(&quoted),
-                    format!("`{event}` is no event of Claude Code"),
-                )
-                .hint(hint);
+                self.tell_in("hook-event", file, text, Some(&quoted), format!("unknown event `{event}`"))
+                    .hint(hint);
             }
             let Some(groups) = groups.as_array() else {
                 self.tell_in(

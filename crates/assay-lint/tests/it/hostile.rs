@@ -165,3 +165,53 @@ fn a_path_may_be_a_document_or_nothing() {
     let outcome = lint(&[temp.path().join("nowhere")], &Options::default());
     assert_eq!(outcome.diagnostics[0].code, "library-missing");
 }
+
+/// What a manifest names outside the plugin is neither read nor quoted, whichever way it is named.
+#[test]
+fn a_manifest_reads_nothing_outside_its_plugin() {
+    let told = |build: &dyn Fn(&Path, &Path)| {
+        let temp = tempfile::tempdir().expect("a folder");
+        let secret = put(
+            temp.path(),
+            "secret/s.json",
+            "{\"hooks\": {\"TopSecretKey\": [1]}, \"name\": \"Top Secret\"}",
+        );
+        let plugin = temp.path().join("plugin");
+        put(&plugin, "skills/good/SKILL.md", GOOD);
+        fs::create_dir_all(plugin.join(".claude-plugin")).expect("created");
+        fs::create_dir_all(plugin.join("hooks")).expect("created");
+        build(&plugin, &secret);
+        let outcome = lint(&[plugin], &Options::default());
+        let told: Vec<String> = outcome.diagnostics.iter().map(|found| found.message.clone()).collect();
+        assert!(!told.iter().any(|told| told.contains("Secret")), "{told:?}");
+        told
+    };
+    let named = |path: &str| {
+        let manifest = format!("{{\"name\": \"p\", \"hooks\": \"{path}\"}}");
+        told(&|plugin, _| drop(put(plugin, ".claude-plugin/plugin.json", &manifest)))
+    };
+    let leaves = |path: &str| vec![format!("`hooks`: `{path}` leaves the plugin's folder")];
+    assert_eq!(named("../secret/s.json"), leaves("../secret/s.json"));
+    assert_eq!(named("./hooks/../../secret/s.json"), leaves("./hooks/../../secret/s.json"));
+    let absolute = told(&|plugin, secret| {
+        let manifest = format!("{{\"name\": \"p\", \"hooks\": \"{}\"}}", secret.display());
+        put(plugin, ".claude-plugin/plugin.json", manifest);
+    });
+    assert!(absolute.len() == 1 && absolute[0].ends_with("leaves the plugin's folder"), "{absolute:?}");
+    let link = "cannot be read: a link that leaves the folder";
+    assert_eq!(
+        told(&|plugin, secret| symlink(secret, plugin.join(".claude-plugin/plugin.json")).expect("linked")),
+        [link]
+    );
+    let hooks = |fill: &dyn Fn(&Path, &Path)| {
+        told(&|plugin, secret| {
+            put(plugin, ".claude-plugin/plugin.json", "{\"name\": \"p\"}");
+            fill(&plugin.join("hooks/hooks.json"), secret);
+        })
+    };
+    assert_eq!(hooks(&|file, secret| symlink(secret, file).expect("linked")), [link]);
+    let huge = hooks(&|file, _| {
+        File::create(file).and_then(|file| file.set_len(64 << 20)).expect("a sparse file");
+    });
+    assert_eq!(huge, ["cannot be read: larger than 1 MiB"]);
+}
