@@ -234,6 +234,11 @@ fn fix(code: &str, skill: &Skill) -> Option<Fix> {
             if !quotes_only_what_fails(block, &repaired) {
                 return None;
             }
+            // Between quotes a comment would become part of the value. Which of the two ` #` is, only the author knows.
+            let is_new = |line: &&str| !block.lines().any(|old| old.trim_end() == line.trim_end());
+            if repaired.lines().filter(is_new).any(|line| line.contains(" #") || line.contains("\t#")) {
+                return None;
+            }
             Some(Fix {
                 title: "quote such values".to_owned(),
                 edits: vec![changed_lines(block, &repaired, document.yaml.start)],

@@ -115,6 +115,13 @@ fn values_keep_their_types() {
         "name: pdf\ndescription: Use when: a form is empty.\nmetadata:\n  internal: true\n  version: 1.10\n",
         "name: pdf\ndescription: \"Use when: a form is empty.\"\nmetadata:\n  internal: true\n  version: 1.10\n",
     );
+    // A comment would become part of the value.
+    stays("name: pdf\ndescription: Use when: a form is empty. # note\n");
+    stays("name: pdf\ndescription: Use when: a form\n  is empty.\t# note\n");
+    check(
+        "name: pdf\ndescription: Use when: a form is empty (C#).\nlicense: MIT # note\n",
+        "name: pdf\ndescription: \"Use when: a form is empty (C#).\"\nlicense: MIT # note\n",
+    );
     // A tagged value can be read as it is; between quotes it would be a text.
     stays("name: pdf\ndescription: Use when: a form is empty.\nmetadata:\n  count: !!int 3\n");
 }
