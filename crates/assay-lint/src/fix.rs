@@ -118,12 +118,19 @@ fn mend(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Whether every value of the front matter that could be read before has the type that it had. No rule's fix changes one; a client
-/// may compare with `true` and not with `"true"`, so that this is checked before a file is written.
+/// Whether every value of the front matter has the type that it had. No rule's fix changes one; a client may compare with `true` and
+/// not with `"true"`, so that this is checked before a file is written. A block that cannot be parsed is compared as lenient clients
+/// read it: with the values quoted that need quotes.
 fn keeps_types(file: &Path, before: &[u8], after: &[u8]) -> bool {
     let types = |bytes: &[u8]| {
         let (document, _) = Document::parse(bytes, file);
-        let yaml = Yaml::parse(&document.text[document.yaml.clone()], 0);
+        let block = &document.text[document.yaml.clone()];
+        let mut yaml = Yaml::parse(block, 0);
+        if yaml.error.is_some()
+            && let Some(repaired) = assay_skill::quote_values(block)
+        {
+            yaml = Yaml::parse(&repaired, 0);
+        }
         let mut types = BTreeMap::new();
         if let Some(root) = yaml.root.filter(|_| yaml.error.is_none()) {
             collect_types(&root, String::new(), &mut types);
@@ -140,8 +147,13 @@ type Types = (Option<Scalar>, Option<Scalar>);
 fn collect_types(node: &Node, path: String, types: &mut BTreeMap<String, Types>) {
     match &node.kind {
         Kind::Map(entries) => {
+            // Equal keys are told apart by their order: clients do not agree on which of them counts.
+            let mut seen = BTreeMap::<&str, usize>::new();
             for (key, value) in entries {
-                collect_types(value, format!("{path}/{}", key.text().unwrap_or("?")), types);
+                let key = key.text().unwrap_or("?");
+                let nth = seen.entry(key).or_default();
+                collect_types(value, format!("{path}/{nth}:{key}"), types);
+                *nth += 1;
             }
         }
         Kind::List(items) => {
@@ -185,8 +197,8 @@ mod tests {
     fn a_fix_that_changes_a_type_is_not_carried_out() {
         let temp = tempfile::tempdir().expect("a folder");
         let file = temp.path().join("SKILL.md");
-        let check = |value: &str, text: &str, carried_out: bool| {
-            let before = format!("---\nname: pdf\nmetadata:\n  internal: {value}\n---\n# T\n");
+        let check_in = |front: &str, value: &str, text: &str, carried_out: bool| {
+            let before = format!("---\nname: pdf\n{front}---\n# T\n");
             fs::write(&file, &before).expect("written");
             let start = before.find(value).expect("it is there");
             let edits = vec![Edit { range: start..start + value.len(), text: text.to_owned() }];
@@ -198,10 +210,21 @@ mod tests {
             assert_eq!(fixed[0].error.is_none(), carried_out, "{value} to {text}: {fixed:?}");
             assert_eq!(after == before, !carried_out, "{value} to {text}");
         };
+        let check = |value: &str, text: &str, carried_out: bool| {
+            check_in(&format!("metadata:\n  internal: {value}\n"), value, text, carried_out);
+        };
         check("true", "\"true\"", false);
         check("1.10", "\"1.10\"", false);
         check("1.10", "1.1", true);
         check("on", "True", false);
         check("text", "\"text\"", true);
+        // A block that cannot be parsed before the fix, and one with equal keys.
+        let broken = "description: Use when: it is empty\nmetadata:\n  internal: true\n  version: 1.10\n";
+        check_in(broken, "true", "\"true\"", false);
+        check_in(broken, "1.10", "\"1.10\"", false);
+        check_in(broken, "Use when: it is empty", "\"Use when: it is empty\"", true);
+        let twice = "metadata:\n  internal: true\n  internal: text\n";
+        check_in(twice, "true", "\"true\"", false);
+        check_in(twice, "text", "\"text\"", true);
     }
 }
