@@ -248,6 +248,9 @@ impl Budgets {
         matches!(name, "context-window" | "claude-listing" | "codex-listing")
     }
 
+    /// The smallest context window that is taken, in tokens, but for 0. The rules on listings say nothing sensible of a smaller one.
+    pub const LEAST_WINDOW: usize = 1_000;
+
     /// The budget of a name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
         match name {

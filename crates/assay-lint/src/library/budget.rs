@@ -133,16 +133,21 @@ fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
         }
         left = left.saturating_sub(*name);
     }
-    let lost = if lost > 0 { format!(", and leaves out {}", count(lost, "skill")) } else { String::new() };
+    let cuts = match (cut, cap) {
+        (0, _) => None,
+        (_, 0) => Some(format!("drops {}", count(cut, "description"))),
+        _ => Some(format!("cuts {} to {}", count(cut, "description"), count(cap, "character"))),
+    };
+    let leaves = (lost > 0).then(|| format!("leaves out {}", count(lost, "skill")));
+    let does: Vec<String> = cuts.into_iter().chain(leaves).collect();
     let message = format!(
-        "names and descriptions of {} in {} have {} characters; Codex lists {} ({}): it cuts {} to {} characters{lost}",
+        "names and descriptions of {} in {} have {} characters; Codex lists {} ({}): it {}",
         count(listed.len(), "skill"),
         group.name(),
         grouped(total),
         grouped(room),
         told(&library.budgets, library.budgets.codex_listing),
-        count(cut, "description"),
-        grouped(cap),
+        does.join(" and "),
     );
     whole
         .add_at("listing-budget-codex", &group.root, None, message)

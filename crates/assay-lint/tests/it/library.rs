@@ -116,6 +116,25 @@ fn a_budget_is_one_finding() {
     );
 }
 
+/// What Codex does to a library that passes its room is said without counts of nothing.
+#[test]
+fn a_tiny_budget_is_told_plainly() {
+    let temp = tempfile::tempdir().expect("a folder");
+    for name in ["one", "two"] {
+        skill(temp.path(), name, "Fills in forms. Use when a form is empty.");
+    }
+    let told = |codex_listing| {
+        let budgets = Budgets { codex_listing, ..Budgets::default() };
+        let outcome = look(temp.path(), &with(Policy { budgets, ..Policy::default() }));
+        let found = outcome.diagnostics.into_iter().find(|found| found.code == "listing-budget-codex");
+        found.and_then(|found| found.message.split_once("): ").map(|(_, does)| does.to_owned()))
+    };
+    assert_eq!(told(1).as_deref(), Some("it drops 1 description and leaves out 1 skill"));
+    assert_eq!(told(2).as_deref(), Some("it cuts 2 descriptions to 1 character"));
+    assert_eq!(told(10).as_deref(), Some("it cuts 2 descriptions to 17 characters"));
+    assert_eq!(told(100), None);
+}
+
 #[test]
 fn rules_that_are_off_are_on_for_who_asks() {
     let temp = tempfile::tempdir().expect("a folder");

@@ -66,7 +66,7 @@ pub(crate) struct LintArgs {
     #[arg(long)]
     pub(crate) full: bool,
     /// The model's context window, which clients' listings of skills depend on; 0: not known [default: 200000]
-    #[arg(long, value_name = "TOKENS")]
+    #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
     /// Count the packages in which each rule finds something, instead of reporting findings
     #[arg(long, conflicts_with = "self_test")]
@@ -127,6 +127,13 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     lay_out(&outcome, &options, args, settings, ui)?;
     Ok(status(&outcome, args, writes.is_some()))
+}
+
+/// A context window: 0 where it is not known, else one that a model could have.
+fn parse_window(text: &str) -> Result<usize, String> {
+    let least = assay_lint::Budgets::LEAST_WINDOW;
+    let tokens = text.parse::<usize>().ok().filter(|tokens| *tokens == 0 || *tokens >= least);
+    tokens.ok_or_else(|| format!("expected 0, or a whole number of tokens from {least}"))
 }
 
 /// Refuses a file that is no document: nothing would be looked at, and that must not pass for a clean result.

@@ -212,13 +212,21 @@ impl<'a> Reader<'a> {
                 return Err(self.one_of(name, key.span(), "budget", &Budgets::NAMES));
             };
             let least = usize::from(!Budgets::may_be_zero(name));
+            let is_window = name == "context-window";
+            let fits = |number: &usize| {
+                (least..=LARGEST).contains(number)
+                    && !(is_window && (1..Budgets::LEAST_WINDOW).contains(number))
+            };
+            let range = if is_window {
+                format!("0, or a whole number from {} to {LARGEST}", Budgets::LEAST_WINDOW)
+            } else {
+                format!("a whole number from {least} to {LARGEST}")
+            };
             let digits = value.get_ref().as_integer().filter(|integer| integer.radix() == 10);
             *budget = digits
                 .and_then(|integer| integer.as_str().parse().ok())
-                .filter(|number: &usize| (least..=LARGEST).contains(number))
-                .ok_or_else(|| {
-                    self.wrong(value, name, &format!("a whole number from {least} to {LARGEST}"))
-                })?;
+                .filter(fits)
+                .ok_or_else(|| self.wrong(value, name, &range))?;
         }
         Ok(budgets)
     }

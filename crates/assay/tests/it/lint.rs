@@ -237,6 +237,8 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     check("[lint]\nclients = \"codex\"\n", 2, "expected a list");
     check("[lint.budgets]\nbody-line = 3\n", 2, "did you mean `body-lines`?");
     check("[lint.budgets]\nbody-lines = -1\n", 2, "a whole number from 1 to");
+    check("[lint.budgets]\ncontext-window = 1\n", 2, "0, or a whole number from 1000 to");
+    check("[lint.budgets]\ncontext-window = 999\n", 2, "0, or a whole number from 1000 to");
     check("[lint.budgets]\nreference-tokens = 18446744073709551615\n", 2, "to 1000000000");
     check("[lint]\nexclude = [\"a{\"]\n", 2, "not a pattern");
     check("[lint]\nsuppression-comments = \"yes\"\n", 2, "one of none, form, all");
@@ -258,6 +260,7 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     lab.write("assay.toml", "[lint]\nselct = []\n");
     assert_eq!(lab.assay(&["lint", "skills", "--no-config", "--client", "claude-code"]).code, 0);
     assert_eq!(lab.assay(&["lint", "skills", "--config", "missing.toml"]).code, 2);
+    assert_eq!(lab.assay(&["lint", "skills", "--no-config", "--context-window", "999"]).code, 2);
 }
 
 #[test]
