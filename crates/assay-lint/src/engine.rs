@@ -210,6 +210,8 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let mut whole = Findings::new();
     whole.begin(plugin::RULES);
     plugin::check(&plugins.manifests, &mut whole);
+    let scanned: Vec<&Path> = library.iter().chain(&rest).map(|looked| looked.real.as_path()).collect();
+    plugin::scan(&plugins.manifests, &scanned, &mut whole);
     let members: Vec<&library::Member> = library.iter().map(|looked| &looked.member).collect();
     let root = roots.first().cloned().unwrap_or_default();
     let all = Library::new(members, &plugins, &root, options.policy(&root).budgets);

@@ -6,6 +6,7 @@
 
 mod hooks;
 mod manifest;
+mod scan;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,6 +16,7 @@ use serde_json::Value;
 
 pub(crate) use hooks::is_event;
 pub(crate) use manifest::{RULES, check};
+pub(crate) use scan::scan;
 
 /// Most bytes of a manifest that are read.
 const CAP: u64 = 1 << 20;

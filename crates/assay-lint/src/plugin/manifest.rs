@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Manifest, hooks, local, read_text, real, strings};
+use super::{Manifest, hooks, local, read_text, real, scan, strings};
 use crate::client::Client;
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::diagnostic::{Severities, Span};
@@ -403,11 +403,7 @@ impl Look<'_> {
             }
         }
         let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
-        for (at, _) in command.match_indices(ROOT) {
-            let rest = command[at + ROOT.len()..].trim_start_matches('/');
-            let end =
-                rest.find(|c: char| c.is_whitespace() || "\"';&|<>$()*".contains(c)).unwrap_or(rest.len());
-            let path = &rest[..end];
+        for path in scan::paths(command) {
             // A folder may be made by the hook; a name with an ending is a file of the plugin.
             let names_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
             if names_file && !self.manifest.root.join(path).exists() {
@@ -423,6 +419,3 @@ impl Look<'_> {
         }
     }
 }
-
-/// What stands for the plugin's folder in commands.
-const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";

@@ -3,9 +3,12 @@
 //! They say nothing about what a client makes of a skill: a dangerous skill loads as well as any other. So their findings weigh the same for
 //! every client, and make a skill invalid for none.
 
+use std::path::Path;
 use std::sync::LazyLock;
 
-use super::{Bundle, RULES, scan};
+use assay_skill::tree::Content;
+
+use super::{Bundle, File, RULES, scan};
 use crate::diagnostic::{Severities, Severity, Span};
 use crate::rule::{Findings, Rule};
 use crate::skill::Skill;
@@ -45,6 +48,32 @@ pub(crate) fn rules() -> &'static [Rule] {
 /// Whether a code is one of the safety rules.
 pub(crate) fn owns(code: &str) -> bool {
     RULES.iter().any(|rule| rule.code == code)
+}
+
+/// Looks at one file that belongs to a plugin and to none of its skills. `loaded` says that the commands in it run when it is loaded.
+/// Findings stand at `place`, where that is given: the text that was looked at is then only a part of the file.
+pub(crate) fn check_file(
+    file: &Path,
+    content: Content,
+    loaded: bool,
+    place: Option<Span>,
+    findings: &mut Findings,
+) {
+    // By its name alone, which tells what kind of file it is.
+    let name = match place {
+        Some(_) => "hooks.json".to_owned(),
+        None => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+    };
+    let text = assay_skill::decode(&content.bytes).text;
+    let inner = File { path: name.clone(), bytes: content.bytes, truncated: content.truncated };
+    let bundle = Bundle { document: loaded.then_some(name), files: vec![inner], ..Bundle::default() };
+    findings.begin(rules());
+    for found in scan(&bundle) {
+        let span = place.or_else(|| found.span.map(|range| Span::of(&text, &range)));
+        findings
+            .add_at(found.rule.code, file, span, found.message)
+            .severities(Severities::all(severity(found.severity)));
+    }
 }
 
 /// Looks at one skill.

@@ -128,7 +128,11 @@ fn hooked(scan: &mut Scan, site: &Site<'_>, source: &str, offset: usize) {
     for found in COMMAND.captures_iter(source).take(50) {
         let Some(value) = found.get(2).or_else(|| found.get(3)).or_else(|| found.get(4)) else { continue };
         let range = offset + value.start()..offset + value.end();
-        let command = value.as_str().replace("\\\"", "\"");
+        // Between double quotes JSON and YAML have escapes: a line break, or a letter that stands as a number.
+        let escaped = found.get(2).map(|inner| format!("\"{}\"", inner.as_str()));
+        let command = escaped
+            .and_then(|text| serde_json::from_str::<String>(&text).ok())
+            .unwrap_or_else(|| value.as_str().replace("\\\"", "\""));
         let is_url = found.get(1).is_some_and(|key| key.as_str() == "url");
         if is_url && REMOTE.is_match(&command) && !super::paths::local(&command) {
             scan.report(site, &EXFIL_HOOK, range.clone(), "a hook sends each event to an address");
