@@ -12,9 +12,9 @@ use crate::client::{CLIENTS, Client, Fate, fate};
 use crate::diagnostic::{Diagnostic, Place, Severities, Severity, Span};
 use crate::library::{self, Library};
 use crate::plugin::{self, Plugins};
-use crate::policy::{Level, Policy, Selection, did_you_mean};
+use crate::policy::{Level, Policy, Selection, beneath, did_you_mean};
 use crate::rule::{Findings, Rule};
-use crate::rules::{self, families};
+use crate::rules::{self, families, opt_in};
 use crate::skill::Skill;
 use crate::suppress::Suppressions;
 
@@ -134,14 +134,20 @@ pub struct Summary {
     pub suppressed: usize,
     /// Those of them that safety rules made.
     pub suppressed_safety: usize,
-    /// Findings of rules that are switched off, or in files that are excluded.
+    /// Findings of rules that are switched off or that a configuration does not select, or in files that are excluded.
     pub ignored: usize,
     /// Those of them that safety rules made.
     pub ignored_safety: usize,
+    /// Findings that are reported with a lower severity than their own, because a configuration sets it.
+    pub lowered: usize,
+    /// Those of them that safety rules made.
+    pub lowered_safety: usize,
     /// Packages that were not looked at because they are excluded.
     pub excluded: usize,
     /// Findings known before.
     pub baselined: usize,
+    /// Those of them that safety rules made.
+    pub baselined_safety: usize,
     /// Packages that each client calls valid, loads, lists and cuts.
     pub clients: BTreeMap<&'static str, Tally>,
     /// How many packages have each finding.
@@ -190,21 +196,22 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         told.retain(|told| !is_empty(told));
     }
     let before = folders.len();
+    let linted: Vec<PathBuf> = roots.iter().map(|root| real(root)).collect();
     folders.retain(|folder| {
         let policy = options.policy(folder);
         let path = real(folder);
-        !(policy.form.excludes(&path) && policy.safety.excludes(&path))
+        !(policy.form.excludes(&path, &linted) && policy.safety.excludes(&path, &linted))
     });
     let excluded = before - folders.len();
     let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, None, options)).collect();
-    let inner = nested(&looked, options);
+    let inner = nested(&looked, options, &linted);
     take_doubles(&mut looked, &inner);
     looked.extend(inner);
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
     // What is looked at for its safety alone is no part of the library.
     let (library, rest): (Vec<Looked>, Vec<Looked>) = looked
         .into_iter()
-        .partition(|looked| !options.policy(&looked.skill.path).form.excludes(&looked.real));
+        .partition(|looked| !options.policy(&looked.skill.path).form.excludes(&looked.real, &linted));
     let mut findings: Vec<Findings> = library.iter().map(|_| Findings::new()).collect();
     let plugins = Plugins::find(&roots);
     let mut whole = Findings::new();
@@ -232,19 +239,24 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     }
     looked.extend(rest);
     looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
-    let folders: Folders = match options.baseline {
-        Some(_) => looked
-            .iter()
-            .map(|looked| (looked.skill.path.to_string_lossy().into_owned(), looked.real.clone()))
-            .collect(),
-        None => Folders::new(),
-    };
+    let folders: Folders = looked
+        .iter()
+        .map(|looked| (looked.skill.path.to_string_lossy().into_owned(), looked.real.clone()))
+        .collect();
+    let mut prints = Prints::default();
     for looked in looked {
-        settle(looked, options, &folders, &mut known, &mut outcome);
+        settle(looked, options, &folders, &linted, &mut known, &mut prints, &mut outcome);
     }
     outcome.diagnostics = told.iter().map(searched).collect();
     for found in whole.into_list() {
-        outcome.diagnostics.extend(passed(found, options, &folders, &mut known, &mut outcome.summary));
+        outcome.diagnostics.extend(passed(
+            found,
+            options,
+            &folders,
+            &linted,
+            &mut known,
+            &mut outcome.summary,
+        ));
     }
     outcome.summary.infos += outcome.diagnostics.iter().filter(|d| d.severity == Severity::Info).count();
     outcome.summary.errors += outcome.diagnostics.iter().filter(|d| d.severity == Severity::Error).count();
@@ -254,7 +266,7 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
 }
 
 /// The skills within other skills, as far as they were not named themselves.
-fn nested(looked: &[Looked], options: &Options) -> Vec<Looked> {
+fn nested(looked: &[Looked], options: &Options, linted: &[PathBuf]) -> Vec<Looked> {
     if looked.iter().all(|outer| outer.nested.is_empty()) {
         return Vec::new();
     }
@@ -265,7 +277,7 @@ fn nested(looked: &[Looked], options: &Options) -> Vec<Looked> {
             let folder = outer.skill.path.join(inner.trim_end_matches('/'));
             let real = plugin::real(&folder);
             let policy = options.policy(&folder);
-            let excluded = policy.form.excludes(&real) && policy.safety.excludes(&real);
+            let excluded = policy.form.excludes(&real, linted) && policy.safety.excludes(&real, linted);
             if !excluded && seen.insert(real) {
                 folders.push((folder, outer.skill.name.clone()));
             }
@@ -288,17 +300,22 @@ fn passed(
     found: Diagnostic,
     options: &Options,
     folders: &Folders,
+    linted: &[PathBuf],
     known: &mut Known,
     summary: &mut Summary,
 ) -> Option<Diagnostic> {
     let policy = options.policy(&found.file);
     let (folder, real) = (found.file.clone(), plugin::real(&found.file));
-    let mut found = Sieve { policy, options, folder, real, folders, known, summary }.pass(found, false)?;
-    let file = found.file.strip_prefix(&options.base).unwrap_or(&found.file);
-    let file = file.strip_prefix("./").unwrap_or(file);
+    let mut sieve = Sieve { policy, options, folder, real: real.clone(), folders, linted, known, summary };
+    let mut found = sieve.pass(found, false)?;
+    // Folders are named relative to the linted one, here and in the message: the finding is the same from every working folder.
+    let beneath = |path: &Path| beneath(path, linted).unwrap_or(path).to_string_lossy().into_owned();
+    let word = |word: &str| folders.get(word).map_or_else(|| word.to_owned(), |folder| beneath(folder));
+    let words: Vec<String> = found.message.split(' ').map(word).collect();
     // What was measured may change and be the same finding.
-    let message: String = found.message.chars().filter(|c| !c.is_ascii_digit() && *c != ',').collect();
-    let parts = [found.code.as_bytes(), assay_skill::tree::bytes(file), message.as_bytes()];
+    let message: String = words.join(" ").chars().filter(|c| !c.is_ascii_digit() && *c != ',').collect();
+    let file = beneath(&real);
+    let parts = [found.code.as_bytes(), file.as_bytes(), message.as_bytes()];
     let mut digest = Digest::of(&parts.join(&0)).hex();
     digest.truncate(16);
     found.fingerprint = format!("{digest}:1");
@@ -447,10 +464,12 @@ fn line_print(line: &str) -> String {
     Digest::of(line.trim().as_bytes()).short()
 }
 
-/// Gives each finding what tells it from the others, wherever its line moves to: the rule, the file, the text of the line, and the
-/// how-manieth it is of those.
-fn fingerprint(skill: &mut LintedSkill, base: &Path) {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+/// How often each fingerprint occurred.
+type Prints = BTreeMap<String, usize>;
+
+/// Gives each finding what tells it from the others, wherever its line moves to and from whichever folder the linter is run: the rule,
+/// the skill, the file within it, the text of the line, and its number among those that share all of these.
+fn fingerprint(skill: &mut LintedSkill, counts: &mut Prints) {
     let lines: Vec<&str> =
         skill.document.as_ref().map(|(_, text)| text.lines().collect()).unwrap_or_default();
     for found in &mut skill.diagnostics {
@@ -458,9 +477,13 @@ fn fingerprint(skill: &mut LintedSkill, base: &Path) {
             let line = found.span.0.and_then(|span| lines.get(span.line - 1));
             found.fingerprint = line.map(|line| line_print(line)).unwrap_or_default();
         }
-        let file = found.file.strip_prefix(base).unwrap_or(&found.file);
-        let file = file.strip_prefix("./").unwrap_or(file);
-        let parts = [found.code.as_bytes(), assay_skill::tree::bytes(file), found.fingerprint.as_bytes()];
+        let file = found.file.strip_prefix(&skill.path).unwrap_or(&found.file);
+        let parts = [
+            found.code.as_bytes(),
+            skill.name.as_bytes(),
+            assay_skill::tree::bytes(file),
+            found.fingerprint.as_bytes(),
+        ];
         let mut digest = Digest::of(&parts.join(&0)).hex();
         digest.truncate(16);
         let count = counts.entry(digest.clone()).or_default();
@@ -496,7 +519,15 @@ fn align(diagnostics: &mut [Diagnostic], fates: &[(Client, Fate)]) {
 }
 
 /// Sets the severities for the clients that count, takes away what is switched off, accepted or known, and counts.
-fn settle(looked: Looked, options: &Options, folders: &Folders, known: &mut Known, outcome: &mut Outcome) {
+fn settle(
+    looked: Looked,
+    options: &Options,
+    folders: &Folders,
+    linted: &[PathBuf],
+    known: &mut Known,
+    prints: &mut Prints,
+    outcome: &mut Outcome,
+) {
     let Looked { mut skill, real, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
         let refuses = |found: &&Diagnostic| {
@@ -515,6 +546,7 @@ fn settle(looked: Looked, options: &Options, folders: &Folders, known: &mut Know
         folder: skill.path.clone(),
         real,
         folders,
+        linted,
         known,
         summary: &mut outcome.summary,
     };
@@ -533,7 +565,7 @@ fn settle(looked: Looked, options: &Options, folders: &Folders, known: &mut Know
         skill.diagnostics.extend(sieve.pass(found, false));
     }
     skill.diagnostics.sort_by(|a, b| (&a.file, a.span.0, a.code).cmp(&(&b.file, b.span.0, b.code)));
-    fingerprint(&mut skill, &options.base);
+    fingerprint(&mut skill, prints);
     count(&skill, &mut outcome.summary);
     if skill.diagnostics.is_empty() {
         skill.document = None;
@@ -550,6 +582,8 @@ struct Sieve<'a> {
     /// The same, absolute and without links.
     real: PathBuf,
     folders: &'a Folders,
+    /// The linted folders, absolute and without links.
+    linted: &'a [PathBuf],
     known: &'a mut Known,
     summary: &'a mut Summary,
 }
@@ -559,16 +593,22 @@ impl Sieve<'_> {
     fn pass(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
         found.severity = self.policy.severity(&found)?;
         let rules: &Selection = self.policy.of(found.code);
+        let safety = usize::from(crate::safety::lint::owns(found.code));
         if !rules.selects(found.code) {
+            // What a file leaves out is counted; what is off by default, or not among the rules that a flag names, is not.
+            if rules.select_from_file && opt_in(found.code).is_none() {
+                self.summary.ignored += 1;
+                self.summary.ignored_safety += safety;
+            }
             return None;
         }
         let path = self.real.join(found.file.strip_prefix(&self.folder).unwrap_or(&found.file));
-        let safety = usize::from(crate::safety::lint::owns(found.code));
-        if rules.is_off(found.code) || rules.excludes(&path) {
+        if rules.is_off(found.code) || rules.excludes(&path, self.linted) {
             self.summary.ignored += 1;
             self.summary.ignored_safety += safety;
             return None;
         }
+        let own = found.severity;
         if let Some(Level::As(severity)) = rules.level(found.code) {
             found.severity = severity;
         }
@@ -587,7 +627,12 @@ impl Sieve<'_> {
         {
             *left -= 1;
             self.summary.baselined += 1;
+            self.summary.baselined_safety += safety;
             return None;
+        }
+        if found.severity < own {
+            self.summary.lowered += 1;
+            self.summary.lowered_safety += safety;
         }
         Some(found)
     }

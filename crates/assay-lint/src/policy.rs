@@ -10,6 +10,7 @@ use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
 use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::rule::Rule;
 use crate::rules::{opt_in, rules};
 use crate::safety;
 use crate::suppress::Allow;
@@ -143,6 +144,8 @@ fn globs(pattern: &str) -> Result<[Glob; 2], globset::Error> {
 pub struct Selection {
     /// The rules that are reported; empty: all but those of [`opt_in`].
     pub select: Vec<Selector>,
+    /// Whether a configuration chose them: then findings of the others are counted as ignored.
+    pub select_from_file: bool,
     /// Those of them that are not.
     pub ignore: Vec<Selector>,
     /// Other severities. Of several that name a rule, the longest name wins.
@@ -188,9 +191,40 @@ impl Selection {
         if self.root.as_os_str().is_empty() { path.to_path_buf() } else { relative(path, &self.root) }
     }
 
-    /// Whether a path is left out.
-    pub fn excludes(&self, path: &Path) -> bool {
-        !self.exclude.is_empty() && self.exclude.fit(&self.relative(path))
+    /// Whether a path is left out. What lies outside the root is seen from the linted folder that holds it: a pattern must not fit a
+    /// folder above what is linted.
+    pub fn excludes(&self, path: &Path, linted: &[PathBuf]) -> bool {
+        if self.exclude.is_empty() {
+            return false;
+        }
+        let seen = self.relative(path);
+        if seen.is_relative() && !seen.starts_with(Component::ParentDir) {
+            return self.exclude.fit(&seen);
+        }
+        beneath(path, linted).is_some_and(|seen| !seen.as_os_str().is_empty() && self.exclude.fit(seen))
+    }
+
+    /// The keys of a configuration that keep findings of safety rules from being reported, or lower their severity.
+    pub fn weakens_safety(&self) -> Vec<&'static str> {
+        let safety = || rules().into_iter().filter(|rule| safety::lint::owns(rule.code));
+        let lowered = |rule: &Rule| match self.level(rule.code) {
+            Some(Level::Off) => true,
+            Some(Level::As(severity)) => rule.severities.gravest(&CLIENTS).is_some_and(|own| severity < own),
+            None => false,
+        };
+        let off = |rule: &Rule| opt_in(rule.code).is_none() && !self.selects(rule.code);
+        let ignored = |rule: &Rule| self.ignore.iter().any(|name| name.covers(rule.code));
+        [
+            ("select", self.select_from_file && safety().any(off)),
+            ("ignore", safety().any(ignored)),
+            ("severity", safety().any(lowered)),
+            ("exclude", !self.exclude.is_empty()),
+            ("suppression-comments", self.comments),
+            ("allow", safety().any(|rule| self.allow.iter().any(|allow| allow.code.covers(rule.code)))),
+        ]
+        .into_iter()
+        .filter_map(|(key, weakens)| weakens.then_some(key))
+        .collect()
     }
 }
 
@@ -305,6 +339,12 @@ impl Policy {
     pub fn of(&self, code: &str) -> &Selection {
         if safety::lint::owns(code) { &self.safety } else { &self.form }
     }
+}
+
+/// A path as seen from the innermost of some folders that holds it.
+pub(crate) fn beneath<'a>(path: &'a Path, folders: &[PathBuf]) -> Option<&'a Path> {
+    let holding = folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
+    holding.min_by_key(|rest| rest.components().count())
 }
 
 /// A path as seen from a folder, with `..` where it does not lie beneath. Both are absolute.

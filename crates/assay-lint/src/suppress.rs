@@ -16,12 +16,13 @@ use std::ops::Range;
 use std::path::Path;
 
 use crate::markdown::Markdown;
+use crate::policy::Selector;
 
 /// A rule accepted for some paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {
-    /// The rule's code.
-    pub code: String,
+    /// The rule, or the beginning of rules, `safety` or `all`.
+    pub code: Selector,
     /// Which packages: a path, `*` for any stretch of characters; every package when there is none.
     pub path: Option<String>,
     /// Why.
@@ -31,7 +32,7 @@ pub struct Allow {
 impl Allow {
     /// Whether it is about a finding in a file, which is given relative to the configuration's folder and absolute.
     pub fn covers(&self, code: &str, relative: &Path, absolute: &Path) -> bool {
-        self.code == code
+        self.code.covers(code)
             && self.path.as_deref().is_none_or(|pattern| {
                 let file = if pattern.starts_with('/') { absolute } else { relative };
                 let file = file.to_string_lossy();

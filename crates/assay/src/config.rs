@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use crate::args::{Args, Color, Format};
+use crate::args::{Args, Color, Command, Format};
 use crate::failure::Failure;
 
 /// What holds for every command.
@@ -29,7 +29,11 @@ struct File {
 
 /// Flags and environment come together from the parser; the file fills what they leave open.
 pub(crate) fn settle(args: &Args) -> Result<Settings, Failure> {
-    let file = read(Path::new(lint::FILE))?;
+    // The linter may run in a folder that somebody else filled, where the caller can choose another file or none.
+    let file = match &args.command {
+        Command::Lint(lint) if lint.no_config || lint.config.is_some() => File::default(),
+        command => read(Path::new(lint::FILE), matches!(command, Command::Lint(_)))?,
+    };
     Ok(Settings {
         store: args.store.clone().or(file.store).unwrap_or_else(|| PathBuf::from(".assay")),
         format: args.format,
@@ -40,12 +44,20 @@ pub(crate) fn settle(args: &Args) -> Result<Settings, Failure> {
     })
 }
 
-fn read(path: &Path) -> Result<File, Failure> {
-    let text = match std::fs::read_to_string(path) {
-        Ok(text) => text,
+/// Reads a regular file and no link, pipe or device: it may have come with somebody else's repository. The linter goes on without one
+/// and says so itself.
+fn read(path: &Path, lints: bool) -> Result<File, Failure> {
+    match std::fs::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_file() => {}
+        Ok(_) if lints => return Ok(File::default()),
+        Ok(_) => {
+            return Err(Failure::bad_input(format!("{} is not a regular file", path.display()))
+                .hint("replace the link or device with a file"));
+        }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(File::default()),
-        Err(error) => return Err(Failure::bad_input(format!("cannot read {}: {error}", path.display()))),
-    };
+        Err(error) => return Err(lint::unreadable(path, &error)),
+    }
+    let text = lint::text_of(path).map_err(|error| lint::unreadable(path, &error))??;
     // What stands in [lint] is read by the command, which may be given another file.
     lint::check_top(path, &text)?;
     toml::from_str(&text).map_err(|error: toml::de::Error| {

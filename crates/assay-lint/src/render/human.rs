@@ -308,7 +308,8 @@ pub fn omitted(sum: &Summary) -> Vec<String> {
     let counts = [
         (sum.suppressed, sum.suppressed_safety, "suppressed"),
         (sum.ignored, sum.ignored_safety, "ignored"),
-        (sum.baselined, 0, "known before"),
+        (sum.lowered, sum.lowered_safety, "with a lower severity"),
+        (sum.baselined, sum.baselined_safety, "known before"),
         (sum.excluded, 0, if sum.excluded == 1 { "skill excluded" } else { "skills excluded" }),
     ];
     for (count, safety, word) in counts {

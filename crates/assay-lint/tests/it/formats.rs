@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use assay_lint::client::CLIENTS;
-use assay_lint::{Allow, Baseline, Client, Options, Outcome, fix, lint, render};
+use assay_lint::{Allow, Baseline, Client, Options, Outcome, Selector, fix, lint, render};
 use serde_json::Value;
 
 fn library(root: &Path) {
@@ -194,7 +194,7 @@ fn what_is_accepted_or_known_is_not_told_again() {
         (left, found.summary.suppressed, found.summary.baselined)
     };
     let allow = |path: Option<&str>| Allow {
-        code: "name-directory".into(),
+        code: Selector::parse("name-directory").expect("a rule"),
         path: path.map(str::to_owned),
         reason: "known".into(),
     };

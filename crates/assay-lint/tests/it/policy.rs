@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lint::{Allow, Level, Options, Outcome, Patterns, Selector, lint, render};
+use assay_lint::{Allow, Baseline, Level, Options, Outcome, Patterns, Selector, lint, render};
 
 fn put(root: &Path, path: &str, text: &str) {
     let path = root.join(path);
@@ -152,7 +152,7 @@ fn rules_are_switched_off_excluded_and_given_other_severities() {
         options.policy.form.levels =
             vec![(Selector::parse("link-broken").expect("a name"), Level::find("error").expect("a word"))];
         options.policy.form.allow = vec![Allow {
-            code: "name-directory".to_owned(),
+            code: Selector::parse("name-directory").expect("a rule"),
             path: Some("one".to_owned()),
             reason: "known".to_owned(),
         }];
@@ -190,4 +190,88 @@ fn budgets_move_the_limits() {
         options.policy.form.select = vec![Selector::parse(code).expect("a rule")];
         assert_eq!(codes(&run(temp.path(), &options)), [code]);
     }
+}
+
+fn name(name: &str) -> Selector {
+    Selector::parse(name).expect("a rule")
+}
+
+#[test]
+fn what_a_file_does_not_select_is_counted() {
+    let temp = tempfile::tempdir().expect("a folder");
+    disguised(temp.path());
+    let mut options = Options::default();
+    for rules in [&mut options.policy.form, &mut options.policy.safety] {
+        rules.select = vec![name("name-case")];
+        rules.select_from_file = true;
+    }
+    let summary = run(temp.path(), &options).summary;
+    assert!(summary.ignored_safety > 0 && summary.ignored > summary.ignored_safety, "{summary:?}");
+    // Rules that are off by default are not counted.
+    let mut every = options.clone();
+    for rules in [&mut every.policy.form, &mut every.policy.safety] {
+        rules.select.clear();
+        rules.select_from_file = false;
+    }
+    let all = run(temp.path(), &every).summary;
+    assert_eq!(summary.ignored, all.errors + all.warnings + all.infos + all.suppressed, "{all:?}");
+    // A flag asks for rules: the others are none of its business.
+    for rules in [&mut options.policy.form, &mut options.policy.safety] {
+        rules.select_from_file = false;
+    }
+    assert_eq!(run(temp.path(), &options).summary.ignored, 0);
+}
+
+#[test]
+fn lowered_severities_and_known_findings_are_counted_with_those_of_safety_rules() {
+    let temp = tempfile::tempdir().expect("a folder");
+    disguised(temp.path());
+    let all = run(temp.path(), &Options::default());
+    let mut options = Options::default();
+    options.policy.safety.levels = vec![(name("safety"), Level::find("info").expect("a word"))];
+    let lowered = run(temp.path(), &options);
+    assert_eq!(lowered.summary.lowered, lowered.summary.lowered_safety);
+    assert!(lowered.summary.lowered_safety > 0 && lowered.summary.errors == 0, "{:?}", lowered.summary);
+    let count = lowered.summary.lowered;
+    let clients = options.clients();
+    let said = |outcome: &Outcome| render::human(outcome, &clients, render::View::default());
+    assert!(said(&lowered).contains(&format!("{count} with a lower severity ({count} safety)")));
+    // A severity that is raised is not lowered.
+    options.policy.safety.levels = vec![(name("safety"), Level::find("error").expect("a word"))];
+    assert_eq!(run(temp.path(), &options).summary.lowered, 0);
+
+    let file = temp.path().join("known.json");
+    Baseline::of(&all, &file).expect("a folder").write(&file).expect("written");
+    let options = Options { baseline: Some(Baseline::read(&file).expect("read")), ..Options::default() };
+    let known = run(temp.path(), &options);
+    let summary = &known.summary;
+    assert!(summary.baselined_safety > 0 && summary.baselined > summary.baselined_safety, "{summary:?}");
+    let (count, safety) = (summary.baselined, summary.baselined_safety);
+    assert!(said(&known).contains(&format!("{count} known before ({safety} safety)")));
+}
+
+#[test]
+fn patterns_do_not_fit_folders_above_what_is_linted() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = fs::canonicalize(temp.path()).expect("a folder");
+    let skill =
+        "---\nname: one\ndescription: Reads charts. Use when one is asked for.\n---\n# T\n\nRead it.\n";
+    put(&root, "vendor/repo/skills/one/SKILL.md", skill);
+    put(&root, "vendor/repo/vendor/two/SKILL.md", skill);
+    fs::create_dir(root.join("ci")).expect("created");
+    let excluded = |configured: &str, linted: &str| {
+        let mut options = Options::default();
+        for rules in [&mut options.policy.form, &mut options.policy.safety] {
+            rules.exclude = Patterns::new(["vendor"]).expect("a pattern");
+            rules.root = root.join(configured);
+        }
+        let summary = lint(&[root.join(linted)], &options).summary;
+        (summary.skills, summary.excluded)
+    };
+    // The configuration lies elsewhere: its patterns are seen from the linted folder.
+    assert_eq!(excluded("ci", "vendor/repo"), (1, 1));
+    assert_eq!(excluded("ci", "vendor/repo/vendor"), (1, 0));
+    // Above what is linted its patterns are seen from its own folder.
+    assert_eq!(excluded("", "vendor/repo"), (0, 2));
+    assert_eq!(excluded("vendor/repo", "vendor/repo/vendor"), (0, 1));
 }

@@ -164,3 +164,44 @@ fn fingerprints_survive_moved_lines() {
     put("pdf/scripts/get.sh", &format!("#!/bin/sh\n{}", script.replace("/x", "/y")));
     assert_ne!(prints(), before);
 }
+
+/// The same skills, by whatever path and with whatever working folder.
+#[test]
+fn fingerprints_do_not_depend_on_the_working_folder() {
+    let temp = tempfile::tempdir().expect("a folder");
+    let root = fs::canonicalize(temp.path()).expect("a folder");
+    let twin = "---\nname: twin\ndescription: Sorts long lists by date. Use when one is unsorted.\n---\n# T\n\n[a](a.md)\n";
+    for path in ["skills/one/SKILL.md", "skills/two/SKILL.md", "skills/.claude-plugin/plugin.json"] {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("created");
+        fs::write(&path, if path.ends_with("plugin.json") { "{" } else { twin }).expect("written");
+    }
+    let prints = |path: &str, base: &str| {
+        let mut options = Options { base: root.join(base), ..Options::default() };
+        options.policy.budgets.claude_listing = 20;
+        let outcome = lint(&[root.join(path)], &options);
+        let log = render::sarif(&outcome, &options.base);
+        let mut all: Vec<String> = results(&log)
+            .iter()
+            .map(|result| {
+                format!("{} {}", result["ruleId"], result["partialFingerprints"]["primaryLocationLineHash"])
+            })
+            .collect();
+        all.sort();
+        all
+    };
+    let before = prints("skills", "");
+    for code in ["manifest-json", "listing-budget-claude", "name-clash", "link-broken"] {
+        assert!(before.iter().any(|print| print.contains(code)), "{code}: {before:?}");
+    }
+    let mut unique = before.clone();
+    unique.dedup();
+    assert_eq!(unique, before);
+    for (path, base) in [("skills", "skills"), ("skills", "elsewhere"), ("skills/one/..", "skills")] {
+        assert_eq!(prints(path, base), before, "{path} {base}");
+    }
+    // Of one package alone, what concerns it is the same.
+    let one = prints("skills/one", "skills/one");
+    let broken = one.iter().find(|print| print.contains("link-broken")).expect("a finding");
+    assert!(before.contains(broken), "{broken}: {before:?}");
+}

@@ -53,13 +53,16 @@ pub(crate) struct LintArgs {
     /// Read no assay.toml for the rules
     #[arg(long)]
     pub(crate) no_config: bool,
+    /// Exit with 0 where every skill is excluded, as when a hook passes changed files
+    #[arg(long)]
+    pub(crate) allow_excluded: bool,
     /// Fix what is safe to fix, then report what is left
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Report only findings that are not in FILE; create it if it is missing
+    /// Report only findings that are not in FILE
     #[arg(long, value_name = "FILE")]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write the baseline anew
+    /// Write the findings of this run to the baseline, new or not, and accept them
     #[arg(long, requires = "baseline")]
     pub(crate) update_baseline: bool,
     /// Show every finding with its excerpt, however many there are
@@ -105,9 +108,14 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     for path in &args.paths {
         check_path(path)?;
     }
-    let mut options = policy::options(args, ui)?;
-    let writes = args.baseline.as_ref().filter(|file| args.update_baseline || !file.exists());
+    let (mut options, broken) = policy::options(args, ui)?;
+    let writes = args.baseline.as_ref().filter(|_| args.update_baseline);
     if let Some(file) = args.baseline.as_ref().filter(|_| writes.is_none()) {
+        // A mistyped path must not accept every finding.
+        if !file.exists() {
+            return Err(Failure::bad_input(format!("no baseline at {}", file.display()))
+                .hint("--update-baseline writes one with the findings of this run"));
+        }
         options.baseline = Some(Baseline::read(file)?);
     }
     let outcome = if args.fix {
@@ -126,7 +134,16 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         return count(&outcome, settings, ui);
     }
     lay_out(&outcome, &options, args, settings, ui)?;
-    Ok(status(&outcome, args, writes.is_some()))
+    let all_excluded = outcome.summary.skills == 0 && outcome.summary.excluded > 0;
+    if all_excluded && !args.allow_excluded {
+        ui.fail(
+            &Failure::bad_input("every skill is excluded: nothing was linted")
+                .hint("change `exclude` in assay.toml, or pass --allow-excluded"),
+        );
+        return Ok(Status::BadInput);
+    }
+    let status = status(&outcome, args, writes.is_some());
+    Ok(if broken { Status::BadInput } else { status })
 }
 
 /// A context window: 0 where it is not known, else one that a model could have.

@@ -49,12 +49,8 @@ pub(crate) fn is_link(file: &Path) -> bool {
 
 /// Reads the `[lint]` table of a file.
 pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
-    let fail = |error: std::io::Error| Failure::bad_input(format!("cannot read {}: {error}", file.display()));
-    let mut text = String::new();
-    std::fs::File::open(file).map_err(fail)?.take(CAP + 1).read_to_string(&mut text).map_err(fail)?;
-    if text.len() as u64 > CAP {
-        return Err(Failure::bad_input(format!("{} has more than {CAP} bytes", file.display())));
-    }
+    let fail = |error| unreadable(file, &error);
+    let text = text_of(file).map_err(fail)??;
     let real = std::fs::canonicalize(file).map_err(fail)?;
     let root = real.parent().unwrap_or(Path::new("/")).to_path_buf();
     let reader = Reader { file, text: &text };
@@ -67,6 +63,20 @@ pub(crate) fn read(file: &Path) -> Result<LintConfig, Failure> {
     };
     reader.keys(lint, &KEYS, "[lint]")?;
     reader.lint(lint, root)
+}
+
+/// A file's text, where it is not too large.
+pub(super) fn text_of(file: &Path) -> std::io::Result<Result<String, Failure>> {
+    let mut text = String::new();
+    std::fs::File::open(file)?.take(CAP + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > CAP {
+        return Ok(Err(Failure::bad_input(format!("{} has more than {CAP} bytes", file.display()))));
+    }
+    Ok(Ok(text))
+}
+
+pub(super) fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::bad_input(format!("cannot read {}: {error}", file.display()))
 }
 
 /// Fails on a file whose top level holds an unknown key.
@@ -144,8 +154,10 @@ impl<'a> Reader<'a> {
     }
 
     fn lint(&self, table: &DeTable<'a>, root: PathBuf) -> Result<LintConfig, Failure> {
+        let select = self.selectors(table, "select")?;
         let selection = Selection {
-            select: self.selectors(table, "select")?,
+            select_from_file: !select.is_empty(),
+            select,
             ignore: self.selectors(table, "ignore")?,
             levels: self.levels(table)?,
             exclude: self.exclude(table)?,
@@ -257,13 +269,8 @@ impl<'a> Reader<'a> {
             };
             let code = need("code")?;
             let at = entry.get("code").map_or_else(|| item.span(), Spanned::span);
-            let known = assay_lint::rules::rules();
-            if known.iter().all(|rule| rule.code != code) {
-                let codes: Vec<&str> = known.iter().map(|rule| rule.code).collect();
-                return Err(self.one_of(code, at, "rule", &codes));
-            }
             allowed.push(Allow {
-                code: code.to_owned(),
+                code: self.selector(code, at)?,
                 path: get("path")?.map(str::to_owned),
                 reason: need("reason")?.to_owned(),
             });

@@ -32,7 +32,13 @@ fn what_is_found_fixed_and_accepted_decides_the_exit_status() {
 fn a_baseline_is_written_and_then_kept_to() {
     let lab = lab();
     let options = ["lint", "skills", "--baseline", "known.json"];
-    assert_eq!(lab.assay(&options).code, 0);
+    // A mistyped path accepts nothing, and a fix is not begun.
+    let missing = lab.assay(&[&options[..], &["--fix"]].concat());
+    assert_eq!((missing.code, missing.stdout.as_str()), (2, ""), "{}", missing.stderr);
+    assert!(missing.stderr.contains("no baseline at known.json"), "{}", missing.stderr);
+    assert!(missing.stderr.contains("--update-baseline") && !missing.stderr.contains("fixed"));
+    assert!(!lab.path("known.json").exists());
+    assert_eq!(lab.assay(&[&options[..], &["--update-baseline"]].concat()).code, 0);
     let again = lab.assay(&options);
     assert_eq!(again.code, 0);
     assert!(again.stdout.contains("known before"), "{}", again.stdout);
@@ -52,6 +58,13 @@ fn assay_toml_accepts_with_a_reason_only() {
     assert!(accepted.stdout.contains("suppressed"));
     lab.write("assay.toml", allow);
     assert_eq!(lab.assay(&["lint", "skills"]).code, 2);
+    // Rules are named as in `ignore`.
+    for code in ["yaml", "all"] {
+        lab.write("assay.toml", format!("[[lint.allow]]\ncode = \"{code}\"\nreason = \"known\"\n"));
+        let accepted = lab.assay(&["lint", "skills"]);
+        assert_eq!(accepted.code, 0, "{code}: {}{}", accepted.stdout, accepted.stderr);
+        assert!(accepted.stdout.contains("suppressed"), "{code}: {}", accepted.stdout);
+    }
 }
 
 #[test]
@@ -140,9 +153,13 @@ fn what_is_linted_cannot_silence_the_safety_rules() {
     assert!(lab.assay(&["lint", "."]).stdout.contains("name-directory"));
     assert!(lab.assay(&["lint", "got", "--no-config"]).stdout.contains("name-directory"));
     // The caller may trust it; what is not reported is counted.
-    let ran = lab.assay(&["lint", "got", "--config", "got/assay.toml"]);
+    let ran = lab.assay(&["lint", "got", "--config", "got/assay.toml", "--allow-excluded"]);
     assert_eq!(ran.code, 0, "{}", ran.stdout);
     assert!(ran.stdout.contains("1 skill excluded"), "{}", ran.stdout);
+    // Nothing that was linted is no success unless the caller says so.
+    let ran = lab.assay(&["lint", "got", "--config", "got/assay.toml"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("every skill is excluded"), "{}", ran.stderr);
     // The caller's own configuration decides over the safety rules, also where the content brings one.
     lab.write("assay.toml", "[lint]\nsuppression-comments = \"all\"\n");
     for path in ["got", "."] {
@@ -243,6 +260,8 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     check("[lint]\nexclude = [\"a{\"]\n", 2, "not a pattern");
     check("[lint]\nsuppression-comments = \"yes\"\n", 2, "one of none, form, all");
     check("[[lint.allow]]\ncode = \"name-cases\"\nreason = \"x\"\n", 2, "did you mean `name-case`");
+    // The hint is the nearest name, and no list of all rules.
+    check("[[lint.allow]]\ncode = \"zzzz\"\nreason = \"x\"\n", 2, "`assay lint explain` lists the rules");
     check("[[lint.allow]]\ncode = \"name-case\"\n", 1, "without `reason`");
     check("[[lint.allow]]\ncode = \"name-case\"\nreason = \"x\"\npaht = \"y\"\n", 4, "did you mean `path`?");
     check("[lint\n", 1, "");
@@ -308,7 +327,7 @@ fn a_baseline_holds_from_every_folder() {
     lab.write("skills/other/SKILL.md", twin);
     let (_, text) = run("", &["skills"]);
     assert!(text.contains("manifest-json") && text.contains("name-clash"), "{text}");
-    assert_eq!(run("skills", &[".", "--baseline", "../known.json"]).0, 0);
+    assert_eq!(run("skills", &[".", "--baseline", "../known.json", "--update-baseline"]).0, 0);
     for (folder, path, file) in [
         ("", "skills", "known.json"),
         ("skills", ".", "../known.json"),
@@ -367,4 +386,146 @@ fn one_run_fixes_all_and_leaves_types_alone() {
     let second = lab.assay(&["lint", "skills", "--fix"]);
     assert!(!second.stderr.contains("fixed"), "{}", second.stderr);
     assert_eq!(second.stdout, first.stdout);
+}
+
+/// In the folder of a cloned repository its configuration is the caller's, and says so where it weakens a safety rule.
+#[test]
+fn a_configuration_that_weakens_safety_rules_is_reported() {
+    let lab = disguised();
+    let run = |config: &str, args: &[&str]| {
+        lab.write("got/assay.toml", config);
+        let mut command = lab.command(&[&["lint", "."], args].concat());
+        let output = command.current_dir(lab.path("got")).output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        (output.status.code().unwrap(), text(&output.stdout), text(&output.stderr))
+    };
+    for (config, key, counted) in [
+        ("[lint]\nselect = [\"name-case\"]\n", "select", "ignored ("),
+        ("[lint]\nignore = [\"safety\"]\n", "ignore", "ignored ("),
+        ("[lint]\nexclude = [\"scripts\"]\n", "exclude", "ignored ("),
+        ("[lint.severity]\nsafety = \"info\"\n", "severity", "with a lower severity ("),
+        ("[lint.severity]\nexfil-secret = \"off\"\n", "severity", "ignored ("),
+        ("[lint]\nsuppression-comments = \"all\"\n", "suppression-comments", "suppressed ("),
+        ("[[lint.allow]]\ncode = \"exfil\"\nreason = \"fine\"\n", "allow", "suppressed ("),
+    ] {
+        let (_, out, err) = run(config, &[]);
+        assert!(err.contains(&format!("assay.toml weakens safety rules ({key})")), "{config}: {err}");
+        assert!(out.contains(counted) && out.contains(" safety)"), "{config}: {out}");
+        let (code, _, err) = run(config, &["--no-config"]);
+        assert!(code == 1 && !err.contains("weakens"), "{config}: {code} {err}");
+        // The caller has named it.
+        assert!(!run(config, &["--config", "assay.toml"]).2.contains("weakens"), "{config}");
+    }
+    for config in [
+        "[lint]\nignore = [\"name\"]\n",
+        "[lint.severity]\nsafety = \"error\"\n",
+        "[lint]\nselect = [\"all\"]\n",
+    ] {
+        let (code, _, err) = run(config, &[]);
+        assert!(code == 1 && !err.contains("weakens"), "{config}: {code} {err}");
+    }
+    // Flags have the last word.
+    let (code, _, err) = run("[lint]\nignore = [\"safety\"]\n", &["--select", "safety"]);
+    assert!(code == 1 && !err.contains("weakens"), "{code} {err}");
+}
+
+/// The script of the action, in a checkout that brings its own configuration.
+#[test]
+fn the_action_trusts_no_configuration_that_is_not_named() {
+    let lab = disguised();
+    lab.write("got/assay.toml", "[lint]\nignore = [\"all\"]\n");
+    let action = include_str!("../../../../action.yml");
+    let (_, script) = action.rsplit_once("run: |\n").unwrap();
+    let folder = std::path::Path::new(env!("CARGO_BIN_EXE_assay")).parent().unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
+    let run = |config: &str, baseline: &str| {
+        let output = std::process::Command::new("bash")
+            .args(["-c", script])
+            .current_dir(lab.path("got"))
+            .env("PATH", &path)
+            .envs([("PATHS", "."), ("CLIENTS", ""), ("FORMAT", "github"), ("OUTPUT", "")])
+            .envs([("BASELINE", baseline), ("CONFIG", config)])
+            .output()
+            .unwrap();
+        (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    let (code, text) = run("", "");
+    assert!(code == 1 && text.contains("exfil-secret"), "{code} {text}");
+    assert_eq!(run("assay.toml", "").0, 0);
+    assert_eq!(run("", "missing.json").0, 2);
+    assert!(action.contains("CONFIG: ${{ inputs.config }}") && action.contains("\n  config:\n"));
+}
+
+#[test]
+fn a_working_folder_of_somebody_else_cannot_stop_the_linter() {
+    let lab = lab();
+    let file = lab.path("assay.toml");
+    let skill = ["lint", "skills/forms"];
+    // A pipe would be waited for, a device has no end, and a link leads to somebody's file.
+    let make = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(make.success());
+    assert_eq!(lab.assay(&skill).code, 0);
+    let other = lab.assay(&["runs"]);
+    assert_eq!(other.code, 2, "{}", other.stderr);
+    assert!(other.stderr.contains("assay.toml is not a regular file"), "{}", other.stderr);
+    std::fs::remove_file(&file).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+    assert_eq!(lab.assay(&skill).code, 0);
+    assert_eq!(lab.assay(&["runs"]).code, 2);
+    std::fs::remove_file(&file).unwrap();
+    lab.write("secret.txt", "token = \"x\"\n");
+    std::os::unix::fs::symlink(lab.path("secret.txt"), &file).unwrap();
+    let ran = lab.assay(&skill);
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("assay.toml is a link and not read").count(), 1, "{}", ran.stderr);
+    assert!(!ran.stderr.contains("token"), "{}", ran.stderr);
+    std::fs::remove_file(&file).unwrap();
+    // Neither is read where the caller names another file, or none.
+    lab.write("own.toml", "");
+    for broken in ["[lint", "nonsense = 1\n", "color = 3\n"] {
+        lab.write("assay.toml", broken);
+        assert_eq!(lab.assay(&skill).code, 2, "{broken}");
+        for args in [&["--no-config"][..], &["--config", "own.toml"]] {
+            let ran = lab.assay(&[&skill, args].concat());
+            assert_eq!(ran.code, 0, "{broken} {args:?}: {}", ran.stderr);
+        }
+    }
+    lab.write("assay.toml", format!("# {}\n", "x".repeat(1 << 20)));
+    assert!(lab.assay(&["runs"]).stderr.contains("more than 1048576 bytes"));
+}
+
+#[test]
+fn a_mistake_in_somebody_elses_configuration_stops_nothing() {
+    let lab = disguised();
+    lab.write("got/assay.toml", "[lint]\nselct = []\n");
+    lab.write("mine/forms/SKILL.md", "---\nname: forms\n---\n# Forms\n\nRead it.\n");
+    let ran = lab.assay(&["lint", "got", "mine"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("got/assay.toml:2: unknown key `selct`"), "{}", ran.stderr);
+    for code in ["error[exfil-secret]", "error[description-missing]", "name-directory"] {
+        assert!(ran.stdout.contains(code), "{code}: {}", ran.stdout);
+    }
+    // The caller's own policy holds there.
+    lab.write("assay.toml", "[lint]\nignore = [\"name-directory\"]\n");
+    let ran = lab.assay(&["lint", "got", "mine"]);
+    assert!(ran.code == 2 && !ran.stdout.contains("name-directory"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_run_in_which_everything_is_excluded_is_no_success() {
+    let lab = lab().file("ci/assay.toml", "[lint]\nexclude = [\"vendor\"]\n");
+    lab.write("vendor/repo/forms/SKILL.md", "---\nname: forms\n---\n# Forms\n\nRead it.\n");
+    // Patterns of a file that lies elsewhere do not fit folders above what is linted.
+    let mut command = lab.command(&["lint", ".", "--config", "../../ci/assay.toml"]);
+    let output = command.current_dir(lab.path("vendor/repo")).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code() == Some(1) && text.contains("description-missing"), "{text}");
+    lab.write("assay.toml", "[lint]\nexclude = [\"vendor\"]\n");
+    let ran = lab.assay(&["lint", "vendor"]);
+    assert_eq!(ran.code, 2, "{}", ran.stdout);
+    assert!(ran.stderr.contains("every skill is excluded: nothing was linted"), "{}", ran.stderr);
+    assert_eq!(lab.assay(&["lint", "vendor", "--allow-excluded"]).code, 0);
+    // What is linted beside it counts.
+    assert_eq!(lab.assay(&["lint", "vendor", "skills/forms"]).code, 0);
+    assert_eq!(lab.assay(&["lint", "."]).code, 1);
 }

@@ -62,6 +62,9 @@ fn the_skills_of_changed_files_are_linted() {
     check(&["skills/ledger/scripts/export.sh", "src/main.py"], 0, &["1 skill"], &["broken"]);
     check(&["skills/broken/references/more.md"], 1, &["broken/SKILL.md", "description"], &["ledger/"]);
     check(&["skills/broken/references/more.md", "skills/ledger/SKILL.md"], 1, &["2 skills"], &[]);
+    // A commit that changes nothing but excluded skills passes.
+    fs::write(repository.path().join("assay.toml"), "[lint]\nexclude = [\"broken\"]\n").unwrap();
+    check(&["skills/broken/SKILL.md"], 0, &["1 skill excluded"], &[]);
 }
 
 /// With `args: [--max-warnings, "0", --]` pre-commit gives options with values, and `--` before the files.

@@ -3,26 +3,50 @@
 //! The caller's own configuration is the one that `--config` names, else the `assay.toml` of the working folder or of the nearest folder
 //! above it. It decides over every rule. An `assay.toml` that is found from a linted path upwards and is not the caller's may have come
 //! with what is linted: it decides over everything but the safety rules. Flags are the caller's and come last.
+//!
+//! In the folder of a cloned repository, its own `assay.toml` is the caller's by this rule. So a file that was found and not named is
+//! reported where it weakens a safety rule.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_lint::{Client, Level, Options, Policy, Selector};
+use assay_lint::{Client, Level, Options, Policy, Selection, Selector};
 
 use super::LintArgs;
 use crate::config::lint::{LintConfig, find, is_link, read};
 use crate::failure::Failure;
 use crate::ui::Ui;
 
-/// The options that flags and configurations come to.
-pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<Options, Failure> {
+/// The options that flags and configurations come to, and whether a configuration that is not the caller's could not be read.
+pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failure> {
     let here = std::env::current_dir()
         .map_err(|error| Failure::bad_input(format!("cannot find the working folder: {error}")))?;
+    let mut links = BTreeSet::new();
     let own = match &args.config {
         Some(file) => Some(read(file)?),
         None if args.no_config => None,
-        None => find(&here).map(|file| read(&shown(&file, &here))).transpose()?,
+        None => match find(&here) {
+            // It may have come with a cloned repository, and lead to any file.
+            Some(file) if is_link(&file) => {
+                ui.note(&format!("{} is a link and not read", shown(&file, &here).display()));
+                links.insert(file);
+                None
+            }
+            file => file.map(|file| read(&shown(&file, &here))).transpose()?,
+        },
     };
     let flags = Flags::read(args)?;
+    let mut broken = false;
+    if let (Some(own), None) = (&own, &args.config) {
+        let weakened = flags.applied(&own.safety).weakens_safety();
+        if !weakened.is_empty() {
+            ui.note(&format!(
+                "{} weakens safety rules ({}): --no-config ignores the file, --config names one that you trust",
+                own.file.display(),
+                weakened.join(", ")
+            ));
+        }
+    }
     let mut options = Options {
         policy: flags.policy(own.as_ref(), own.as_ref()),
         base: here.clone(),
@@ -39,10 +63,21 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<Options, Failure> {
                 continue;
             }
             if is_link(&file) {
-                ui.note(&format!("{} is a link and not read", shown(&file, &here).display()));
+                let name = shown(&file, &here);
+                if links.insert(file) {
+                    ui.note(&format!("{} is a link and not read", name.display()));
+                }
                 continue;
             }
-            let found = read(&shown(&file, &here))?;
+            let found = match read(&shown(&file, &here)) {
+                Ok(found) => found,
+                // Its author must not be able to keep the safety rules from running.
+                Err(failure) => {
+                    ui.fail(&failure);
+                    broken = true;
+                    continue;
+                }
+            };
             ui.note(&format!(
                 "{} applies to all but safety rules: it is not in the working folder or above (name it with --config to trust it)",
                 found.file.display()
@@ -56,7 +91,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<Options, Failure> {
             options.policy = policy.clone();
         }
     }
-    Ok(options)
+    Ok((options, broken))
 }
 
 /// A path beneath the working folder as seen from there.
@@ -123,18 +158,26 @@ impl Flags {
             if self.count && rules.select.is_empty() {
                 rules.select.extend(Selector::parse("all"));
             }
-            if !self.select.is_empty() {
-                // What is asked for by name is reported, whatever is off by default.
-                rules.select.clone_from(&self.select);
-                rules.ignore.clear();
-                rules.levels.retain(|(_, level)| *level != Level::Off);
-            }
+            *rules = self.applied(rules);
             rules.ignore.extend(self.ignore.iter().cloned());
-            if self.ignore_suppressions {
-                rules.comments = false;
-                rules.allow.clear();
-            }
         }
         policy
+    }
+
+    /// What is left of a file's choices, before flags ignore rules.
+    fn applied(&self, rules: &Selection) -> Selection {
+        let mut rules = rules.clone();
+        if !self.select.is_empty() {
+            // What is asked for by name is reported, whatever is off by default.
+            rules.select.clone_from(&self.select);
+            rules.select_from_file = false;
+            rules.ignore.clear();
+            rules.levels.retain(|(_, level)| *level != Level::Off);
+        }
+        if self.ignore_suppressions {
+            rules.comments = false;
+            rules.allow.clear();
+        }
+        rules
     }
 }
