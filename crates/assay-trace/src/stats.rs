@@ -60,7 +60,7 @@ pub struct Stats {
     own: Own,
     /// The messages, by what tells each from all others of its session.
     #[serde(skip)]
-    messages: HashMap<u64, Message>,
+    messages: BTreeMap<u64, Message>,
 }
 
 /// What a message used.
@@ -143,7 +143,7 @@ struct Counter<'a> {
     tools: BTreeMap<String, usize>,
     lanes: BTreeSet<String>,
     models: BTreeMap<ModelKey, Usage>,
-    messages: HashMap<u64, Message>,
+    messages: BTreeMap<u64, Message>,
     followers: Vec<Follower<'a>>,
     /// The model of the last message, which is that of most.
     model: Option<Arc<str>>,
@@ -262,7 +262,7 @@ impl<'a> Counter<'a> {
             tools: BTreeMap::new(),
             lanes: BTreeSet::new(),
             models: BTreeMap::new(),
-            messages: HashMap::new(),
+            messages: BTreeMap::new(),
             model: None,
             followers: skills.iter().map(Follower::new).collect(),
         }

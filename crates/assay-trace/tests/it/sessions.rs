@@ -191,7 +191,7 @@ fn two_session_logs_in_a_file_are_two_and_are_known_again() {
     // A resumed session holds what came before under its old name; the chain of records goes on.
     let resumed = json!({ "type": "user", "uuid": "new", "parentUuid": "a-2", "sessionId": "c", "isSidechain": false,
         "message": { "content": "go on" } });
-    assert_eq!(counted(&(session("a", 3) + &lines(&[resumed.clone()]))).len(), 1);
+    assert_eq!(counted(&(session("a", 3) + &lines(std::slice::from_ref(&resumed)))).len(), 1);
     let mut compacted = resumed;
     compacted["logicalParentUuid"] = std::mem::take(&mut compacted["parentUuid"]);
     assert_eq!(counted(&(session("a", 3) + &lines(&[compacted]))).len(), 1);
@@ -568,13 +568,13 @@ fn lists_of_documents_and_deep_folders_are_left_and_told() {
         json!({ "messages": [{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }] });
     fs::write(top.join("train.jsonl"), lines(&[sample.clone(), sample.clone()])).unwrap();
     fs::write(top.join("one.json"), lines(&[sample])).unwrap();
-    let found = read::sources(&[top.clone()]);
+    let found = read::sources(std::slice::from_ref(&top));
     let names: Vec<_> = found.list.iter().map(|one| one.path.clone()).collect();
     assert_eq!(names, [top.join("good.jsonl"), top.join("one.json")]);
     assert!(names.iter().all(|path| read::read(path, None).is_ok()));
     assert_eq!((found.passed_over, found.unsearched.len()), (1, 0));
     fs::create_dir_all((0..20).fold(top.clone(), |path, _| path.join("d"))).unwrap();
-    assert_eq!(read::sources(&[top.clone()]).unsearched, [top]);
+    assert_eq!(read::sources(std::slice::from_ref(&top)).unsearched, [top]);
 }
 
 /// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.

@@ -57,14 +57,13 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut traces = Vec::new();
     for (at, stats) in all.iter_mut().enumerate() {
         let cost = stats.cost(prices.as_ref());
-        match fuller[at] {
-            Some(other) => stats.diagnostics.push(duplicate(&names[at], &names[other])),
-            None => {
-                let own = &repeated[at];
-                total.add(&stats.tally_without(own), stats.cost_without(own, prices.as_ref()));
-                let note = own.by.and_then(|other| partial_duplicate(&names[at], own, &names[other]));
-                stats.diagnostics.extend(note);
-            }
+        if let Some(other) = fuller[at] {
+            stats.diagnostics.push(duplicate(&names[at], &names[other]));
+        } else {
+            let own = &repeated[at];
+            total.add(&stats.tally_without(own), stats.cost_without(own, prices.as_ref()));
+            let note = own.by.and_then(|other| partial_duplicate(&names[at], own, &names[other]));
+            stats.diagnostics.extend(note);
         }
         troubles.tell(&stats.diagnostics, ui);
         if ui.json() {

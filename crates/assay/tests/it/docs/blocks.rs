@@ -19,7 +19,8 @@ pub(crate) fn commands(project: &Path) -> Vec<Line> {
     let mut documents = vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned()];
     for entry in fs::read_dir(project.join("docs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        if name.ends_with(".md") && name != "COMMANDS.md" && name != "RULES.md" {
+        let is_page = Path::new(&name).extension().is_some_and(|extension| extension == "md");
+        if is_page && name != "COMMANDS.md" && name != "RULES.md" {
             documents.push(format!("docs/{name}"));
         }
     }
@@ -43,7 +44,7 @@ fn of_document(document: &str, text: &str) -> Vec<Line> {
         if fence.is_none()
             && let Some(title) = line.strip_prefix('#')
         {
-            section = title.trim_start_matches('#').trim().to_owned();
+            title.trim_start_matches('#').trim().clone_into(&mut section);
         }
         let is_shell =
             fence.as_deref().is_some_and(|language| matches!(language, "sh" | "shell" | "console" | "bash"));
