@@ -37,7 +37,7 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         code: "skill-nested",
         severities: Severities::none().with(Severity::Info, &SHALLOW),
-        about: "a skill lies within another one's folder, where some clients do not look",
+        about: "a skill is nested in another skill's folder, and some clients do not load it",
         source: "the sources of Codex and OpenCode; Claude Code, Gemini CLI",
         numbers: &[],
     },
@@ -429,7 +429,9 @@ fn unseen(outer: &str, skill: &Skill, fates: &mut [(Client, Fate)], diagnostics:
         found.clients = found.clients.without(&SHALLOW);
     }
     for (_, fate) in fates.iter_mut().filter(|(client, _)| SHALLOW.contains(client)) {
-        *fate = Fate::dropped(format!("it lies within the skill `{outer}`, where this client does not look"));
+        *fate = Fate::dropped(format!(
+            "nested in the skill `{outer}`, and this client does not load nested skills"
+        ));
     }
     let mut findings = Findings::new();
     findings.begin(RULES);
@@ -438,7 +440,9 @@ fn unseen(outer: &str, skill: &Skill, fates: &mut [(Client, Fate)], diagnostics:
             "skill-nested",
             skill,
             &skill.fence(),
-            format!("it lies within the skill `{outer}`: Codex and OpenCode load it, Claude Code and Gemini CLI do not"),
+            format!(
+                "nested in the skill `{outer}`: Codex and OpenCode load it, Claude Code and Gemini CLI do not"
+            ),
         )
         .hint("move it beside the other skill, or write its text as a reference under another name");
     diagnostics.extend(findings.into_list());
@@ -501,7 +505,7 @@ fn refused(client: Client, fate: &Fate, skill: &Skill, findings: &mut Findings) 
         findings
             .add("refused", skill, &skill.fence(), format!("{} {verb} it: {reason}", client.name()))
             .severities(Severities::none().with(Severity::Error, &[client]))
-            .hint("mend what the reason names");
+            .hint("fix what the reason names");
     }
 }
 
@@ -662,7 +666,7 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
                     .to_owned(),
             )
         } else {
-            let what = if exists { "finds nothing here" } else { "is no rule" };
+            let what = if exists { "finds nothing here" } else { "is not a rule" };
             let meant = if exists { None } else { did_you_mean(&near) };
             let hint = meant.unwrap_or_else(|| "remove it".to_owned());
             ("suppression-unused", Severity::Info, format!("`{code}` {what}"), hint)

@@ -71,7 +71,7 @@ pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Fixe
     files
         .into_iter()
         .map(|(file, findings)| {
-            let (count, result) = match mend(file, &findings) {
+            let (count, result) = match apply_fixes(file, &findings) {
                 Ok(count) => (count, None),
                 Err(error) => (0, Some(error)),
             };
@@ -80,7 +80,7 @@ pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Fixe
         .collect()
 }
 
-fn mend(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
+fn apply_fixes(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
     let metadata = fs::symlink_metadata(file)?;
     if !metadata.is_file() {
         return Err(io::Error::other("not a regular file"));
@@ -100,21 +100,21 @@ fn mend(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
         }
     }
     edits.sort_by_key(|edit| edit.range.start);
-    let mut mended = String::with_capacity(text.len());
+    let mut fixed = String::with_capacity(text.len());
     let mut at = 0;
     for edit in edits {
-        mended.push_str(&text[at..edit.range.start]);
-        mended.push_str(&edit.text);
+        fixed.push_str(&text[at..edit.range.start]);
+        fixed.push_str(&edit.text);
         at = edit.range.end;
     }
-    mended.push_str(&text[at..]);
-    if mended.as_bytes() == bytes {
+    fixed.push_str(&text[at..]);
+    if fixed.as_bytes() == bytes {
         return Ok(0);
     }
-    if !keeps_types(file, &bytes, mended.as_bytes()) {
+    if !keeps_types(file, &bytes, fixed.as_bytes()) {
         return Err(io::Error::other("the fix would change the type of a value"));
     }
-    replace_file(file, mended.as_bytes())?;
+    replace_file(file, fixed.as_bytes())?;
     Ok(count)
 }
 

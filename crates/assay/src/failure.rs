@@ -120,8 +120,7 @@ impl From<PlanError> for Failure {
             PlanError::Tasks(problems) => Self::BadInput {
                 message,
                 hint: Some(
-                    "mend them, or exclude them with a pattern such as \"!tasks/bad-*\" in `suite`"
-                        .to_owned(),
+                    "fix them, or exclude them with a pattern such as \"!tasks/bad-*\" in `suite`".to_owned(),
                 ),
                 source: None,
                 details: problems.iter().map(|problem| format!("{problem} ({})", problem.hint())).collect(),

@@ -242,7 +242,7 @@ impl Look<'_> {
         let mut seen: Vec<&str> = Vec::new();
         for (at, entry) in plugins.iter().enumerate() {
             let Some(entry) = entry.as_object() else {
-                self.tell("manifest-field", None, format!("entry {} of `plugins` is no object", at + 1))
+                self.tell("manifest-field", None, format!("entry {} of `plugins` must be an object", at + 1))
                     .hint("write {\"name\": …, \"source\": …}");
                 continue;
             };

@@ -200,7 +200,7 @@ fn hooks(skill: &Skill, findings: &mut Findings) {
         let name = event.text().unwrap_or("");
         if !crate::plugin::is_event(name) {
             findings
-                .add("claude-hooks", skill, &event.span, format!("`{name}` is no event of Claude Code"))
+                .add("claude-hooks", skill, &event.span, format!("`{name}` is not an event of Claude Code"))
                 .hint("write an event such as PreToolUse");
         } else if !matches!(list.kind, Kind::List(_)) {
             findings

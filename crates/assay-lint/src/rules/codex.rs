@@ -77,7 +77,7 @@ impl Family for Codex {
             let at = (*at).min(file.text.len());
             findings
                 .add_in("codex-yaml", skill, file, &(at..at), format!("cannot be parsed: {message}"))
-                .hint("mend it: Codex passes it over without a word");
+                .hint("fix it: Codex skips it silently");
             return;
         }
         let mut tell = |code, node: &Node, message: String, hint: &str| {

@@ -198,7 +198,12 @@ fn unknown(skill: &Skill, key: &Node, name: &str, findings: &mut Findings) {
     }
     if let Some(near) = near {
         findings
-            .add("field-misspelt", skill, &key.span, format!("`{name}` is read by nobody; `{near}` is"))
+            .add(
+                "field-misspelt",
+                skill,
+                &key.span,
+                format!("unknown field `{name}`; did you mean `{near}`?"),
+            )
             .hint(format!("write `{near}`"))
             .fix(renamed(skill, key, name, near));
     }

@@ -109,7 +109,7 @@ impl Family for Links {
                 } else {
                     findings
                         .add("link-broken", skill, &link.span, format!("`{path}` is not in the package"))
-                        .hint("mend the path, or add the file");
+                        .hint("fix the path, or add the file");
                 }
             }
             if matches!(target, Target::Outside) && !comes_along(skill, "", &link.target) {
@@ -118,7 +118,7 @@ impl Family for Links {
                         "link-outside",
                         skill,
                         &link.span,
-                        format!("`{}` lies outside the package", link.target),
+                        format!("`{}` is outside the package", link.target),
                     )
                     .hint("copy what is needed into the package: only its own folder is installed");
             }
@@ -128,7 +128,7 @@ impl Family for Links {
             {
                 findings
                     .add("link-anchor", skill, &link.span, format!("no heading makes the anchor `{anchor}`"))
-                    .hint("mend the anchor");
+                    .hint("fix the anchor");
             }
         }
         named_paths(skill, &mut reached, findings);
@@ -304,7 +304,7 @@ fn named_paths(skill: &Skill, reached: &mut BTreeSet<String>, findings: &mut Fin
             {
                 findings
                     .add("path-missing", skill, span, format!("`{path}` is not in the package"))
-                    .hint("mend the path, or add the file");
+                    .hint("fix the path, or add the file");
             }
         }
     }
@@ -409,7 +409,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                                 &link.span,
                                 format!("`{path}` is not in the package"),
                             )
-                            .hint("mend the path, or add the file");
+                            .hint("fix the path, or add the file");
                     }
                 },
                 Target::Outside if comes_along(skill, folder, &link.target) => {}
@@ -420,7 +420,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             skill,
                             file,
                             &link.span,
-                            format!("`{}` lies outside the package", link.target),
+                            format!("`{}` is outside the package", link.target),
                         )
                         .hint("copy what is needed into the package: only its own folder is installed");
                 }

@@ -35,7 +35,7 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &AGENTS),
         [48],
         "agnix",
-        "a script waits for somebody to type, and offers no way round it"
+        "a script waits for keyboard input and offers no alternative"
     ),
     rule!(
         "evals-format",
@@ -253,7 +253,7 @@ fn alias(module: &str) -> &str {
 fn evals(skill: &Skill, file: &Resource, findings: &mut Findings) {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(&file.text) else {
         if file.path.starts_with("evals/") {
-            findings.add_in("evals-format", skill, file, &(0..0), "not JSON").hint("mend it");
+            findings.add_in("evals-format", skill, file, &(0..0), "not JSON").hint("fix it");
         }
         return;
     };

@@ -251,7 +251,7 @@ fn carried(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value], input: &V
     Value { text, taint, ..Value::default() }
 }
 
-/// Commands that tell of the machine, the clipboard or the screen.
+/// Commands that print details of the machine, the clipboard or the screen.
 fn observed(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value]) -> Value {
     match name {
         "uname" | "hostname" | "whoami" | "id" | "ifconfig" | "lsb_release" | "sw_vers" | "systeminfo"

@@ -3,7 +3,7 @@
 use super::rules::{ARCHIVE_DISGUISED, PERSIST_PROFILE};
 use super::site::Scan;
 
-/// Endings of files that nobody reads as text or unpacks.
+/// Extensions of files that are neither text nor archives.
 const MEDIA: &[&str] = &[
     "png", "jpg", "jpeg", "gif", "webp", "bmp", "ico", "tif", "tiff", "pdf", "mp3", "mp4", "wav", "ogg",
     "webm", "ttf", "otf", "woff", "woff2",

@@ -260,7 +260,7 @@ pub(crate) fn destruction(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
                 &["-name", "-iname", "-path", "-mtime", "-maxdepth", "-empty", "-size", "-regex"],
             );
             if !bounded && let Some(target) = operands().next().filter(|target| vital(target)) {
-                shell.report(severe, span, format!("`find` deletes what lies in `{target}`"));
+                shell.report(severe, span, format!("`find` deletes everything in `{target}`"));
             }
         }
         "shred" | "srm" | "wipe" if operands().any(vital) => {

@@ -355,7 +355,7 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 line(text, &found.range()),
-                "something is to be posted to an address that asks nobody who they are",
+                "data is to be posted to an endpoint without authentication",
             );
         }
     }

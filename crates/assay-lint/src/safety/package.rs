@@ -24,7 +24,7 @@ pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
             scan.whole(
                 &link.path,
                 &ESCAPE_LINK,
-                format!("a link to `{}`, which lies outside the package", link.target),
+                format!("a link to `{}`, which is outside the package", link.target),
             );
         }
     }

@@ -190,7 +190,7 @@ rules! {
     ARCHIVE_EXECUTABLE = "archive-executable", Archive, Warning, "A compiled program, whose source cannot be read.";
     ARCHIVE_DISGUISED = "archive-disguised", Archive, Warning, "A file is not what its name says: a script or an archive as, or behind, a picture.";
     UNSCANNED = "unscanned", Archive, Warning, "Part of a file was not looked at: too large, too deep, or too much.";
-    DESTROY_FILES = "destroy-files", Destruction, Error, "A script deletes the home folder, the system, a disk, or what lies above its own folder.";
+    DESTROY_FILES = "destroy-files", Destruction, Error, "A script deletes the home folder, the system, a disk, or folders above its own.";
     DESTROY_FOLDER = "destroy-folder", Destruction, Warning, "A command deletes the home folder, the system, or everything in the working folder.";
     DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text has the agent delete or overwrite everything of the user's in some place.";
     DESTROY_ENCRYPT = "destroy-encrypt", Destruction, Error, "The user's files are encrypted and the originals removed.";

@@ -23,7 +23,7 @@ pub(crate) const LEFT_OUT: &[(u16, &str)] = &[
     (34, OK),
     (42, IDLE),
     (44, JUDGE),
-    (47, "folders of other names are allowed: nothing to mend"),
+    (47, "folders of other names are allowed: nothing to fix"),
     (49, JUDGE),
     (50, JUDGE),
     (60, DUTY),

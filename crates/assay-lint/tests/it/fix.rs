@@ -110,7 +110,7 @@ fn values_keep_their_types() {
     stays("name: 2048\ndescription: Fills in forms. Use when one is empty.\n");
     stays("name: pdf\ndescription: 2024-01-31\n");
     stays(&format!("{good}compatibility: 3.11\n"));
-    // Where the block is mended, its other values stay what they were.
+    // When the block is repaired, its other values stay unchanged.
     check(
         "name: pdf\ndescription: Use when: a form is empty.\nmetadata:\n  internal: true\n  version: 1.10\n",
         "name: pdf\ndescription: \"Use when: a form is empty.\"\nmetadata:\n  internal: true\n  version: 1.10\n",

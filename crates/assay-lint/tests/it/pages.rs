@@ -193,10 +193,10 @@ fn every_example_has_its_findings() {
                         let again = look(temp.path(), &section.code);
                         assert!(
                             again.iter().all(|found| found.fix.is_none()),
-                            "{} can be mended twice",
+                            "{} can be fixed twice",
                             section.code
                         );
-                        fs::read_to_string(temp.path().join(file)).expect("the mended file")
+                        fs::read_to_string(temp.path().join(file)).expect("the fixed file")
                     }
                     _ => {
                         // What follows a finding begins another example.

@@ -79,7 +79,7 @@ impl Rule {
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
             Wrong {
                 column: Some(error.column().max(1)),
-                message: format!("{what}; mend the rule, or begin the line with # to leave it out"),
+                message: format!("{what}; fix the rule, or begin the line with # to leave it out"),
             }
         })?;
         written.checked(line).map_err(|message| Wrong { column: None, message })

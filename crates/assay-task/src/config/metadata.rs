@@ -99,7 +99,7 @@ pub(crate) fn object(text: &str, file: &Path) -> Result<Map<String, Value>, Task
         Err(broken) => {
             let told = broken.to_string();
             let message = told.split(" at line ").next().unwrap_or("not valid JSON");
-            let hint = "the file is not valid JSON: mend the line";
+            let hint = "the file is not valid JSON: fix the line";
             Err(error(broken.line(), broken.column(), message, hint))
         }
     }

@@ -30,7 +30,7 @@ pub(crate) struct Parsed {
 pub(crate) fn parse(text: &str, file: &Path) -> Result<Parsed, TaskError> {
     let broken = |error: &toml::de::Error| {
         let (line, column) = position(text, error.span().map_or(0, |span| span.start));
-        let hint = "the file is not valid TOML: mend the line".to_owned();
+        let hint = "the file is not valid TOML: fix the line".to_owned();
         let message = error.message().lines().next().unwrap_or("not valid TOML").to_owned();
         TaskError::Line { path: file.to_path_buf(), line, column, message, hint }
     };

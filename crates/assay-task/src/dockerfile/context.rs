@@ -167,7 +167,7 @@ impl Ignore {
             line,
             column: 1,
             message: message.to_owned(),
-            hint: "mend the pattern, or take it out".to_owned(),
+            hint: "fix the pattern, or take it out".to_owned(),
         };
         let mut builder = GlobSetBuilder::new();
         let mut keeps = Vec::new();

@@ -176,7 +176,7 @@ fn rubric(
         let message = format!("its source file {source} is not in {STARTING}/");
         diagnostics.push(
             Diagnostic::new(Severity::Warning, "rubric", file, message)
-                .hint("put it there, or mend `source_file`"),
+                .hint("put it there, or fix `source_file`"),
         );
     }
     Ok(rubric)

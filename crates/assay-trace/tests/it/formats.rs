@@ -54,7 +54,7 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
     let history = json!([
         said("system", "You are."),
         shown,
-        said("user", "Mend it."),
+        said("user", "Fix it."),
         first,
         said("tool", "a.py"),
         said("assistant", "refused"),
@@ -106,8 +106,8 @@ fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
     let mut events = json!([
         { "id": 0, "source": "environment", "observation": "agent_state_changed", "content": "", "extras": {} },
         { "id": 1, "source": "agent", "action": "system", "args": { "content": "You are." } },
-        { "id": 2, "source": "user", "action": "message", "args": { "content": "Mend it." } },
-        { "id": 3, "source": "user", "action": "recall", "args": { "query": "Mend it." } },
+        { "id": 2, "source": "user", "action": "message", "args": { "content": "Fix it." } },
+        { "id": 3, "source": "user", "action": "recall", "args": { "query": "Fix it." } },
         { "id": 4, "source": "environment", "observation": "recall", "cause": 3, "content": "",
             "extras": { "microagent_knowledge": [{ "name": "git", "trigger": "git", "content": "How to use git." }] } },
         { "id": 5, "source": "agent", "action": "run", "args": { "command": "ls" }, "timestamp": "2026-01-01T00:00:00.5",
@@ -177,7 +177,7 @@ fn pi_has_every_branch_and_the_model_and_cost_of_each_reply() {
         json!({ "type": "model_change", "id": "0", "timestamp": time, "provider": "p", "modelId": "big" })
             .to_string()
             + "\n",
-        entry("1", json!({ "role": "user", "content": "Mend it." })),
+        entry("1", json!({ "role": "user", "content": "Fix it." })),
         entry(
             "2",
             reply("big", 20, json!([{ "type": "thinking", "thinking": "Hm." }, asked("a"), asked("b")])),
@@ -208,7 +208,7 @@ fn pi_has_every_branch_and_the_model_and_cost_of_each_reply() {
 fn lists_of_messages_are_read_in_either_shape() {
     let openai = json!([
         { "role": "system", "content": "You are." },
-        { "role": "user", "content": "Mend it." },
+        { "role": "user", "content": "Fix it." },
         { "role": "assistant", "content": null, "tool_calls": [{ "id": "a", "type": "function",
             "function": { "name": "shell", "arguments": "{\"command\": \"ls\"}" } }],
             "usage": { "prompt_tokens": 100, "completion_tokens": 10, "prompt_tokens_details": { "cached_tokens": 40 } } },
@@ -225,7 +225,7 @@ fn lists_of_messages_are_read_in_either_shape() {
     assert_eq!(read_as(&wrapped, "messages").tally.usage, found.tally.usage);
 
     let anthropic = json!([
-        { "role": "user", "content": "Mend it." },
+        { "role": "user", "content": "Fix it." },
         { "role": "assistant", "model": "m", "content": [{ "type": "text", "text": "Look." },
             { "type": "tool_use", "id": "a", "name": "shell", "input": { "command": "ls" } }],
             "usage": { "input_tokens": 5, "output_tokens": 6, "cache_read_input_tokens": 7, "cache_creation_input_tokens": 8 } },
@@ -240,7 +240,7 @@ fn lists_of_messages_are_read_in_either_shape() {
     assert_eq!(found.tally.lower_bounds(), assay_trace::FIELDS);
 
     let mini = json!([
-        { "role": "user", "content": "Mend it." },
+        { "role": "user", "content": "Fix it." },
         { "role": "assistant", "content": "Look.\n\n```bash\nls\n```" },
         { "role": "user", "content": "<returncode>2</returncode>\n<output>\nno\n</output>" },
         { "role": "assistant", "content": "```bash\ntrue\n```" },

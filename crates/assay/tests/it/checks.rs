@@ -55,13 +55,13 @@ fn tasks_that_cannot_be_graded_are_left_out() {
         lab.records().iter().all(|record| record["task"] == "sound" || record["task"] == "solution-fails")
     );
 
-    // The checks are kept like trials, but for the one that broke, and are made anew where the task was mended.
+    // The checks are kept like trials, but for the one that broke, and are made anew where the task was fixed.
     let (again, _) = lab.run(&[]);
     assert_eq!((&again["checks_executed"], &again["executed"]), (&json!(1), &json!(0)));
     lab.write("tasks/unsolved/solution/solve.sh", "#!/bin/bash\necho right > /app/answer.txt\n");
-    let (mended, _) = lab.run(&[]);
+    let (fixed, _) = lab.run(&[]);
     assert_eq!(
-        (&mended["checks_executed"], &mended["planned"], &mended["executed"]),
+        (&fixed["checks_executed"], &fixed["planned"], &fixed["executed"]),
         (&json!(2), &json!(6), &json!(2))
     );
 }

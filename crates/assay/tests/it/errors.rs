@@ -92,7 +92,7 @@ fn a_script_that_is_not_there() {
 fn a_mistake_in_a_script() {
     let lab = lab();
     lab.write("turns.jsonl", "{\"say\": \"Done.\"}\n{\"trun\": 0, \"say\": \"Done.\"}\n");
-    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times`; mend the rule, or begin the line with # to leave it out"#);
+    insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"error: experiment.toml: agent "loop": turns.jsonl:2:7: unknown field `trun`, expected one of `task`, `condition`, `repetition`, `turn`, `results`, `tools`, `seen`, `unseen`, `chance`, `draw`, `say`, `run`, `run_files`, `skill`, `fault`, `retry_after`, `times`; fix the rule, or begin the line with # to leave it out"#);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_task_without_a_verifier() {
     insta::assert_snapshot!(complaint(&lab, &["run", "experiment.toml"]), @r#"
     error: 1 of the suite's folders cannot be used as tasks
       ./tasks/t1/tests/test.sh: not there (write the script that checks the outcome and writes the reward)
-      hint: mend them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
+      hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);
 }
 
@@ -137,7 +137,7 @@ fn a_suite_without_tasks() {
     insta::assert_snapshot!(mistyped("tasks/*", "task/*"), @r#"
     error: 1 of the suite's folders cannot be used as tasks
       suite pattern `task/*`: leads to no folder (relative to .) (name a folder with task.toml in it, or one whose folders have it)
-      hint: mend them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
+      hint: fix them, or exclude them with a pattern such as "!tasks/bad-*" in `suite`
     "#);
 }
 

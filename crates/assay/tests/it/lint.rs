@@ -22,9 +22,9 @@ fn what_is_found_fixed_and_accepted_decides_the_exit_status() {
         first.stdout
     );
     assert_eq!(lab.assay(&["lint", "skills", "--client", "claude-code"]).code, 0);
-    let mended = lab.assay(&["lint", "skills", "--fix"]);
-    assert_eq!(mended.code, 0, "{}", mended.stdout);
-    assert!(mended.stderr.contains("1 fixed"), "{}", mended.stderr);
+    let fixed = lab.assay(&["lint", "skills", "--fix"]);
+    assert_eq!(fixed.code, 0, "{}", fixed.stdout);
+    assert!(fixed.stderr.contains("1 fixed"), "{}", fixed.stderr);
     assert_eq!(lab.assay(&["lint", "nowhere"]).code, 2);
 }
 

@@ -132,7 +132,7 @@ impl Executed {
             && (oracle.outcome.counts() || oracle.cause == Some(Cause::Verifier))
         {
             let word = oracle.outcome.word().replace('_', " ");
-            let (hint, line) = oracle.advice("mend the solution, or the tests");
+            let (hint, line) = oracle.advice("fix the solution, or the tests");
             let line = if line.is_empty() { line } else { format!(": {line}") };
             let message = format!("its own solution does not pass ({word}{}{line})", because(oracle));
             fail("oracle-fails", &solve, message, hint);
