@@ -223,8 +223,8 @@ fn a_folder_of_sessions_is_read_with_all_that_is_in_it() {
         .replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"x\"");
     let sub = sub.replace("\"u3\"", "\"v3\"").replace("\"m1\"", "\"m9\"");
     let lab = lab()
-        .file("projects/app/s-1.jsonl", log())
-        .file("projects/app/agent-x.jsonl", sub)
+        .file("projects/own/s-1.jsonl", log())
+        .file("projects/own/agent-x.jsonl", sub)
         .file("projects/other/s-2.jsonl", log().replace("\"s-1\"", "\"s-2\"").replace("\"m1\"", "\"m2\""))
         .file("projects/other/notes.json", "{}");
     let ran = lab.assay(&["trace", "stats", "projects"]).ok();
