@@ -9,6 +9,7 @@ mod dialect;
 mod finding;
 mod literal;
 mod mention;
+mod rule;
 mod rules;
 mod search;
 mod shell;
@@ -19,7 +20,8 @@ mod words;
 
 pub use dialect::dialect;
 pub use finding::{Finding, Level, Span, Verdict, verdict};
-pub use rules::{Rule, rules};
+pub use rule::Rule;
+pub use rules::rules;
 pub use search::{Found, Refusal, find};
 pub use subject::{Context, Subject, Text};
 
@@ -42,7 +44,7 @@ pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let mut seen: BTreeMap<(String, Level), (usize, usize, usize)> = BTreeMap::new();
     for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
         let mut found = Vec::new();
-        rule.look(&subject, &mut found);
+        rule.check(&subject, &mut found);
         for finding in found {
             let (last, count, more) =
                 seen.entry((finding.code.clone(), finding.severity)).or_insert((0, 0, 0));

@@ -1,8 +1,10 @@
 //! One task.
 
 mod grading;
+mod layout;
 mod load;
 mod markdown;
+mod model;
 #[cfg(test)]
 mod tests;
 mod writable;
@@ -10,110 +12,23 @@ mod writable;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Diagnostic, Digest, Package, decode, tree};
+use assay_skill::{Digest, decode, tree};
 
+use crate::TaskError;
 use crate::dockerfile::{
     Moved, base_images, copy_folder, copy_skills, copy_to, is_left_out, placeholders, without,
 };
-use crate::{Compose, Dockerfile, Rubric, SkillCopy, TaskConfig, TaskError};
+
+use layout::{IMAGE, STARTING, WORKDIR};
+
+pub use layout::Layout;
+pub use model::{Environment, Task};
 
 /// Most bytes of a Dockerfile.
 const DOCKERFILE_CAP: u64 = 1 << 20;
 
 /// Where a build context holds what is the verifier's of the skills that are taken out of it.
 pub const VERIFIERS: &str = "assay-verifier-copies";
-
-/// A task.
-#[derive(Debug, Clone)]
-pub struct Task {
-    /// Where it was read from. No part of any digest.
-    pub root: PathBuf,
-    /// The folder's name; unique in a suite.
-    pub name: String,
-    /// Which format it has.
-    pub layout: Layout,
-    /// `[task] name` (`slug` in `metadata.json`), or the folder's name.
-    pub title: String,
-    /// `instruction.md`, or `task.md`.
-    pub instruction: String,
-    /// `task.toml`; the defaults, with `metadata.json` as `[metadata]`, where there is none.
-    pub config: TaskConfig,
-    /// `environment/`; for a task of `task.md` what `starting/` amounts to.
-    pub environment: Environment,
-    /// `environment/skills/*/SKILL.md`, sorted by folder name.
-    pub skills: Vec<Package>,
-    /// `[metadata] required_skills`, or `target_skill`.
-    pub required_skills: Vec<String>,
-    /// `[metadata.assay] negative_control`, or a `target_skill` of `"none"`: no skill should help here.
-    pub negative_control: bool,
-    /// `irrelevant_skill`, else `unrelated_skill`: one that has nothing to do with the task, alone.
-    pub negative_skill: Option<String>,
-    /// `related_skill`: one that is near to the target.
-    pub related_skill: Option<String>,
-    /// `unrelated_skill`, else `irrelevant_skill`: one that has nothing to do with the task, beside the target.
-    pub unrelated_skill: Option<String>,
-    /// `rubric.json`, where it can be read.
-    pub rubric: Option<Rubric>,
-    /// Absolute paths the agent may write: the work folder, the folders that `COPY` writes to, `[metadata.assay] writable`. Sorted, none inside another.
-    pub writable: Vec<PathBuf>,
-    /// `[metadata.assay] expected`: names of files that the agent is rightly asked to write although they steer test runners.
-    pub expected: Vec<String>,
-    /// `[metadata.assay] cluster`: tasks of one cluster are not independent of each other.
-    pub cluster: Option<String>,
-    /// The task folder without skills (`environment/skills`, and what else a Dockerfile would bake in as one), without `solution/`, and without
-    /// review files: at the top, what is called `README…` or `REVIEW…` in any case, and every `*.md` but `instruction.md`. For a task of `task.md` review files are `README`, `REVIEW` and `NOTES`, with any ending; the wrapper around
-    /// `verify.sh` and the scripts that it shares with other tasks count.
-    pub digest: Digest,
-    /// `solution/`, when there is one. Counts for the oracle only.
-    pub solution_digest: Option<Digest>,
-    /// The build context after skills are taken out, the text of the Dockerfile's `FROM`, and `docker_image`.
-    pub environment_digest: Digest,
-    /// `tests/`, or all that [`Task::lay_out_tests`] lays.
-    pub tests_digest: Digest,
-    /// Leniencies, and what a caller should know.
-    pub diagnostics: Vec<Diagnostic>,
-    /// Scripts that a task of `task.md` shares with others.
-    shared: Vec<grading::Shared>,
-}
-
-/// The format of a task's folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layout {
-    /// `task.toml`, `instruction.md`, `environment/`, `tests/`.
-    Harbor,
-    /// `task.md`, `starting/`, `verify.sh`, `metadata.json`.
-    TaskMd,
-}
-
-impl Layout {
-    /// The layout of a folder that is a task.
-    fn of(dir: &Path) -> Option<Self> {
-        let has = |name: &str| dir.join(name).is_file();
-        if has("task.toml") {
-            return Some(Self::Harbor);
-        }
-        markdown::PARTS.iter().all(|part| has(part)).then_some(Self::TaskMd)
-    }
-}
-
-/// `environment/` of a task.
-#[derive(Debug, Clone)]
-pub struct Environment {
-    /// `environment/Dockerfile`.
-    pub dockerfile: Option<Dockerfile>,
-    /// `environment/docker-compose.yaml`.
-    pub compose: Option<Compose>,
-    /// `[environment] docker_image`, else the Dockerfile's `FROM`.
-    pub image: Option<String>,
-    /// `environment/` after skills are taken out.
-    pub build_context_digest: Digest,
-    /// Skills that the Dockerfile would bake into the image. Whoever builds it has to take them out.
-    pub skill_copies: Vec<SkillCopy>,
-    /// Copies of skills that the Dockerfile makes for the verifier. The image has them; no agent may see them.
-    pub verifier_copies: Vec<SkillCopy>,
-    /// What is taken out of the build context, relative to it: sorted, none within another.
-    pub left_out: Vec<PathBuf>,
-}
 
 impl Task {
     /// Reads the task in a folder: one walk, and every file that counts once.
@@ -140,8 +55,8 @@ impl Task {
             }
             (None, Layout::Harbor) => Ok(Vec::new()),
             (_, Layout::TaskMd) => {
-                let target = Path::new(markdown::WORKDIR);
-                copy_folder(&self.root.join(markdown::STARTING), |_| true, target, into)?;
+                let target = Path::new(WORKDIR);
+                copy_folder(&self.root.join(STARTING), |_| true, target, into)?;
                 Ok(vec![target.to_path_buf()])
             }
         }
@@ -191,10 +106,9 @@ impl Task {
     /// `into` has to be a folder that nobody else writes.
     pub fn lay_out_context(&self, into: &Path) -> Result<PathBuf, TaskError> {
         if self.layout == Layout::TaskMd {
-            copy_folder(&self.root.join(markdown::STARTING), |_| true, Path::new("/starting"), into)?;
+            copy_folder(&self.root.join(STARTING), |_| true, Path::new("/starting"), into)?;
             let file = into.join("Dockerfile");
-            let text =
-                format!("FROM {0}\nWORKDIR {1}\nCOPY starting {1}\n", markdown::IMAGE, markdown::WORKDIR);
+            let text = format!("FROM {0}\nWORKDIR {1}\nCOPY starting {1}\n", IMAGE, WORKDIR);
             std::fs::write(&file, text).map_err(|source| TaskError::Write { path: file, source })?;
             return Ok(PathBuf::from("Dockerfile"));
         }
@@ -254,7 +168,7 @@ impl Task {
     /// knows (`${VAR}` without a value) are left out.
     pub fn base_images(&self) -> Result<Vec<String>, TaskError> {
         if self.layout == Layout::TaskMd {
-            return Ok(vec![markdown::IMAGE.to_owned()]);
+            return Ok(vec![IMAGE.to_owned()]);
         }
         let main = self.environment.compose.as_ref().map(|compose| &compose.main);
         let below = main.and_then(|main| main.context.clone()).unwrap_or_default();

@@ -2,14 +2,11 @@
 
 use std::ops::Range;
 
-use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
+use super::facts::OPTIONS;
 use super::leaf::{Leaf, Shape};
 use crate::tokens;
-
-/// The Markdown extensions skeletons are read with: what every client's Markdown has.
-pub(super) const OPTIONS: Options =
-    Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS).union(Options::ENABLE_STRIKETHROUGH);
 
 /// Lists and quotes nested deeper than this are read as if they stood here.
 const DEPTH: usize = 96;

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use pulldown_cmark::{Event, Parser, Tag};
 use serde_json::{Map, Value};
 
-use super::skeleton::OPTIONS;
+use super::facts::OPTIONS;
 use super::*;
 
 const LEDGER: &str = include_str!("tests/ledger.md");

@@ -26,24 +26,7 @@ mod script_piped;
 mod solution_needs_skill;
 mod unread;
 
-use super::finding::Finding;
-use super::subject::Subject;
-
-/// One question about a task.
-pub trait Rule: Sync {
-    /// Its name in findings: kebab case, stable.
-    fn code(&self) -> &'static str;
-    /// How much its findings weigh, for the table of rules.
-    fn weighs(&self) -> &'static str;
-    /// What it finds, for the table of rules: one line.
-    fn about(&self) -> &'static str;
-    /// Whether it is asked only by those who want every rule: it is wrong too often to be shown to everybody.
-    fn is_opt_in(&self) -> bool {
-        false
-    }
-    /// Looks for it.
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
-}
+use super::rule::Rule;
 
 /// Every rule, in the order of findings.
 pub fn rules() -> &'static [&'static dyn Rule] {

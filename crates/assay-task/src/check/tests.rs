@@ -668,7 +668,7 @@ fn the_table_of_rules_in_docs_is_the_registry() {
     let mut table = "| code | weighs | what it finds |\n|---|---|---|\n".to_owned();
     for rule in rules() {
         let asked = if rule.is_opt_in() { ", opt-in" } else { "" };
-        table.push_str(&format!("| `{}` | {}{asked} | {} |\n", rule.code(), rule.weighs(), rule.about()));
+        table.push_str(&format!("| `{}` | {}{asked} | {} |\n", rule.code(), rule.levels(), rule.summary()));
     }
     let (begin, end) = ("<!-- rules: begin -->\n", "<!-- rules: end -->");
     let text = fs::read_to_string(&path).unwrap();

@@ -16,7 +16,7 @@ use assay_skill::FileKind;
 use assay_skill::tree::Node;
 
 use super::context::Source;
-use super::{Copy, Dockerfile, SkillCopy};
+use super::model::{Copy, Dockerfile, SkillCopy};
 
 /// A `COPY` with its sources read once.
 struct Reach<'a> {

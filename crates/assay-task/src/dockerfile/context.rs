@@ -7,7 +7,7 @@ use assay_skill::FileKind;
 use assay_skill::tree::{self, Node};
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
-use super::Copy;
+use super::model::Copy;
 use crate::TaskError;
 
 /// Most bytes of a `.dockerignore`.

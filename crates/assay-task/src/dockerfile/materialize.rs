@@ -11,7 +11,7 @@ use assay_skill::tree;
 
 use super::baked::{is_left_out, left_out};
 use super::context::Context;
-use super::{Copy, Dockerfile};
+use super::model::{Copy, Dockerfile};
 use crate::TaskError;
 
 pub(super) fn materialize(

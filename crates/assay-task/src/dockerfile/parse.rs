@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_skill::tree;
 
 use super::lex::{Instruction, UnknownValue, expand, instructions, quoted_words};
-use super::{Copy, Dockerfile, Unsupported};
+use super::model::{Copy, Dockerfile, Unsupported};
 
 /// Folders that every base image has, so that a file copied to one of them lands in it.
 const COMMON_FOLDERS: [&str; 21] = [

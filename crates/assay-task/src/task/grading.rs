@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use assay_skill::tree::{self, Entry};
 use assay_skill::{Diagnostic, Digest, Hasher, Severity, printable};
 
-use super::markdown::is_graded;
+use super::layout::is_graded;
 use crate::TaskError;
 use crate::dockerfile::copy_folder;
 

@@ -5,8 +5,9 @@ use std::path::Path;
 use assay_skill::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, decode};
 
+use super::layout::{Layout, missing};
+use super::model::{Environment, Task};
 use super::writable::writable;
-use super::{Environment, Layout, Task, markdown};
 use crate::config::{Parsed, parse};
 use crate::dockerfile::{SkillCopy, is_left_out, is_verifiers, left_out, skill_copies};
 use crate::prompt::{prompt, universal_newlines};
@@ -54,7 +55,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
 
     let tree = Tree::from_walk(dir, walk, |node| match node.path.strip_prefix(ENVIRONMENT) {
         Ok(path) => !is_left_out(path, &out),
-        Err(_) => !is_review(&node.path),
+        Err(_) => !Layout::Harbor.is_review(&node.path),
     });
     if let Some(problem) = tree.problems.into_iter().next() {
         return Err(TaskError::Read { path: problem.path, source: problem.source });
@@ -120,16 +121,6 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     })
 }
 
-/// Whether a path at the top of a task is there for people who review it, and not for the agent or the verifier.
-fn is_review(path: &Path) -> bool {
-    let Some(top) = path.iter().next().and_then(|part| part.to_str()) else { return false };
-    let named =
-        |prefix: &str| top.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
-    let markdown = Path::new(top).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-    let alone = path.iter().count() == 1;
-    named("readme") || named("review") || (alone && markdown && top != "instruction.md")
-}
-
 /// Whether a folder beneath `environment/skills` holds the texts of licences and nothing else: no skill was meant.
 fn holds_licences(nodes: &[Node], folder: &Path) -> bool {
     const NAMES: [&str; 8] =
@@ -187,14 +178,14 @@ impl<'a> Root<'a> {
         if !real.is_dir() {
             return not("it is not a folder", "name the folder that holds task.toml");
         }
-        if !Task::is_task(dir) {
+        if Layout::of(dir).is_none() {
             if dir.join("task.yaml").exists() {
                 return not(
                     "it has a task.yaml of an older format",
                     "convert it: write task.toml and instruction.md",
                 );
             }
-            if let Some(missing) = markdown::missing(dir) {
+            if let Some(missing) = missing(dir) {
                 return not(&missing, "write what is missing, or take the folder out of the suite");
             }
             let hint = "write task.toml and instruction.md (`assay init` makes a skeleton), or take the folder out of the suite";

@@ -5,31 +5,14 @@ use std::path::{Path, PathBuf};
 use assay_skill::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
 
+use super::grading;
+use super::layout::{IMAGE, Layout, STARTING, WORKDIR};
 use super::load::Root;
-use super::{Environment, Layout, Task, grading};
+use super::model::{Environment, Task};
 use crate::config::{Metadata, metadata};
 use crate::{Copy, Dockerfile, Rubric, TaskError};
 
-/// What makes a folder such a task.
-pub(super) const PARTS: [&str; 3] = ["task.md", "verify.sh", "metadata.json"];
-/// What the work folder holds at first.
-pub(super) const STARTING: &str = "starting";
-/// The work folder.
-pub(super) const WORKDIR: &str = "/app";
-/// The format names no image. This one has what its tasks and their verifiers use, a shell and Python.
-pub(super) const IMAGE: &str = "python:3.11-slim-bookworm";
-
 const RUBRIC: &str = "rubric.json";
-
-/// What a folder lacks that holds some of the parts, for people; nothing where it holds none of its own.
-pub(super) fn missing(dir: &Path) -> Option<String> {
-    let has = |part: &&str| dir.join(part).is_file();
-    if !has(&"task.md") {
-        return None;
-    }
-    let lacking: Vec<&str> = PARTS.iter().filter(|part| !has(part)).copied().collect();
-    Some(format!("it has a task.md, but no {}", lacking.join(" and no ")))
-}
 
 pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     let root = Root::open(dir)?;
@@ -56,7 +39,7 @@ pub(super) fn load(dir: &Path) -> Result<Task, TaskError> {
     );
     let shared = grading::shared(dir, &verifier, &mut diagnostics);
 
-    let tree = Tree::from_walk(dir, walk, |node| !is_review(&node.path));
+    let tree = Tree::from_walk(dir, walk, |node| !Layout::TaskMd.is_review(&node.path));
     if let Some(problem) = tree.problems.into_iter().next() {
         return Err(TaskError::Read { path: problem.path, source: problem.source });
     }
@@ -124,18 +107,6 @@ fn dockerfile() -> Dockerfile {
         }],
         ..Dockerfile::default()
     }
-}
-
-/// Whether a path at the top of a task is there for people who review it, and not for the agent or the verifier.
-fn is_review(path: &Path) -> bool {
-    let Some(top) = path.iter().next().and_then(|part| part.to_str()) else { return false };
-    let stem = top.split('.').next().unwrap_or(top);
-    ["readme", "review", "notes"].iter().any(|name| stem.eq_ignore_ascii_case(name))
-}
-
-/// Whether a path of a task is there while it is graded.
-pub(super) fn is_graded(path: &Path) -> bool {
-    !path.starts_with("solution") && !is_review(path)
 }
 
 /// `starting/` has to be a folder of its own: a link could lead to what grades.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::finding::{Finding, Level};
 use crate::check::literal;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::shell;
 use crate::check::subject::{Subject, Text};
 
@@ -15,15 +15,15 @@ impl Rule for AnswerHardCoded {
         "answer-hard-coded"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a solution that only writes down what the tests expect, instead of working it out"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(solve) = subject.solution.iter().find(|text| text.name() == "solve.sh") else { return };
         if subject.solution.iter().any(|text| text.is_code() && text.file != solve.file) {
             return;

@@ -1,7 +1,7 @@
 //! Packages whose version is anybody's guess.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::shell::{self, Script};
 use crate::check::subject::{Subject, Text};
 
@@ -12,15 +12,15 @@ impl Rule for DependencyUnpinned {
         "dependency-unpinned"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "packages without a version: pip, uv, npm and requirements files (warn; info with bounds), apt (info)"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let hint = "name the version: what is graded today has to be graded the same next year";
         for (text, script) in scripts(subject) {
             for pipeline in &script.pipelines {

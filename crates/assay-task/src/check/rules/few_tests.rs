@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
 pub(super) struct FewTests;
@@ -13,15 +13,15 @@ impl Rule for FewTests {
         "few-tests"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "fewer than ten tests, as far as they can be counted (warn: fewer than three assertions as well), and no `few_tests = \"reason\"` under `[metadata.assay]`"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let reason = subject.task.config.metadata.get("assay").and_then(|own| own.get("few_tests"));
         if reason.and_then(toml::Value::as_str).is_some_and(|reason| !reason.trim().is_empty()) {
             return;

@@ -1,7 +1,7 @@
 //! Graders that need the network.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::shell;
 use crate::check::subject::Subject;
 
@@ -12,15 +12,15 @@ impl Rule for GraderFetches {
         "grader-fetches"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a grader that fetches packages, once for each file: with `verifier_network = true` it depends on a server (info), without it fails (warn where an experiment says so)"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let refused = subject.context.verifier_network == Some(false);
         let level = if refused { Level::Warn } else { Level::Info };
         for text in subject.tests.iter().filter(|text| text.is_shell()) {

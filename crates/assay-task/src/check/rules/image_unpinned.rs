@@ -1,7 +1,7 @@
 //! Images that change under a task.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 use crate::dockerfile::instructions;
 
@@ -12,15 +12,15 @@ impl Rule for ImageUnpinned {
         "image-unpinned"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an image without a tag, or with `latest`"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let hint = "name a tag, better a digest";
         let loose = |image: &str| {
             let last = image.rsplit('/').next().unwrap_or(image);

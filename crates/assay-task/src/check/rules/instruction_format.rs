@@ -2,7 +2,7 @@
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct InstructionFormat;
@@ -12,11 +12,11 @@ impl Rule for InstructionFormat {
         "instruction-format"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction that says nowhere what form the result has: no format, columns, keys, example, or file whose ending says it"
     }
 
@@ -24,7 +24,7 @@ impl Rule for InstructionFormat {
         true
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if subject.instructions.is_empty() || !subject.is_english() {
             return;
         }

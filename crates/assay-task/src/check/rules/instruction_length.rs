@@ -1,7 +1,7 @@
 //! Instructions that say too little or too much.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct InstructionLength;
@@ -11,15 +11,15 @@ impl Rule for InstructionLength {
         "instruction-length"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction of fewer than 8 words, or of more than 1,500"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for text in &subject.instructions {
             let words = count(&text.text);
             if (1..LEAST).contains(&words) {

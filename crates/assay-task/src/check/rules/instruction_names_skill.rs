@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct InstructionNamesSkill;
@@ -13,15 +13,15 @@ impl Rule for InstructionNamesSkill {
         "instruction-names-skill"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "fail, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction that names a skill, tells the agent to use skills, or says where they lie: the baseline is told of what it does not have (info, opt-in: a plain word that is a skill's name as well)"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let mut names: BTreeSet<&str> = BTreeSet::new();
         names.extend(subject.skills.iter().map(|skill| skill.name.as_str()));
         names.extend(subject.task.required_skills.iter().map(String::as_str));

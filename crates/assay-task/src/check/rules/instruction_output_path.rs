@@ -2,7 +2,7 @@
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct InstructionOutputPath;
@@ -12,11 +12,11 @@ impl Rule for InstructionOutputPath {
         "instruction-output-path"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction that says nowhere where the result belongs"
     }
 
@@ -24,7 +24,7 @@ impl Rule for InstructionOutputPath {
         true
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let any = subject.instructions.iter().any(|text| {
             !mention::mentions(&text.text).is_empty() || text.text.contains('`') && text.text.contains('/')
         });

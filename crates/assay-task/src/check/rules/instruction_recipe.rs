@@ -1,7 +1,7 @@
 //! Instructions that are recipes.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
 pub(super) struct InstructionRecipe;
@@ -11,15 +11,15 @@ impl Rule for InstructionRecipe {
         "instruction-recipe"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction that is a recipe: many numbered steps, or commands to type"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for text in &subject.instructions {
             let steps: Vec<usize> =
                 text.lines().filter(|(_, line)| is_step(line)).map(|(line, _)| line).collect();

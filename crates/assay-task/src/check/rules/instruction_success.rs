@@ -1,7 +1,7 @@
 //! Instructions that say when the work is done.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct InstructionSuccess;
@@ -11,11 +11,11 @@ impl Rule for InstructionSuccess {
         "instruction-success"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an instruction that says nowhere what holds when the work is done"
     }
 
@@ -23,7 +23,7 @@ impl Rule for InstructionSuccess {
         true
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if subject.instructions.is_empty() || !subject.is_english() {
             return;
         }

@@ -1,7 +1,7 @@
 //! Skills that hold the answer.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::rules::leak_words::{Shared, shared};
 use crate::check::subject::Subject;
 
@@ -12,15 +12,15 @@ impl Rule for LeakAnswer {
         "leak-answer"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "fail"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a skill that holds the answer: 32 or more words in a row of the solution, or of a file in tests/ with what is expected"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for shared in shared(subject).into_iter().filter(Shared::is_answer) {
             let message = format!(
                 "the skill `{}` holds the answer: {} words in a row of the {}",

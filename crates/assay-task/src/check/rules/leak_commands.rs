@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
 use crate::check::shell;
 use crate::check::subject::{Subject, Text};
@@ -15,15 +15,15 @@ impl Rule for LeakCommands {
         "leak-commands"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "three or more commands in a row that a skill shares with tests or solution"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for skill in &subject.skills {
             let known: Vec<(&Text, Vec<Command>)> = skill
                 .texts

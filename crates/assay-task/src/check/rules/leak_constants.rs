@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::check::finding::{Finding, Level};
 use crate::check::literal::{self, Literal};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
 use crate::check::subject::{Subject, Text};
 
@@ -15,15 +15,15 @@ impl Rule for LeakConstants {
         "leak-constants"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "numbers of four or more digits, and quoted texts, that a skill shares with tests or solution and the agent is not shown; warn where a test compares with them"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for skill in &subject.skills {
             let mut known: BTreeMap<&str, (&Text, usize)> = BTreeMap::new();
             for text in &skill.texts {

@@ -2,7 +2,7 @@
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
 use crate::check::subject::{Subject, Text};
 use crate::check::words::is_import;
@@ -14,15 +14,15 @@ impl Rule for LeakNames {
         "leak-names"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "paths (warn) and file names (info) that a skill shares with the task; in tests and solution only what the agent is not shown"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for skill in &subject.skills {
             let own = |path: &str| {
                 skill.files.iter().any(|file| {

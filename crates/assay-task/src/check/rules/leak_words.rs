@@ -1,7 +1,7 @@
 //! Words in a row that a skill shares with a task.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{SkillTexts, Subject, Text};
 use crate::check::words::{GRAM, Index, Known, Lexicon, Run};
 
@@ -12,15 +12,15 @@ impl Rule for LeakWords {
         "leak-words"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "ten or more words in a row that a skill shares with instruction, tests or solution; warn from twelve on, save between a skill's program and a test's"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for shared in
             shared(subject).into_iter().filter(|shared| !shared.is_answer() && shared.run.words >= LEAST)
         {

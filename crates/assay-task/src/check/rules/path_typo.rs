@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 use crate::check::words::distance;
 
@@ -15,11 +15,11 @@ impl Rule for PathTypo {
         "path-typo"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a path that nothing else mentions, one or two letters from one that others do"
     }
 
@@ -27,7 +27,7 @@ impl Rule for PathTypo {
         true
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let places: [BTreeMap<String, (&Text, usize)>; 3] = [
             mention::all(&subject.instructions),
             mention::all(subject.tests.iter().filter(|text| text.is_code())),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
 pub(super) struct PathUntested;
@@ -14,15 +14,15 @@ impl Rule for PathUntested {
         "path-untested"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a file that the instruction asks for and that no test looks at"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if subject.tests.is_empty() {
             return;
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::check::finding::{Finding, Level};
 use crate::check::mention;
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
 pub(super) struct PathUntold;
@@ -15,11 +15,11 @@ impl Rule for PathUntold {
         "path-untold"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "an absolute path that the tests read, and that neither the instruction nor the environment mentions"
     }
 
@@ -27,7 +27,7 @@ impl Rule for PathUntold {
         true
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let workdir = subject.task.environment.dockerfile.as_ref().map(|file| file.workdir.clone());
         let copied: Vec<String> = subject
             .task

@@ -1,7 +1,7 @@
 //! What the reader of the task let pass.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct Reader;
@@ -11,15 +11,15 @@ impl Rule for Reader {
         "structure"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "fail, warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "what the reader of the task let pass, under codes of its own: missing parts, odd keys, links that lead out, skills baked into the image"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         // What no sandbox gives is a rule of its own.
         let elsewhere = ["gpus", "windows"];
         let own = subject.task.diagnostics.iter().filter(|said| !elsewhere.contains(&said.code));

@@ -1,7 +1,7 @@
 //! Wishes that no sandbox here gives.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct Resources;
@@ -11,15 +11,15 @@ impl Rule for Resources {
         "resources"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "fail, warn"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "wishes that no sandbox here gives: a GPU, Windows (fail), more processors or memory than the machine has (warn)"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let wish = &subject.task.config.environment;
         let file = subject.task.root.join("task.toml");
         let mut say = |level, message: String, hint: &str| {

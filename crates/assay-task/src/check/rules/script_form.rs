@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct ScriptForm;
@@ -13,15 +13,15 @@ impl Rule for ScriptForm {
         "script-form"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "`test.sh` or `solve.sh` without a `#!` line or the execute bit: other runners set the bit, and guess the shell"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let scripts = subject.tests.iter().chain(&subject.solution);
         for script in scripts.filter(|text| matches!(text.name(), "test.sh" | "solve.sh" | "verify.sh")) {
             if !script.text.starts_with("#!") {

@@ -1,7 +1,7 @@
 //! Scripts that are fetched and run at once.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct ScriptPiped;
@@ -11,15 +11,15 @@ impl Rule for ScriptPiped {
         "script-piped"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a script that is fetched and run at once; info where its address names a version"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for (text, script) in super::dependency_unpinned::scripts(subject) {
             for pipeline in &script.pipelines {
                 let fetch =

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct SolutionNeedsSkill;
@@ -13,15 +13,15 @@ impl Rule for SolutionNeedsSkill {
         "solution-needs-skill"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "warn, info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "a solution that reads or runs what lies in an agent's folder of skills: it shows that the task can be solved with them, not without (info: it only looks there)"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         // Where the Dockerfile would have put skills, whatever that place is called.
         let baked: BTreeSet<String> = subject
             .task

@@ -1,7 +1,7 @@
 //! What was not looked at.
 
 use crate::check::finding::{Finding, Level};
-use crate::check::rules::Rule;
+use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
 pub(super) struct Unread;
@@ -11,15 +11,15 @@ impl Rule for Unread {
         "unread"
     }
 
-    fn weighs(&self) -> &'static str {
+    fn levels(&self) -> &'static str {
         "info"
     }
 
-    fn about(&self) -> &'static str {
+    fn summary(&self) -> &'static str {
         "files that are too large, too many, or unreadable, so that other rules saw no more than a part"
     }
 
-    fn look(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
+    fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for (file, why) in &subject.unread {
             let hint = "look at it yourself";
             found.push(Finding::new(

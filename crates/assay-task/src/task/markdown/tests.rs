@@ -9,6 +9,7 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 
 use super::*;
+use crate::task::layout::PARTS;
 use crate::{Anchor, NetworkWish, Suite};
 
 type Change<'a> = (&'a str, Option<&'a str>);
