@@ -1,0 +1,87 @@
+//! The trial ids of the examples, compared with a committed list: a refactor must not change them, for every recorded trial
+//! would then be executed again.
+//!
+//! `trial_ids.txt` was written at protocol `assay.trial/2`. Commit 8a3a32c had `assay.trial/1`. With that word in place of the
+//! other, the ids of the checks (oracle, no-op) are those of that commit. The others need more: version 1 of the loop, which
+//! tells the model its limits since then; and in agents.toml the tasks' 60 s, which the experiment's 300 override since then, and
+//! the versions of Claude Code and OpenCode of that day.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_agent::shipped::MAKES;
+use assay_sandbox::Bubblewrap;
+use assay_trial::{Experiment, Machine, Plan, Sandboxes, Shipping, Store, Trial, TrialId};
+use serde_json::json;
+
+const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];
+
+#[test]
+fn the_ids_of_the_examples_trials_stay_as_they_are() {
+    let found = EXAMPLES.map(ids).concat();
+    let expected = include_str!("trial_ids.txt");
+    if found != expected {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("trial_ids.txt");
+        fs::write(&path, &found).unwrap();
+        let differ =
+            found.lines().zip(expected.lines()).filter(|(found, expected)| found != expected).count();
+        panic!("{differ} lines differ from trial_ids.txt; what was found is in {}", path.display());
+    }
+}
+
+/// A line for each trial of an example: the experiment, the task, the agent, the condition, the repetition and the id.
+fn ids(example: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(example);
+    let store = Store::open(&folder.path().join("store")).unwrap();
+    let sandboxes = Sandboxes::new(
+        Ok(Arc::new(Bubblewrap::new(PathBuf::from("/nonexistent"), Vec::new()))),
+        Err("no Docker in this test".to_owned()),
+    );
+    let shipping = Shipping {
+        cache: install_all(folder.path()),
+        forwarder: PathBuf::from("/nonexistent"),
+        forwarder_args: Vec::new(),
+        replay: None,
+    };
+    let machine = Machine { env: &|_| None, sandboxes: &sandboxes, dry: true, shipping: Some(shipping) };
+    let plan = Plan::make(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
+    assert_eq!(plan.excluded, []);
+    let name = &plan.experiment.name;
+    let mut lines = Vec::new();
+    for cell in &plan.cells {
+        let agent = &plan.roster[cell.agent].label.name;
+        let id = id_anywhere(&plan.trials[&cell.trial]);
+        lines.push(format!("{name} {} {agent} {} {} {id}\n", cell.task, cell.condition, cell.repetition));
+    }
+    for check in &plan.checks {
+        for (agent, trial) in [("oracle", check.oracle.as_ref().unwrap()), ("nop", &check.nop)] {
+            lines.push(format!("{name} {} {agent} check 1 {}\n", check.task, id_anywhere(trial)));
+        }
+    }
+    lines.sort();
+    lines.concat()
+}
+
+/// The id that a trial has where the root of its sandbox is a fixed one: what stands for the image differs between machines.
+fn id_anywhere(trial: &Trial) -> TrialId {
+    assert_eq!(TrialId::of(&trial.specification), trial.id);
+    let mut specification = trial.specification.clone();
+    let base = specification.pointer_mut("/environment/base").unwrap();
+    assert!(base["host"].is_string(), "{base}");
+    *base = json!({ "host": "fixed" });
+    TrialId::of(&specification)
+}
+
+/// A cache with a file in place of each agent's program.
+fn install_all(folder: &Path) -> PathBuf {
+    let cache = folder.join("cache");
+    for make in MAKES {
+        let program =
+            cache.join("agents").join(make.name()).join(make.package().version).join(make.program());
+        fs::create_dir_all(program.parent().unwrap()).unwrap();
+        fs::write(program, "").unwrap();
+    }
+    cache
+}
