@@ -16,7 +16,7 @@ use assay_task::Task;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::place::Ground;
+use crate::run::backend::Ground;
 use crate::{Experiment, Machine, Place, Plan, PlanError, Sandboxes, Store};
 
 /// A skill's text, with enough telling lines to be told by.

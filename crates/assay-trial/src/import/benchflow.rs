@@ -11,7 +11,7 @@ use super::exception::Meaning;
 use super::harbor::{Came, Exception, ForeignTrial, Ran, number, text};
 use super::times;
 use super::walk::Found;
-use crate::verifier::{self, Reward};
+use crate::run::verifier::{self, Reward};
 use crate::{AgentLabel, Cause, Outcome, Seconds};
 
 /// What its categories of errors are called among Harbor's exceptions, by which they are judged.

@@ -12,7 +12,7 @@ use super::condition::Witnesses;
 use super::exception::{self, Meaning};
 use super::times::{self, Time};
 use super::walk::Found;
-use crate::verifier::{self, Reward};
+use crate::run::verifier::{self, Reward};
 use crate::{AgentLabel, Cause, LATE, Outcome, Seconds};
 
 /// A task's or an agent's name is cut here.

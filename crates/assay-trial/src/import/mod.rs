@@ -452,7 +452,7 @@ fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, St
         let (attempt, folder) = store.begin(&placed.id, &placed.specification, &lease)?;
         record.attempt = attempt;
         if let Some(trajectory) = &trajectory {
-            crate::life::keep_json(&folder.join("trajectory.json"), trajectory)?;
+            crate::run::life::keep_json(&folder.join("trajectory.json"), trajectory)?;
         }
         let output = Path::new("verifier/test-stdout.txt");
         if let Ok(Some(bytes)) = read_beneath(&placed.folder, output, OUTPUT_CAP) {

@@ -273,7 +273,7 @@ impl Store {
                 let folder = match self.run(&name) {
                     Ok(folder) => folder,
                     Err(error) => {
-                        let damaged = Some(crate::workshop::chain(&error));
+                        let damaged = Some(crate::run::prep_cache::chain(&error));
                         return RunSummary {
                             run: name,
                             cells: 0,
@@ -305,7 +305,7 @@ impl Store {
 
     /// Writes down which tasks cannot be graded, and why.
     pub fn save_failed_checks(&self, run: &str, failed: &[Exclusion]) -> Result<(), StoreError> {
-        crate::life::keep_json(&self.run_folder(run).join("checks.json"), &failed)
+        crate::run::life::keep_json(&self.run_folder(run).join("checks.json"), &failed)
     }
 
     /// Which tasks cannot be graded, and why; none where nothing was checked.

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use assay_sandbox::{Exec, Exit, Limits, Network, SandboxError, Sink, Spec};
 
-use crate::desk::folders::PATH;
-use crate::place::{Ground, Place};
+use crate::run::backend::{Ground, Place};
+use crate::run::environment::folders::PATH;
 use crate::{Plan, Trial};
 
 /// The longest that the search may take.

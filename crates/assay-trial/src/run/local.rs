@@ -12,11 +12,11 @@ use assay_gateway::Caps;
 use serde_json::{Value, json};
 
 use self::breaker::Breaker;
-use crate::life::{Executed, Runner};
 use crate::plan::{Check, Plan, Trial};
-use crate::purse::{Leave, Purse};
+use crate::run::life::{Executed, Runner};
+use crate::run::prep_cache::Workshop;
+use crate::run::purse::{Leave, Purse};
 use crate::store::Claim;
-use crate::workshop::Workshop;
 use crate::{Cause, Cell, Exclusion, Outcome, Record, Store, StoreError, TrialId};
 
 /// How long to wait before asking again for trials that other processes hold.
@@ -317,7 +317,10 @@ impl Pool<'_> {
                 }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
-                    listen(Event::Note(format!("{}, and is made anew", crate::workshop::chain(&error))));
+                    listen(Event::Note(format!(
+                        "{}, and is made anew",
+                        crate::run::prep_cache::chain(&error)
+                    )));
                     waiting.push_back(trial.clone());
                 }
             }

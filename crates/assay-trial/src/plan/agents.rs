@@ -6,7 +6,7 @@ use assay_agent::Agent;
 use assay_model::{ModelOptions, Price};
 
 use crate::plan::{Machine, PlanError};
-use crate::shipping::{self, Way};
+use crate::run::cli_agents::{self, Way};
 use crate::{AgentLabel, AgentSpec, Experiment, Placement};
 
 /// An agent of a plan.
@@ -57,8 +57,8 @@ pub(crate) fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<V
     let mut roster = Vec::new();
     for spec in &experiment.agents {
         if let Some(make) = assay_agent::shipped::find(&spec.name) {
-            let (agent, way) =
-                shipping::outfit(make, spec, experiment, machine).map_err(|message| wrong(spec, message))?;
+            let (agent, way) = cli_agents::outfit(make, spec, experiment, machine)
+                .map_err(|message| wrong(spec, message))?;
             let (placement, way) = (Some(agent.placement()), Some(Arc::new(way)));
             roster.push(RosterEntry { placement, way, ..RosterEntry::new(spec, Arc::new(agent)) });
             continue;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use crate::plan::Plan;
-use crate::roster::RosterEntry;
+use crate::plan::agents::RosterEntry;
 use crate::{Cause, Outcome, Record, TrialId};
 
 /// Counts, for each provider, the trials that were lost to it in a row.

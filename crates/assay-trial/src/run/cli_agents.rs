@@ -16,10 +16,10 @@ use assay_sandbox::{Hold, Mount, Network};
 use assay_trace::{Exposure, Prices, Source, Trajectory};
 use serde_json::json;
 
-use crate::desk::{Attempt, Broken, make};
 use crate::experiment::AgentSpec;
 use crate::plan::{Machine, Trial};
-use crate::workshop::chain;
+use crate::run::environment::{Attempt, Broken, make};
+use crate::run::prep_cache::chain;
 use crate::{Cause, Experiment, Metered, SandboxKind, Store, TrialId};
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.

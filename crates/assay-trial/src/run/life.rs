@@ -10,13 +10,13 @@ use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
-use crate::budget::GatewayBudget;
-use crate::desk::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::plan::Trial;
-use crate::shipping::{self, OpenDoor};
+use crate::run::budget::GatewayBudget;
+use crate::run::cli_agents::{self, OpenDoor};
+use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
+use crate::run::prep_cache::{Workshop, chain};
+use crate::run::verifier::{self, Reward};
 use crate::store::{Lease, write_atomically};
-use crate::verifier::{self, Reward};
-use crate::workshop::{Workshop, chain};
 use crate::{Cause, Estimated, Metered, Outcome, Record, Seconds, Store, StoreError};
 
 /// Most bytes of the verifier's output that are kept.
@@ -107,7 +107,7 @@ impl Attempt<'_> {
         let clock = Instant::now();
         make(&self.folder.join("agent"))?;
         make(&self.folder.join("verifier"))?;
-        let mut desk = desk::open(self)?;
+        let mut desk = environment::open(self)?;
         findings.contaminated = desk.contamination()?;
         findings.seconds.prepare = clock.elapsed().as_secs_f64();
 
@@ -188,10 +188,10 @@ impl Attempt<'_> {
         findings.exposure = self.exposure(&run, &mounts);
         if let Some((door, way)) = door {
             let ledger = door.close();
-            findings.metered = Some(shipping::metered(&run.trajectory, &ledger, way));
+            findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, way));
             let time = Duration::from_secs_f64(trial.agent_timeout);
-            shipping::settle(&mut run, &ledger, time);
-            shipping::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
+            cli_agents::settle(&mut run, &ledger, time);
+            cli_agents::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
             self.keep("gateway.json", &ledger)?;
         }
         findings.seconds.throttled = run.throttled.as_secs_f64();

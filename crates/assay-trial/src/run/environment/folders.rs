@@ -7,10 +7,10 @@ use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, 
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
-use crate::outlet::{self, Outlet, Reach};
-use crate::shipping;
-use crate::tamper::{Folder, planted_in, read_small, tampering};
-use crate::workshop::{Base, chain, inside};
+use crate::run::cli_agents;
+use crate::run::egress_proxy::{self, Outlet, Reach};
+use crate::run::prep_cache::{Base, chain, inside};
+use crate::run::tamper::{Folder, planted_in, read_small, tampering};
 
 /// Where programs are looked for, in every phase.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -143,7 +143,7 @@ impl<'a> Folders<'a> {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
         if matches!(reach, Reach::Hosts(_)) {
-            mounts.extend(outlet::mounts(trial, &self.attempt.outlet()));
+            mounts.extend(egress_proxy::mounts(trial, &self.attempt.outlet()));
             env.extend(Outlet::env());
         }
         let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
@@ -216,7 +216,7 @@ impl Desk for Folders<'_> {
                 writable: false,
             });
         }
-        mounts.extend(shipping::mounts(trial, &self.attempt.door()));
+        mounts.extend(cli_agents::mounts(trial, &self.attempt.door()));
         if trial.provision.writes_skills {
             let own = self.written_skills();
             make(&own)?;

@@ -1,5 +1,10 @@
 //! Plans: the product of suite, conditions, roster and repetitions.
 
+pub(crate) mod agents;
+pub(crate) mod dependencies;
+pub(crate) mod limits;
+pub(crate) mod preflight;
+
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -14,12 +19,11 @@ use assay_task::{LoginMount, NetworkWish, Suite, Task, TaskError, Unreadable};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use self::agents::{RosterEntry, roster};
 use crate::condition::{self, Provision, Setting};
-use crate::limits;
-use crate::outlet::Reach;
-use crate::place::{self, Place};
-use crate::roster::{RosterEntry, roster};
-use crate::shipping::{Shipping, Way};
+use crate::run::backend::{self, Place};
+use crate::run::cli_agents::{Shipping, Way};
+use crate::run::egress_proxy::Reach;
 use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
@@ -220,7 +224,7 @@ pub struct Machine<'a> {
     /// Looks an environment variable up.
     pub env: &'a dyn Fn(&str) -> Option<String>,
     /// The program that is every sandbox's first process.
-    pub sandboxes: &'a place::Sandboxes,
+    pub sandboxes: &'a backend::Sandboxes,
     /// Whether the plan is only looked at: then no model needs its key.
     pub dry: bool,
     /// What agents as their makers ship them need; `None` where there are none.

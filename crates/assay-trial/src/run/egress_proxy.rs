@@ -9,9 +9,9 @@ use assay_sandbox::{Exec, Exit, Mount, Network, Session, Sink};
 use serde::Serialize;
 
 use crate::Cause;
-use crate::desk::Broken;
 use crate::plan::Trial;
-use crate::workshop::chain;
+use crate::run::environment::Broken;
+use crate::run::prep_cache::chain;
 
 /// Where the way out lies inside a sandbox.
 const INSIDE: &str = "/opt/assay/outlet";

@@ -15,8 +15,8 @@ use assay_skill::tree;
 use assay_task::Task;
 
 use crate::plan::AbsentSkill;
-use crate::tamper::image::{Fabric, LOADER_CACHE};
-use crate::workshop::chain;
+use crate::run::prep_cache::chain;
+use crate::run::tamper::image::{Fabric, LOADER_CACHE};
 
 /// Where the lines to look for lie while the image is searched.
 const LINES: &str = "/.assay-lines";

@@ -13,10 +13,10 @@ use assay_sandbox::{Caps, Manifest, Root, copy_tree};
 use assay_skill::Package;
 use assay_task::{Healthcheck, Task};
 
-use crate::desk::{Broken, make};
-use crate::place::Material;
 use crate::plan::{AbsentSkill, Trial};
-use crate::survey::{Question, Survey};
+use crate::run::backend::Material;
+use crate::run::environment::{Broken, make};
+use crate::run::image_scan::{Question, Survey};
 use crate::{Cause, Store, StoreError};
 
 /// Largest file that is read in the search for skills.

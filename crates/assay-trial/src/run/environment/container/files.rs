@@ -8,8 +8,8 @@ use assay_sandbox::{ChangeKind, Entry, EntryKind, LeftOut, Manifest};
 use assay_task::Artifact;
 
 use super::ODD;
-use crate::desk::{Broken, Changes, LOG_CAPS};
-use crate::tamper::points_into_grader;
+use crate::run::environment::{Broken, Changes, LOG_CAPS};
+use crate::run::tamper::points_into_grader;
 
 /// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
 pub(super) fn look_at_odd(

@@ -24,12 +24,12 @@ use pristine::Pristine;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
 use crate::Cause;
-use crate::outlet::{self, Outlet, Reach};
-use crate::place::Material;
-use crate::shipping;
-use crate::survey::{Survey, WORK_CAPS};
-use crate::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
-use crate::workshop::{Prepared, chain, inside};
+use crate::run::backend::Material;
+use crate::run::cli_agents;
+use crate::run::egress_proxy::{self, Outlet, Reach};
+use crate::run::image_scan::{Survey, WORK_CAPS};
+use crate::run::prep_cache::{Prepared, chain, inside};
+use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
@@ -495,7 +495,7 @@ impl<'a> Container<'a> {
             .and_then(|environment| environment.workdir.clone())
             .or_else(|| prepared.image.config.workdir.clone())
             .or_else(|| Some(self.workdir.clone()));
-        spec.mounts = outlet::mounts(trial, &self.attempt.outlet());
+        spec.mounts = egress_proxy::mounts(trial, &self.attempt.outlet());
         let container = self.docker.make(&spec)?;
         container.put(
             &self.logs.join("artifacts"),
@@ -569,9 +569,9 @@ impl Desk for Container<'_> {
             let source = workshop.solution(&trial.task).map_err(Broken::harness)?.to_path_buf();
             self.mounts.push(Mount { source, target: "/solution".into(), writable: false });
         }
-        self.mounts.extend(shipping::mounts(trial, &self.attempt.door()));
+        self.mounts.extend(cli_agents::mounts(trial, &self.attempt.door()));
         make(&self.attempt.outlet())?;
-        self.mounts.extend(outlet::mounts(trial, &self.attempt.outlet()));
+        self.mounts.extend(egress_proxy::mounts(trial, &self.attempt.outlet()));
         let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
         spec.mounts.clone_from(&self.mounts);
         let user = self.agent_user();

@@ -1,6 +1,6 @@
 //! Where one attempt at a trial happens, from laying it out to what the grader left behind.
 //!
-//! What differs between kinds of sandboxes is in one file for each kind; the order of things is in [`crate::life`] and the same for all.
+//! What differs between kinds of sandboxes is in one file for each kind; the order of things is in [`crate::run::life`] and the same for all.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,10 @@ pub(crate) mod folders;
 use container::Container;
 use folders::Folders;
 
-use crate::outlet::Outlet;
 use crate::plan::Trial;
-use crate::workshop::{Workshop, chain};
-use crate::{Cause, place::Ground};
+use crate::run::egress_proxy::Outlet;
+use crate::run::prep_cache::{Workshop, chain};
+use crate::{Cause, run::backend::Ground};
 
 /// What raw logs and artifacts of an attempt may take.
 pub(crate) const LOG_CAPS: Caps =

@@ -11,7 +11,7 @@ use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
 use assay_task::{Task, VerifierMode};
 use serde_json::{Value, json};
 
-use crate::workshop::chain;
+use crate::run::prep_cache::chain;
 use crate::{Experiment, SandboxKind, Store};
 
 /// The sandboxes of this machine.
