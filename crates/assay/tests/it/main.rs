@@ -12,6 +12,7 @@ mod cheating;
 mod checks;
 mod commands;
 mod corpus;
+mod cycles;
 mod disk;
 mod docker;
 mod docs;
