@@ -16,8 +16,9 @@ mod store;
 mod testing;
 
 pub use assay_agent::{Disclosure, Placement};
+pub use condition::Pairing;
 pub use experiment::{
-    AgentSpec, Experiment, ExperimentError, NetworkGrant, Pairing, PriceSpec, SandboxChoice, SandboxKind,
+    AgentSpec, Experiment, ExperimentError, NetworkGrant, PriceSpec, SandboxChoice, SandboxKind,
 };
 pub use identity::{TrialId, canonical};
 pub use plan::agents::RosterEntry;

@@ -1,4 +1,4 @@
-use super::{Condition, Provision, Setting, curated};
+use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated};
 
 /// The skills that belong to the task.
 pub(super) struct Curated;
@@ -8,7 +8,7 @@ impl Condition for Curated {
         "curated"
     }
 
-    fn provide(&self, setting: &Setting<'_>) -> Result<Provision, String> {
-        Ok(Provision { skills: curated(setting)?, ..Provision::default() })
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
+        Ok(Provision { skills: curated(context)?, ..Provision::default() })
     }
 }

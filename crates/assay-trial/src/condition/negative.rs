@@ -1,5 +1,5 @@
 use super::neighbours::unrelated;
-use super::{Condition, Provision, Setting, curated, named};
+use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
 
 /// One skill that has nothing to do with the task: what merely having a skill costs.
 pub(super) struct Negative;
@@ -9,15 +9,15 @@ impl Condition for Negative {
         "negative"
     }
 
-    fn provide(&self, setting: &Setting<'_>) -> Result<Provision, String> {
-        let paired = setting.pairing.and_then(|pairing| pairing.negative.as_deref());
-        let skill = match paired.or(setting.task.negative_skill.as_deref()) {
-            Some(name) => named(setting, name)?,
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
+        let paired = context.pairing.and_then(|pairing| pairing.negative.as_deref());
+        let skill = match paired.or(context.task.negative_skill.as_deref()) {
+            Some(name) => named(context, name)?,
             // No skill belongs to a negative control, and so any other has nothing to do with it.
-            None if setting.task.negative_control => {
-                unrelated(setting, &curated(setting).unwrap_or_default())?.clone()
+            None if context.task.negative_control => {
+                unrelated(context, &curated(context).unwrap_or_default())?.clone()
             }
-            None => unrelated(setting, &curated(setting)?)?.clone(),
+            None => unrelated(context, &curated(context)?)?.clone(),
         };
         Ok(Provision { skills: vec![skill], ..Provision::default() })
     }

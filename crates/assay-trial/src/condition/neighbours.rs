@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_retrieval::{Bm25, Parameters, shingle_similarity};
 use assay_skill::Package;
 
-use super::Setting;
+use super::provision::{ConditionContext, ConditionError};
 
 /// From this similarity on, two skills say the same: the experiment design's number.
 const NEAR_DUPLICATE: f64 = 0.5;
@@ -14,10 +14,13 @@ const NEAR_DUPLICATE: f64 = 0.5;
 const FOUND_FIRST: usize = 20;
 
 /// The library without a task's own skills and what resembles them.
-pub(super) fn others<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<Vec<&'a Package>, String> {
-    let skills = &setting.library.packages;
+pub(super) fn others<'a>(
+    context: &ConditionContext<'a>,
+    own: &[Package],
+) -> Result<Vec<&'a Package>, ConditionError> {
+    let skills = &context.library.packages;
     if skills.len() < 2 {
-        return Err(format!("the library holds {} skills, and 2 are the least", skills.len()));
+        return Err(ConditionError::SmallLibrary { skills: skills.len() });
     }
     let others: Vec<&Package> = skills
         .iter()
@@ -30,7 +33,7 @@ pub(super) fn others<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<Vec<&
         })
         .collect();
     if others.is_empty() {
-        return Err("the library holds nothing but the task's own skills and what resembles them".to_owned());
+        return Err(ConditionError::NoOthers);
     }
     Ok(others)
 }
@@ -38,12 +41,15 @@ pub(super) fn others<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<Vec<&
 /// A skill that has nothing to do with the task: of the others, without the first 20 that the instruction finds by BM25, the one
 /// whose body is nearest in length to the task's own; ties by digest. A small library keeps the half that fits worst, for else
 /// nothing would be left of it.
-pub(super) fn unrelated<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<&'a Package, String> {
-    let others = others(setting, own)?;
+pub(super) fn unrelated<'a>(
+    context: &ConditionContext<'a>,
+    own: &[Package],
+) -> Result<&'a Package, ConditionError> {
+    let others = others(context, own)?;
     let index = index(&others);
     let most = FOUND_FIRST.min(others.len() / 2);
     let found: BTreeSet<usize> =
-        index.rank(&setting.task.instruction).into_iter().take(most).map(|(place, _)| place).collect();
+        index.rank(&context.task.instruction).into_iter().take(most).map(|(place, _)| place).collect();
     let length: usize = own.iter().map(Package::body_tokens).sum();
     others
         .iter()
@@ -51,15 +57,18 @@ pub(super) fn unrelated<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<&'
         .filter(|(place, _)| !found.contains(place))
         .map(|(_, skill)| *skill)
         .min_by_key(|skill| (skill.body_tokens().abs_diff(length), skill.digest))
-        .ok_or_else(|| "every other skill of the library resembles the task".to_owned())
+        .ok_or(ConditionError::NoUnrelated)
 }
 
 /// The skill nearest to the task's own: the first that their names, descriptions and bodies find among the others by BM25.
-pub(super) fn related<'a>(setting: &Setting<'a>, own: &[Package]) -> Result<&'a Package, String> {
-    let others = others(setting, own)?;
+pub(super) fn related<'a>(
+    context: &ConditionContext<'a>,
+    own: &[Package],
+) -> Result<&'a Package, ConditionError> {
+    let others = others(context, own)?;
     let query: String = own.iter().map(text).collect::<Vec<_>>().join("\n");
     let best = index(&others).rank(&query).first().map(|(place, _)| others[*place]);
-    best.ok_or_else(|| "no other skill of the library shares a word with the task's own".to_owned())
+    best.ok_or(ConditionError::NoRelated)
 }
 
 fn index(skills: &[&Package]) -> Bm25 {

@@ -1,4 +1,4 @@
-use super::{Condition, Provision, Setting};
+use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
 /// No skill: the baseline of most experiments.
 pub(super) struct None;
@@ -8,7 +8,7 @@ impl Condition for None {
         "none"
     }
 
-    fn provide(&self, _setting: &Setting<'_>) -> Result<Provision, String> {
+    fn provide(&self, _context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
         Ok(Provision::default())
     }
 }

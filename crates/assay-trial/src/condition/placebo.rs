@@ -1,11 +1,11 @@
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use assay_skill::placebo::{MadeFile, Original, placebo};
 use assay_skill::{FileKind, Package};
 
-use super::{Condition, Provision, Setting, curated, made_folder};
+use super::provision::{Condition, ConditionContext, ConditionError, MakeError, Provision, curated};
 
 /// The curated skills' shape without their content: what merely having a skill does.
 pub(super) struct Placebo;
@@ -15,12 +15,12 @@ impl Condition for Placebo {
         "placebo"
     }
 
-    fn provide(&self, setting: &Setting<'_>) -> Result<Provision, String> {
-        let skills = curated(setting)?
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
+        let skills = curated(context)?
             .iter()
             .map(|skill| {
-                make(skill, setting)
-                    .map_err(|error| format!("no placebo of the skill `{}`: {error}", skill.name))
+                make(skill, context.seed, context.made)
+                    .map_err(|error| ConditionError::Placebo { skill: skill.name.clone(), error })
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Provision { skills, ..Provision::default() })
@@ -28,10 +28,10 @@ impl Condition for Placebo {
 }
 
 /// Makes the placebo of a skill, or reads the one made before: it depends on digest and seed alone.
-fn make(original: &Package, setting: &Setting<'_>) -> Result<Package, String> {
-    let folder = made_folder(setting.made, "placebo", original, setting.seed);
+pub(crate) fn make(original: &Package, seed: u64, made: &Path) -> Result<Package, MakeError> {
+    let folder = made_folder(made, "placebo", original, seed);
     if !folder.is_dir() {
-        let files = read(original).map_err(|error| format!("cannot read it: {error}"))?;
+        let files = read(original).map_err(MakeError::Read)?;
         let made = placebo(
             &Original {
                 name: &original.name,
@@ -42,12 +42,16 @@ fn make(original: &Package, setting: &Setting<'_>) -> Result<Package, String> {
                 files: &files,
                 digest_hex: &original.digest.hex(),
             },
-            setting.seed,
-        )
-        .map_err(|error| error.to_string())?;
-        write(&made, &folder).map_err(|error| format!("cannot write {}: {error}", folder.display()))?;
+            seed,
+        )?;
+        write(&made, &folder).map_err(|error| MakeError::Write { folder: folder.clone(), error })?;
     }
-    Package::load(&folder).package.ok_or_else(|| format!("{} holds no skill; delete it", folder.display()))
+    Package::load(&folder).package.ok_or(MakeError::NotASkill { folder })
+}
+
+/// The folder in `made` that belongs to one made package.
+fn made_folder(made: &Path, kind: &str, original: &Package, seed: u64) -> PathBuf {
+    made.join(kind).join(format!("{}-{seed}", original.digest.short())).join(&original.directory)
 }
 
 fn read(original: &Package) -> io::Result<Vec<MadeFile>> {

@@ -1,5 +1,5 @@
 use super::neighbours::{related, unrelated};
-use super::{Condition, Provision, Setting, curated, named};
+use super::provision::{Condition, ConditionContext, ConditionError, Provision, curated, named};
 
 /// The task's own skills and a related one: does a neighbour help or get in the way?
 pub(super) struct PlusRelated;
@@ -12,12 +12,12 @@ impl Condition for PlusRelated {
         "plus-related"
     }
 
-    fn provide(&self, setting: &Setting<'_>) -> Result<Provision, String> {
-        let mut skills = curated(setting)?;
-        let paired = setting.pairing.and_then(|pairing| pairing.related.as_deref());
-        let second = match paired.or(setting.task.related_skill.as_deref()) {
-            Some(name) => named(setting, name)?,
-            None => related(setting, &skills)?.clone(),
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
+        let mut skills = curated(context)?;
+        let paired = context.pairing.and_then(|pairing| pairing.related.as_deref());
+        let second = match paired.or(context.task.related_skill.as_deref()) {
+            Some(name) => named(context, name)?,
+            None => related(context, &skills)?.clone(),
         };
         skills.push(second);
         Ok(Provision { skills, ..Provision::default() })
@@ -29,12 +29,12 @@ impl Condition for PlusUnrelated {
         "plus-unrelated"
     }
 
-    fn provide(&self, setting: &Setting<'_>) -> Result<Provision, String> {
-        let mut skills = curated(setting)?;
-        let paired = setting.pairing.and_then(|pairing| pairing.negative.as_deref());
-        let second = match paired.or(setting.task.unrelated_skill.as_deref()) {
-            Some(name) => named(setting, name)?,
-            None => unrelated(setting, &skills)?.clone(),
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
+        let mut skills = curated(context)?;
+        let paired = context.pairing.and_then(|pairing| pairing.negative.as_deref());
+        let second = match paired.or(context.task.unrelated_skill.as_deref()) {
+            Some(name) => named(context, name)?,
+            None => unrelated(context, &skills)?.clone(),
         };
         skills.push(second);
         Ok(Provision { skills, ..Provision::default() })

@@ -1,4 +1,4 @@
-use super::{Condition, Provision, Setting};
+use super::provision::{Condition, ConditionContext, ConditionError, Provision};
 
 /// The agent writes its own skills first: is a curated one worth more than what the model knows anyway?
 pub(super) struct SelfGenerated;
@@ -15,7 +15,7 @@ impl Condition for SelfGenerated {
         "self-generated"
     }
 
-    fn provide(&self, _setting: &Setting<'_>) -> Result<Provision, String> {
+    fn provide(&self, _context: &ConditionContext<'_>) -> Result<Provision, ConditionError> {
         Ok(Provision { preface: PREFACE.to_owned(), writes_skills: true, ..Provision::default() })
     }
 }

@@ -7,7 +7,7 @@ use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
 use assay_model::Price;
 use serde::Deserialize;
 
-use crate::condition;
+use crate::condition::{self, Pairing};
 
 /// The format read here.
 const SCHEMA: &str = "assay.experiment/1";
@@ -259,18 +259,6 @@ impl AgentSpec {
     }
 }
 
-/// An entry of `[tasks."NAME"]`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Pairing {
-    /// The skills that belong to the task, by name.
-    pub curated: Option<Vec<String>>,
-    /// The skill of the conditions `negative` and `plus-unrelated`, by name.
-    pub negative: Option<String>,
-    /// The second skill of the condition `plus-related`, by name.
-    pub related: Option<String>,
-}
-
 /// Why an experiment cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
@@ -417,7 +405,7 @@ impl Experiment {
             "`conditions` is empty: the first one is the baseline",
         )?;
         for (number, name) in conditions.iter().enumerate() {
-            let known = condition::NAMES.join(", ");
+            let known = condition::names().collect::<Vec<_>>().join(", ");
             let offset = file.conditions.span().start;
             check(
                 condition::find(name).is_some(),

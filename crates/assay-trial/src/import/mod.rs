@@ -320,7 +320,7 @@ fn run_folder(
     let used: BTreeSet<&str> = placed.iter().map(|placed| placed.condition.as_str()).collect();
     // Those that assay knows in its own order, then the others; the unknown last.
     let rank = |condition: &str| {
-        let own = crate::condition::NAMES.iter().position(|name| *name == condition);
+        let own = crate::condition::names().position(|name| name == condition);
         (condition == UNKNOWN, own.unwrap_or(usize::MAX))
     };
     let mut conditions: Vec<String> = used.iter().map(|&condition| condition.to_owned()).collect();

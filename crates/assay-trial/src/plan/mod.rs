@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::agents::{RosterEntry, roster};
-use crate::condition::{self, Provision, Setting};
+use crate::condition::{self, ConditionContext, Provision};
 use crate::run::backend::{self, Place};
 use crate::run::cli_agents::{Shipping, Way};
 use crate::run::egress_proxy::Reach;
@@ -295,28 +295,28 @@ impl Plan {
                 return;
             }
         };
-        let setting = Setting {
+        let context = ConditionContext {
             task,
             library: &self.library,
             pairing: self.experiment.pairings.get(&task.name),
             seed: self.experiment.seed,
             made: &store.made(),
         };
-        let own = condition::curated(&setting).unwrap_or_default();
+        let own = condition::curated(&context).unwrap_or_default();
         if !own.is_empty() {
             let digests = own.iter().map(|skill| skill.digest.to_string()).collect();
             self.curated.insert(task.name.clone(), digests);
         }
         let mut provisions = Vec::new();
         for name in &self.experiment.conditions {
-            let condition = condition::find(name).map(|condition| condition.provide(&setting));
+            let condition = condition::find(name).map(|condition| condition.provide(&context));
             match condition {
                 Some(Ok(provision)) => {
                     let absent = absent(&own, &provision);
                     provisions.push((name.clone(), Arc::new(provision), Arc::new(absent)));
                 }
-                Some(Err(reason)) => {
-                    let condition = Some(name.clone());
+                Some(Err(error)) => {
+                    let (condition, reason) = (Some(name.clone()), error.to_string());
                     self.excluded.push(Exclusion { task: task.name.clone(), condition, reason });
                 }
                 // The experiment has been checked; a name that is not there plans nothing.

@@ -83,7 +83,7 @@ fn experiment(args: &TrialRunArgs) -> Result<Experiment, Failure> {
     let mut experiment = Experiment::load(&path)?;
     let name = task.file_name().unwrap_or_default().to_string_lossy().into_owned();
     if assay_trial::condition::find(&args.condition).is_none() {
-        let known = assay_trial::condition::NAMES.join(", ");
+        let known = assay_trial::condition::names().collect::<Vec<_>>().join(", ");
         return Err(Failure::bad_input(format!(
             "there is no condition {:?}; there are {known}",
             args.condition

@@ -1,0 +1,164 @@
+//! What every condition is made of: the trait, what it is given, what it gives, and why it may give nothing.
+
+use std::path::{Path, PathBuf};
+
+use assay_skill::placebo::PlaceboError;
+use assay_skill::{Library, LookupError, Package};
+use assay_task::Task;
+use serde::Deserialize;
+
+/// A way of provisioning a trial.
+pub trait Condition: Sync {
+    /// The name it has in experiments and reports.
+    fn name(&self) -> &'static str;
+
+    /// What a trial on this task gets.
+    ///
+    /// # Errors
+    /// Why the cell is excluded.
+    fn provide(&self, context: &ConditionContext<'_>) -> Result<Provision, ConditionError>;
+}
+
+/// What a condition may look at.
+#[derive(Debug, Clone, Copy)]
+pub struct ConditionContext<'a> {
+    /// The task.
+    pub task: &'a Task,
+    /// The experiment's skills.
+    pub library: &'a Library,
+    /// What the experiment says of this task.
+    pub pairing: Option<&'a Pairing>,
+    /// The experiment's seed.
+    pub seed: u64,
+    /// A folder that keeps what a condition makes, so that people can look at it.
+    pub made: &'a Path,
+}
+
+/// What a trial gets.
+#[derive(Debug, Clone, Default)]
+pub struct Provision {
+    /// Skills, in order, each in the folder it is mounted from.
+    pub skills: Vec<Package>,
+    /// Put before the instruction; `{skills}` stands for the folder of skills inside.
+    pub preface: String,
+    /// Whether the folder of skills is empty and the agent's to fill; what it writes is kept.
+    pub writes_skills: bool,
+}
+
+/// An entry of `[tasks."NAME"]` in an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pairing {
+    /// The skills that belong to the task, by name.
+    pub curated: Option<Vec<String>>,
+    /// The skill of the conditions `negative` and `plus-unrelated`, by name.
+    pub negative: Option<String>,
+    /// The second skill of the condition `plus-related`, by name.
+    pub related: Option<String>,
+}
+
+/// Why a condition has nothing for a task. Messages are sentence fragments: they are the reason of an exclusion.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConditionError {
+    /// A name that the library does not hold, or holds twice.
+    #[error(transparent)]
+    Lookup(#[from] LookupError),
+    /// A negative control without a skill.
+    #[error("it is a negative control without a skill of its own")]
+    NegativeControl,
+    /// A task without a skill.
+    #[error("no curated skill: pair it in the experiment, `[tasks.\"{task}\"] curated = [\"…\"]`")]
+    NoCurated {
+        /// The task's name.
+        task: String,
+    },
+    /// Skills that cannot be mounted side by side.
+    #[error("two of its skills lie in a folder called `{folder}`")]
+    SameFolder {
+        /// The folder's name.
+        folder: String,
+    },
+    /// A library with nothing to choose from.
+    #[error("the library holds {skills} skills, and 2 are the least")]
+    SmallLibrary {
+        /// How many it holds.
+        skills: usize,
+    },
+    /// A library of the task's own skills.
+    #[error("the library holds nothing but the task's own skills and what resembles them")]
+    NoOthers,
+    /// A library about the task.
+    #[error("every other skill of the library resembles the task")]
+    NoUnrelated,
+    /// A library about something else.
+    #[error("no other skill of the library shares a word with the task's own")]
+    NoRelated,
+    /// A placebo that cannot be made.
+    #[error("no placebo of the skill `{skill}`: {error}")]
+    Placebo {
+        /// The skill's name.
+        skill: String,
+        /// Why.
+        error: MakeError,
+    },
+}
+
+/// Why a placebo cannot be made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MakeError {
+    /// A file of the original.
+    #[error("cannot read it: {0}")]
+    Read(std::io::Error),
+    /// The generator refused.
+    #[error(transparent)]
+    Make(#[from] PlaceboError),
+    /// The folder it is kept in.
+    #[error("cannot write {}: {error}", folder.display())]
+    Write {
+        /// Which.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// A folder that somebody changed.
+    #[error("{} holds no skill; delete it", folder.display())]
+    NotASkill {
+        /// Which.
+        folder: PathBuf,
+    },
+}
+
+/// A skill that the experiment names.
+pub(super) fn named(context: &ConditionContext<'_>, name: &str) -> Result<Package, ConditionError> {
+    Ok(context.library.get(name)?.clone())
+}
+
+/// The skills that belong to a task: what the experiment pairs it with; else what it carries; else what it requires by name.
+///
+/// # Errors
+/// The reason why there are none.
+pub fn curated(context: &ConditionContext<'_>) -> Result<Vec<Package>, ConditionError> {
+    let by_name =
+        |names: &[String]| names.iter().map(|name| named(context, name)).collect::<Result<Vec<_>, _>>();
+    let skills = if let Some(names) = context.pairing.and_then(|pairing| pairing.curated.as_deref()) {
+        by_name(names)?
+    } else if !context.task.skills.is_empty() {
+        context.task.skills.clone()
+    } else {
+        by_name(&context.task.required_skills)?
+    };
+    if skills.is_empty() && context.task.negative_control {
+        return Err(ConditionError::NegativeControl);
+    }
+    if skills.is_empty() {
+        return Err(ConditionError::NoCurated { task: context.task.name.clone() });
+    }
+    let mut folders: Vec<&str> = skills.iter().map(|skill| skill.directory.as_str()).collect();
+    folders.sort_unstable();
+    if let Some([twice, ..]) = folders.windows(2).find(|pair| pair[0] == pair[1]) {
+        return Err(ConditionError::SameFolder { folder: (*twice).to_owned() });
+    }
+    Ok(skills)
+}
