@@ -120,6 +120,13 @@ pub struct ToolCall {
     pub extra: Map<String, Value>,
 }
 
+impl ToolCall {
+    /// A call with these arguments.
+    pub(crate) fn new(id: &str, name: &str, arguments: Value) -> Self {
+        Self { tool_call_id: id.to_owned(), function_name: name.to_owned(), arguments, extra: Map::new() }
+    }
+}
+
 /// What the calls of a step gave.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Observation {
@@ -142,6 +149,13 @@ pub struct ObservationResult {
     /// Exit status and the like; `is_error` where the agent's log says that the call failed.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub extra: Map<String, Value>,
+}
+
+impl ObservationResult {
+    /// What a call gave, by its text.
+    pub(crate) fn new(content: Option<String>) -> Self {
+        Self { content, ..Self::default() }
+    }
 }
 
 /// Where a sub-agent's trajectory is.

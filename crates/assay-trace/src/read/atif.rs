@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Builder, Decoder, Reader};
+use super::builder::Builder;
+use super::reader::{Decoder, Reader};
 use crate::{Source, Trajectory};
 
 /// `trajectory.json`.

@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::text::{join, object, part_text, text_of};
-use super::{Builder, Decoder, Hidden, Reader};
+use super::builder::{Builder, Hidden};
+use super::reader::{Decoder, Reader};
+use super::text::{join, mark_error, object, part_text, text_of};
 use crate::usage::{Known, Usage};
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -632,11 +633,8 @@ fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Buil
 
 fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     let call = block.get("tool_use_id").and_then(Value::as_str).unwrap_or_default();
-    let mut result =
-        ObservationResult { content: block.get("content").and_then(text_of), ..ObservationResult::default() };
-    if let Some(flag) = block.get("is_error").filter(|flag| flag.is_boolean()) {
-        result.extra.insert("is_error".to_owned(), flag.clone());
-    }
+    let mut result = ObservationResult::new(block.get("content").and_then(text_of));
+    mark_error(&mut result, block.get("is_error"));
     out.result(lane, call, result, time);
 }
 

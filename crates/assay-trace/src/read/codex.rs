@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::builder::Builder;
+use super::reader::{Decoder, Reader};
 use super::text::{count, join, parsed, text_of, word};
-use super::{Builder, Decoder, Reader};
 use crate::usage::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -195,12 +196,11 @@ impl RolloutLog {
             "function_call" | "custom_tool_call" | "local_shell_call" | "web_search_call"
             | "tool_search_call" => {
                 let arguments = ["arguments", "input", "action"].into_iter().find_map(|key| item.get(key));
-                let call = ToolCall {
-                    tool_call_id: id,
-                    function_name: word(item, "name").unwrap_or(kind).to_owned(),
-                    arguments: parsed(arguments.unwrap_or(&Value::Null)),
-                    ..ToolCall::default()
-                };
+                let call = ToolCall::new(
+                    &id,
+                    word(item, "name").unwrap_or(kind),
+                    parsed(arguments.unwrap_or(&Value::Null)),
+                );
                 let key = self.reply();
                 out.message(None, Some(&key), time);
                 out.call(None, Some(&key), call);
@@ -267,7 +267,7 @@ fn is_injected(item: &Value, text: &str) -> bool {
 
 /// What a call gave: a text, parts, or an object with them. Older versions wrote JSON into the text.
 fn output(output: &Value) -> ObservationResult {
-    let mut result = ObservationResult { content: text_of(output), ..ObservationResult::default() };
+    let mut result = ObservationResult::new(text_of(output));
     let inner = output.as_str().filter(|text| text.starts_with('{')).and_then(|text| {
         serde_json::from_str::<Value>(text).ok().filter(|inner| inner.get("metadata").is_some())
     });
@@ -339,7 +339,7 @@ fn done(item: &Value, time: Option<String>, out: &mut Builder) {
         }
         "command_execution" => {
             let content = word(item, "aggregated_output").map(str::to_owned);
-            let mut result = ObservationResult { content, ..ObservationResult::default() };
+            let mut result = ObservationResult::new(content);
             if let Some(status) = item.get("exit_code").filter(|status| status.is_i64()) {
                 result.extra.insert("exit_code".to_owned(), status.clone());
             }
@@ -348,8 +348,7 @@ fn done(item: &Value, time: Option<String>, out: &mut Builder) {
         "file_change" => (json!({ "changes": item.get("changes") }), ObservationResult::default()),
         "mcp_tool_call" => {
             let given = item.pointer("/result/content").or(item.get("result"));
-            let result =
-                ObservationResult { content: given.and_then(text_of), ..ObservationResult::default() };
+            let result = ObservationResult::new(given.and_then(text_of));
             (parsed(item.get("arguments").unwrap_or(&Value::Null)), result)
         }
         "web_search" | "todo_list" | "collab_tool_call" => {
@@ -365,8 +364,7 @@ fn done(item: &Value, time: Option<String>, out: &mut Builder) {
         result.extra.insert("is_error".to_owned(), true.into());
     }
     let name = word(item, "tool").unwrap_or(kind).to_owned();
-    let call =
-        ToolCall { tool_call_id: key.to_owned(), function_name: name, arguments, ..ToolCall::default() };
+    let call = ToolCall::new(key, &name, arguments);
     out.message(None, Some(key), time.clone());
     out.call(None, Some(key), call);
     out.result(None, key, result, time);

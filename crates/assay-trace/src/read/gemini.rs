@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use super::builder::{Builder, Hidden};
+use super::reader::{Decoder, Reader};
 use super::text::{count, join, object, text_of, word};
-use super::{Builder, Decoder, Hidden, Reader};
 use crate::usage::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -149,13 +150,7 @@ fn said(message: &Value, out: &mut Builder) {
 
 /// A message of the model, whole as far as it has grown.
 fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builder) {
-    if let Some(model) = word(message, "model") {
-        out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
-    }
-    let usual = out.head.agent.model_name.clone();
-    let step = out.message(None, id, time.map(str::to_owned));
-    step.model_name =
-        word(message, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+    let step = out.message_by(word(message, "model"), id, time.map(str::to_owned));
     step.message = message.get("content").and_then(text_of).unwrap_or_default();
     let mut reasoning = String::new();
     for thought in message.get("thoughts").and_then(Value::as_array).into_iter().flatten() {
@@ -169,16 +164,7 @@ fn grown(message: &Value, id: Option<&str>, time: Option<&str>, out: &mut Builde
     for call in message.get("toolCalls").and_then(Value::as_array).into_iter().flatten() {
         let name = word(call, "id").unwrap_or_default();
         let arguments = object(call.get("args").cloned().unwrap_or_default());
-        out.call(
-            None,
-            id,
-            ToolCall {
-                tool_call_id: name.to_owned(),
-                function_name: word(call, "name").unwrap_or_default().to_owned(),
-                arguments,
-                ..ToolCall::default()
-            },
-        );
+        out.call(None, id, ToolCall::new(name, word(call, "name").unwrap_or_default(), arguments));
         let given = call
             .get("result")
             .and_then(Value::as_array)
@@ -256,18 +242,17 @@ impl Decoder for StreamLog {
             "tool_use" => {
                 let key = self.reply();
                 out.message(None, Some(&key), time);
-                let call = ToolCall {
-                    tool_call_id: word(&record, "tool_id").unwrap_or_default().to_owned(),
-                    function_name: word(&record, "tool_name").unwrap_or_default().to_owned(),
-                    arguments: object(record.get("parameters").cloned().unwrap_or_default()),
-                    ..ToolCall::default()
-                };
+                let call = ToolCall::new(
+                    word(&record, "tool_id").unwrap_or_default(),
+                    word(&record, "tool_name").unwrap_or_default(),
+                    object(record.get("parameters").cloned().unwrap_or_default()),
+                );
                 out.call(None, Some(&key), call);
             }
             "tool_result" => {
                 let error = record.pointer("/error/message").and_then(Value::as_str);
                 let content = word(&record, "output").or(error).map(str::to_owned);
-                let mut result = ObservationResult { content, ..ObservationResult::default() };
+                let mut result = ObservationResult::new(content);
                 result.extra.insert("is_error".to_owned(), (word(&record, "status") == Some("error")).into());
                 out.result(None, word(&record, "tool_id").unwrap_or_default(), result, time);
                 self.answered = true;

@@ -1,38 +1,12 @@
-//! Harbor's folders: a trial's transcript, and the trials of a job.
-//!
-//! Harbor keeps what an agent left in `agent/`, and for most agents an ATIF trajectory that it made of it. That is taken where it is;
-//! else the agent's own log on disk, else what it printed.
+//! Harbor's folders: a trial, and the trials of a job.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::builder::merged;
-use super::{Hidden, Input, TraceError, Transcript, read_all};
-use crate::diagnostic::Notes;
-use crate::usage::Tally;
-use crate::{AgentInfo, Trajectory};
-
-/// The name of the format, as transcripts have it that were found in a trial's folder and hold no steps.
-const NAME: &str = "harbor";
-
-/// So deep are logs looked for, and so many files are tried.
-const DEPTH: usize = 8;
-const FILES: usize = 200;
-
 /// A larger `result.json` is none, in bytes.
 const RESULT_CAP: u64 = 16 << 20;
-
-/// Formats from the fullest to the poorest, by the endings of their names: what an agent prints holds less than what it keeps.
-fn rank(format: &str) -> usize {
-    match format {
-        "atif" => 0,
-        _ if format.ends_with("-stream") || format.ends_with("-exec") => 2,
-        _ => 1,
-    }
-}
 
 /// Whether a folder is a trial's.
 pub fn is_trial(folder: &Path) -> bool {
@@ -51,81 +25,12 @@ pub fn trials(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn result(folder: &Path) -> Option<Value> {
+/// What a trial's `result.json` holds.
+pub(super) fn result(folder: &Path) -> Option<Value> {
     let path = folder.join("result.json");
     let meta = fs::symlink_metadata(&path).ok()?;
     if !meta.is_file() || meta.len() > RESULT_CAP {
         return None;
     }
     serde_json::from_slice(&fs::read(path).ok()?).ok()
-}
-
-/// A trial's transcript.
-pub(super) fn read(folder: &Path) -> Result<Transcript, TraceError> {
-    let Some(result) = result(folder) else {
-        return Err(TraceError::Unknown { name: folder.display().to_string() });
-    };
-    let mut files = Vec::new();
-    logs(&folder.join("agent"), DEPTH, &mut files);
-    let mut best: Option<((usize, usize), Transcript)> = None;
-    let inputs: Vec<Input> = files.iter().map(|path| Input::of(path)).collect();
-    let taken: BTreeSet<&PathBuf> = inputs.iter().flat_map(|input| &input.beside).collect();
-    for input in inputs.iter().filter(|input| !taken.contains(&input.path)) {
-        let Some(transcript) = read_all(input, None).ok().and_then(merged) else { continue };
-        if transcript.trajectory.steps.is_empty() {
-            continue;
-        }
-        let worth = (rank(transcript.format), usize::MAX - transcript.trajectory.steps.len());
-        if best.as_ref().is_none_or(|(known, _)| worth < *known) {
-            best = Some((worth, transcript));
-        }
-    }
-    let mut transcript = best.map_or_else(|| empty(folder, &result), |(_, transcript)| transcript);
-    for key in ["task_name", "trial_name"] {
-        if let Some(value) = result.get(key).filter(|value| value.is_string()) {
-            transcript.trajectory.extra.insert(key.to_owned(), value.clone());
-        }
-    }
-    Ok(transcript)
-}
-
-/// What there is to say of a trial whose agent left nothing to read.
-fn empty(folder: &Path, result: &Value) -> Transcript {
-    let word = |path: &str| result.pointer(path).and_then(Value::as_str).map(str::to_owned);
-    let agent = AgentInfo {
-        name: word("/agent_info/name").or_else(|| word("/config/agent/name")).unwrap_or_default(),
-        version: word("/agent_info/version").unwrap_or_default(),
-        ..AgentInfo::default()
-    };
-    let mut notes = Notes::default();
-    notes.add("no-transcript", None, "the trial's agent left no transcript that is known here");
-    Transcript {
-        trajectory: Trajectory::new(agent),
-        format: NAME,
-        tally: Tally::default(),
-        times: None,
-        is_partial: false,
-        models: None,
-        hidden: Hidden { listing: true, results: true },
-        diagnostics: notes.told(&folder.display().to_string()),
-    }
-}
-
-/// Files that may be logs, sorted within each folder. Links are not followed.
-fn logs(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut entries: Vec<_> =
-        entries.filter_map(|entry| Some((entry.path(), entry.file_type().ok()?))).collect();
-    entries.sort_by(|a, b| a.0.cmp(&b.0));
-    for (path, kind) in entries {
-        if found.len() >= FILES {
-            return;
-        }
-        let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
-        if kind.is_dir() && depth > 0 {
-            logs(&path, depth - 1, found);
-        } else if kind.is_file() && matches!(ending, "json" | "jsonl" | "txt" | "log") {
-            found.push(path);
-        }
-    }
 }

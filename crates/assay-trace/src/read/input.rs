@@ -4,11 +4,17 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
 
+use super::error::TraceError;
+
 /// zstd's window may have so many bits: what `zstd --long=27` writes.
 const WINDOW_BITS: u32 = 27;
 
-/// A file's bytes, or those of standard input where the path is `-`.
-pub(super) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
+/// Opens a file, or standard input where the path is `-`, and takes compression off.
+pub fn open(path: &Path) -> Result<Box<dyn Read>, TraceError> {
+    open_plain(path).map_err(|source| TraceError::Open { path: path.to_path_buf(), source })
+}
+
+fn open_plain(path: &Path) -> io::Result<Box<dyn Read>> {
     if path == Path::new("-") {
         return plain(io::stdin());
     }

@@ -2,6 +2,9 @@
 
 use std::io::{self, BufRead, Read};
 
+/// Longer lines are passed over, in bytes. Claude Code's longest, with pictures in them, are a few MB.
+pub const LINE_CAP: usize = 32 << 20;
+
 /// What came of asking for a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {

@@ -3,8 +3,10 @@
 
 use serde_json::{Map, Value};
 
-use super::text::{join, object, parsed, text_of, word};
-use super::{Builder, Decoder, Reader, claude_code};
+use super::builder::Builder;
+use super::claude_code;
+use super::reader::{Decoder, Reader, Whole};
+use super::text::{function_call, join, list, mark_error, object, parsed, shell_call, text_of, word};
 use crate::usage::Known;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -14,7 +16,7 @@ pub(crate) struct Document;
 /// Who can speak in a list of messages.
 const ROLES: [&str; 7] = ["system", "developer", "user", "assistant", "tool", "function", "exit"];
 
-fn list(document: &Value) -> Option<&Vec<Value>> {
+fn messages_of(document: &Value) -> Option<&Vec<Value>> {
     document.as_array().or_else(|| document.get("messages")?.as_array())
 }
 
@@ -28,7 +30,7 @@ impl Reader for Document {
             word(message, "role").is_some_and(|role| ROLES.contains(&role))
                 && (message.get("content").is_some() || message.get("tool_calls").is_some())
         };
-        list(document).is_some_and(|messages| !messages.is_empty() && messages.iter().all(is_message))
+        messages_of(document).is_some_and(|messages| !messages.is_empty() && messages.iter().all(is_message))
     }
 
     fn is_document(&self) -> bool {
@@ -36,34 +38,28 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole)
+        Box::new(Whole(read))
     }
 }
 
-struct Whole;
-
-impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
-        let document: Value = serde_json::from_slice(json)?;
-        let messages = list(&document).map(Vec::as_slice).unwrap_or_default();
-        "unknown".clone_into(&mut out.head.agent.name);
-        let model = messages.iter().find_map(model);
-        out.head.agent.model_name = model.or_else(|| word(&document, "model")).map(str::to_owned);
-        // mini-swe-agent's commands stand in the text, and what they gave is the next message of the user.
-        let is_answer = |message: &Value| {
-            word(message, "role") == Some("user")
-                && word(message, "content").is_some_and(|text| text.contains(STATUS))
-        };
-        let has_commands = messages.iter().any(is_answer);
-        if has_commands {
-            "mini-swe-agent".clone_into(&mut out.head.agent.name);
-        }
-        let has_system =
-            messages.iter().any(|message| matches!(word(message, "role"), Some("system" | "developer")));
-        out.head.hidden.listing = !has_system;
-        conversation(messages, has_commands, out);
-        Ok(())
+fn read(document: &Value, out: &mut Builder) {
+    let messages = messages_of(document).map(Vec::as_slice).unwrap_or_default();
+    "unknown".clone_into(&mut out.head.agent.name);
+    let model = messages.iter().find_map(model);
+    out.head.agent.model_name = model.or_else(|| word(document, "model")).map(str::to_owned);
+    // mini-swe-agent's commands stand in the text, and what they gave is the next message of the user.
+    let is_answer = |message: &Value| {
+        word(message, "role") == Some("user")
+            && word(message, "content").is_some_and(|text| text.contains(STATUS))
+    };
+    let has_commands = messages.iter().any(is_answer);
+    if has_commands {
+        "mini-swe-agent".clone_into(&mut out.head.agent.name);
     }
+    let has_system =
+        messages.iter().any(|message| matches!(word(message, "role"), Some("system" | "developer")));
+    out.head.hidden.listing = !has_system;
+    conversation(messages, has_commands, out);
 }
 
 /// How mini-swe-agent begins what a command gave.
@@ -171,49 +167,29 @@ fn moment(time: &Value, out: &mut Builder) -> Option<String> {
 /// The calls of a message. Gives the name of the one that the next message of the user answers.
 fn calls(message: &Value, text: &str, key: &str, has_commands: bool, out: &mut Builder) -> Option<String> {
     let mut any = false;
-    for call in message.get("tool_calls").and_then(Value::as_array).into_iter().flatten() {
+    for call in list(message, "tool_calls") {
         any = true;
-        let function = call.get("function").unwrap_or(call);
-        let call = ToolCall {
-            tool_call_id: word(call, "id").unwrap_or_default().to_owned(),
-            function_name: word(function, "name").unwrap_or_default().to_owned(),
-            arguments: parsed(function.get("arguments").unwrap_or(&Value::Null)),
-            ..ToolCall::default()
-        };
-        out.call(None, Some(key), call);
+        out.call(None, Some(key), function_call(call, ""));
     }
     for block in blocks(message, "tool_use") {
         any = true;
-        let call = ToolCall {
-            tool_call_id: word(block, "id").unwrap_or_default().to_owned(),
-            function_name: word(block, "name").unwrap_or_default().to_owned(),
-            arguments: object(block.get("input").cloned().unwrap_or_default()),
-            ..ToolCall::default()
-        };
+        let call = ToolCall::new(
+            word(block, "id").unwrap_or_default(),
+            word(block, "name").unwrap_or_default(),
+            object(block.get("input").cloned().unwrap_or_default()),
+        );
         out.call(None, Some(key), call);
     }
     if let Some(function) = message.get("function_call").filter(|function| !any && function.is_object()) {
         let name = word(function, "name").unwrap_or_default();
         let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));
         // Its result names the function and no call.
-        let call = ToolCall {
-            tool_call_id: name.to_owned(),
-            function_name: name.to_owned(),
-            arguments,
-            ..ToolCall::default()
-        };
+        let call = ToolCall::new(name, name, arguments);
         out.call(None, Some(key), call);
         return None;
     }
     let command = command(text).filter(|_| has_commands && !any)?;
-    let arguments = object(Value::from_iter([("command", command)]));
-    let call = ToolCall {
-        tool_call_id: key.to_owned(),
-        function_name: "bash".to_owned(),
-        arguments,
-        ..ToolCall::default()
-    };
-    out.call(None, Some(key), call);
+    out.call(None, Some(key), shell_call(key, command));
     Some(key.to_owned())
 }
 
@@ -223,10 +199,8 @@ fn results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
     for block in blocks(message, "tool_result") {
         any = true;
         let content = block.get("content").and_then(text_of);
-        let mut result = ObservationResult { content, ..ObservationResult::default() };
-        if let Some(flag) = block.get("is_error").filter(|flag| flag.is_boolean()) {
-            result.extra.insert("is_error".to_owned(), flag.clone());
-        }
+        let mut result = ObservationResult::new(content);
+        mark_error(&mut result, block.get("is_error"));
         out.result(None, word(block, "tool_use_id").unwrap_or_default(), result, time.cloned());
     }
     any
@@ -270,5 +244,5 @@ fn given(extra: &Value, text: String) -> ObservationResult {
     if let Some(status) = status {
         kept.insert("exit_code".to_owned(), status.into());
     }
-    ObservationResult { content: Some(text), extra: kept, ..ObservationResult::default() }
+    ObservationResult { extra: kept, ..ObservationResult::new(Some(text)) }
 }

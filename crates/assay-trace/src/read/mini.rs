@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::builder::Builder;
 use super::messages::conversation;
-use super::text::word;
-use super::{Builder, Decoder, Reader};
+use super::reader::{Decoder, Reader, Whole};
+use super::text::{list, word};
 
 /// `traj.json`.
 pub(crate) struct Document;
@@ -28,27 +29,20 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole)
+        Box::new(Whole(read))
     }
 }
 
-struct Whole;
-
-impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
-        let document: Value = serde_json::from_slice(json)?;
-        let info = document.get("info").unwrap_or(&Value::Null);
-        "mini-swe-agent".clone_into(&mut out.head.agent.name);
-        word(info, "mini_version").unwrap_or_default().clone_into(&mut out.head.agent.version);
-        let model = info.pointer("/config/model/model_name").and_then(Value::as_str);
-        out.head.agent.model_name = model.map(str::to_owned);
-        if let Some(ended) = info.get("exit_status") {
-            out.head.extra.insert("exit_status".to_owned(), ended.clone());
-        }
-        out.head.cost_usd = info.pointer("/model_stats/instance_cost").and_then(Value::as_f64);
-        let messages = document.get("messages").and_then(Value::as_array);
-        // Version 1.0 has no calls: a command is a block of the reply, and its result is the next message of the user.
-        conversation(messages.map(Vec::as_slice).unwrap_or_default(), true, out);
-        Ok(())
+fn read(document: &Value, out: &mut Builder) {
+    let info = document.get("info").unwrap_or(&Value::Null);
+    "mini-swe-agent".clone_into(&mut out.head.agent.name);
+    word(info, "mini_version").unwrap_or_default().clone_into(&mut out.head.agent.version);
+    let model = info.pointer("/config/model/model_name").and_then(Value::as_str);
+    out.head.agent.model_name = model.map(str::to_owned);
+    if let Some(ended) = info.get("exit_status") {
+        out.head.extra.insert("exit_status".to_owned(), ended.clone());
     }
+    out.head.cost_usd = info.pointer("/model_stats/instance_cost").and_then(Value::as_f64);
+    // Version 1.0 has no calls: a command is a block of the reply, and its result is the next message of the user.
+    conversation(list(document, "messages"), true, out);
 }

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::text::{count, join, object, word};
-use super::{Builder, Decoder, Reader};
+use super::builder::Builder;
+use super::reader::{Decoder, Reader, Whole};
+use super::text::{count, join, list, object, word};
 use crate::usage::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -43,7 +44,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole)
+        Box::new(Whole(read))
     }
 }
 
@@ -93,19 +94,18 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
             let state = part.get("state").unwrap_or(&Value::Null);
             let id = word(part, "callID").unwrap_or_default();
             out.message(lane, key, time.clone());
-            let call = ToolCall {
-                tool_call_id: id.to_owned(),
-                function_name: word(part, "tool").unwrap_or_default().to_owned(),
-                arguments: object(state.get("input").cloned().unwrap_or_default()),
-                ..ToolCall::default()
-            };
+            let call = ToolCall::new(
+                id,
+                word(part, "tool").unwrap_or_default(),
+                object(state.get("input").cloned().unwrap_or_default()),
+            );
             out.call(lane, key, call);
             let status = word(state, "status");
             if !matches!(status, Some("completed" | "error")) {
                 return;
             }
             let content = word(state, "output").or(word(state, "error")).map(str::to_owned);
-            let mut result = ObservationResult { content, ..ObservationResult::default() };
+            let mut result = ObservationResult::new(content);
             result.extra.insert("is_error".to_owned(), (status == Some("error")).into());
             if let Some(exit) = state.pointer("/metadata/exit").filter(|exit| exit.is_i64()) {
                 result.extra.insert("exit_code".to_owned(), exit.clone());
@@ -134,42 +134,35 @@ fn part_of(part: &Value, key: Option<&str>, lane: Option<&str>, time: Option<Str
     }
 }
 
-struct Whole;
-
-impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
-        let document: Value = serde_json::from_slice(json)?;
-        out.head.hidden.listing = true;
-        "opencode".clone_into(&mut out.head.agent.name);
-        if let Some(messages) = document.get("messages").and_then(Value::as_array) {
-            let info = document.get("info").unwrap_or(&Value::Null);
-            out.head.session_id = word(info, "id").map(str::to_owned);
-            word(info, "version").unwrap_or_default().clone_into(&mut out.head.agent.version);
-            for message in messages {
-                let info = message.get("info").unwrap_or(&Value::Null);
-                let parts = message.get("parts").and_then(Value::as_array);
-                said(info, word(info, "id"), parts.into_iter().flatten().cloned(), None, out);
-            }
-            return Ok(());
+fn read(document: &Value, out: &mut Builder) {
+    out.head.hidden.listing = true;
+    "opencode".clone_into(&mut out.head.agent.name);
+    if let Some(messages) = document.get("messages").and_then(Value::as_array) {
+        let info = document.get("info").unwrap_or(&Value::Null);
+        out.head.session_id = word(info, "id").map(str::to_owned);
+        word(info, "version").unwrap_or_default().clone_into(&mut out.head.agent.version);
+        for message in messages {
+            let info = message.get("info").unwrap_or(&Value::Null);
+            let parts = message.get("parts").and_then(Value::as_array);
+            said(info, word(info, "id"), parts.into_iter().flatten().cloned(), None, out);
         }
-        let rows =
-            |key: &str| document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        // The database holds all sessions of its user; the last one that no other started is the one to look at.
-        let roots = rows("session").iter().filter(|row| row.get("parent_id").is_none_or(Value::is_null));
-        let main = roots.max_by_key(|row| count(row, "time_created")).and_then(|row| word(row, "id"));
-        out.head.session_id = main.map(str::to_owned);
-        let version = rows("session").first().and_then(|row| word(row, "version"));
-        version.unwrap_or_default().clone_into(&mut out.head.agent.version);
-        let data = |row: &Value| -> Value {
-            word(row, "data").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
-        };
-        for row in rows("message") {
-            let (id, session) = (word(row, "id"), word(row, "session_id"));
-            let lane = session.filter(|_| session != main);
-            let parts = rows("part").iter().filter(|part| word(part, "message_id") == id).map(data);
-            said(&data(row), id, parts, lane, out);
-        }
-        Ok(())
+        return;
+    }
+    let rows = |key: &str| list(document, key);
+    // The database holds all sessions of its user; the last one that no other started is the one to look at.
+    let roots = rows("session").iter().filter(|row| row.get("parent_id").is_none_or(Value::is_null));
+    let main = roots.max_by_key(|row| count(row, "time_created")).and_then(|row| word(row, "id"));
+    out.head.session_id = main.map(str::to_owned);
+    let version = rows("session").first().and_then(|row| word(row, "version"));
+    version.unwrap_or_default().clone_into(&mut out.head.agent.version);
+    let data = |row: &Value| -> Value {
+        word(row, "data").and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default()
+    };
+    for row in rows("message") {
+        let (id, session) = (word(row, "id"), word(row, "session_id"));
+        let lane = session.filter(|_| session != main);
+        let parts = rows("part").iter().filter(|part| word(part, "message_id") == id).map(data);
+        said(&data(row), id, parts, lane, out);
     }
 }
 

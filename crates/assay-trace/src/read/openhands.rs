@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::builder::Builder;
+use super::messages;
+use super::reader::{Decoder, Reader};
 use super::text::{count, object, parsed, text_of, word};
-use super::{Builder, Decoder, Reader, messages};
 use crate::usage::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -152,15 +154,9 @@ impl Whole {
         let response = from.and_then(|from| from.get("model_response")).unwrap_or(&Value::Null);
         let key = word(response, "id").filter(|id| !id.is_empty());
         let key = key.map_or_else(|| format!("event-{number}"), str::to_owned);
-        let model = word(response, "model");
-        if let Some(model) = model {
-            out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
-        }
-        let usual = out.head.agent.model_name.clone();
         let reply = response.pointer("/choices/0/message");
         let said = reply.and_then(|reply| text_of(reply.get("content")?));
-        let step = out.message(None, Some(&key), time);
-        step.model_name = model.filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+        let step = out.message_by(word(response, "model"), Some(&key), time);
         if step.message.is_empty() {
             let text =
                 said.as_deref().or(word(args, "thought")).or(word(args, "final_thought")).unwrap_or_default();
@@ -191,12 +187,11 @@ impl Whole {
             id = format!("{id}-{number}");
         }
         self.calls.insert(number, id.clone());
-        let call = ToolCall {
-            tool_call_id: id,
-            function_name: from.and_then(|from| word(from, "function_name")).unwrap_or(action).to_owned(),
+        let call = ToolCall::new(
+            &id,
+            from.and_then(|from| word(from, "function_name")).unwrap_or(action),
             arguments,
-            ..ToolCall::default()
-        };
+        );
         out.call(None, Some(&key), call);
     }
 
@@ -240,8 +235,7 @@ impl Whole {
         }
         let cause = event.get("cause").and_then(Value::as_u64);
         if let Some(id) = cause.and_then(|cause| self.calls.get(&cause)) {
-            let result =
-                ObservationResult { content: Some(content), extra: kept, ..ObservationResult::default() };
+            let result = ObservationResult { extra: kept, ..ObservationResult::new(Some(content)) };
             out.result(None, id, result, time);
         } else if !content.is_empty() {
             out.say(None, Source::System, content, time);

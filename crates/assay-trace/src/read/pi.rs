@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use super::text::{join, object, text_of, word};
-use super::{Builder, Decoder, Reader};
+use super::builder::Builder;
+use super::reader::{Decoder, Reader};
+use super::text::{join, list, mark_error, object, text_of, word};
 use crate::usage::Known;
 use crate::{ObservationResult, Source, ToolCall};
 
@@ -127,10 +128,8 @@ impl Log {
             }
             "assistant" => self.reply(message, id, time, out),
             "toolResult" => {
-                let mut result = ObservationResult { content: Some(text()), ..ObservationResult::default() };
-                if let Some(flag) = message.get("isError").filter(|flag| flag.is_boolean()) {
-                    result.extra.insert("is_error".to_owned(), flag.clone());
-                }
+                let mut result = ObservationResult::new(Some(text()));
+                mark_error(&mut result, message.get("isError"));
                 out.result(None, word(message, "toolCallId").unwrap_or_default(), result, time);
             }
             "bashExecution" => {
@@ -148,17 +147,11 @@ impl Log {
     fn reply(&mut self, message: &Value, id: Option<&str>, time: Option<String>, out: &mut Builder) {
         self.replies += 1;
         let key = id.map_or_else(|| format!("reply-{}", self.replies), str::to_owned);
-        if let Some(model) = word(message, "model") {
-            out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
-        }
-        let usual = out.head.agent.model_name.clone();
-        let step = out.message(None, Some(&key), time);
-        step.model_name =
-            word(message, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+        let step = out.message_by(word(message, "model"), Some(&key), time);
         if let Some(reason) = message.get("stopReason").filter(|reason| reason.is_string()) {
             step.extra.insert("stop_reason".to_owned(), reason.clone());
         }
-        let blocks = message.get("content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let blocks = list(message, "content");
         for block in blocks {
             match word(block, "type").unwrap_or_default() {
                 "text" => join(&mut step.message, word(block, "text").unwrap_or_default()),
@@ -170,12 +163,11 @@ impl Log {
             }
         }
         for block in blocks.iter().filter(|block| word(block, "type") == Some("toolCall")) {
-            let call = ToolCall {
-                tool_call_id: word(block, "id").unwrap_or_default().to_owned(),
-                function_name: word(block, "name").unwrap_or_default().to_owned(),
-                arguments: object(block.get("arguments").cloned().unwrap_or_default()),
-                ..ToolCall::default()
-            };
+            let call = ToolCall::new(
+                word(block, "id").unwrap_or_default(),
+                word(block, "name").unwrap_or_default(),
+                object(block.get("arguments").cloned().unwrap_or_default()),
+            );
             out.call(None, Some(&key), call);
         }
         let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) else { return };

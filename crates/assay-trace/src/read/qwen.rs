@@ -2,9 +2,10 @@
 
 use serde_json::Value;
 
+use super::builder::Builder;
 use super::gemini::answer;
+use super::reader::{Decoder, Reader};
 use super::text::{count, join, object, word};
-use super::{Builder, Decoder, Reader};
 use crate::usage::Usage;
 use crate::{Source, ToolCall};
 
@@ -93,13 +94,7 @@ impl Decoder for Log {
 }
 
 fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<String>, out: &mut Builder) {
-    if let Some(model) = word(record, "model") {
-        out.head.agent.model_name.get_or_insert_with(|| model.to_owned());
-    }
-    let usual = out.head.agent.model_name.clone();
-    let step = out.message(None, id, time);
-    step.model_name =
-        word(record, "model").filter(|model| usual.as_deref() != Some(model)).map(str::to_owned);
+    let step = out.message_by(word(record, "model"), id, time);
     for part in parts {
         let Some(text) = word(part, "text") else { continue };
         if part.get("thought") == Some(&Value::Bool(true)) {
@@ -109,12 +104,11 @@ fn assistant(record: &Value, parts: &[Value], id: Option<&str>, time: Option<Str
         }
     }
     for call in parts.iter().filter_map(|part| part.get("functionCall")) {
-        let call = ToolCall {
-            tool_call_id: word(call, "id").unwrap_or_default().to_owned(),
-            function_name: word(call, "name").unwrap_or_default().to_owned(),
-            arguments: object(call.get("args").cloned().unwrap_or_default()),
-            ..ToolCall::default()
-        };
+        let call = ToolCall::new(
+            word(call, "id").unwrap_or_default(),
+            word(call, "name").unwrap_or_default(),
+            object(call.get("args").cloned().unwrap_or_default()),
+        );
         out.call(None, id, call);
     }
     if let Some(raw) = record.get("usageMetadata").filter(|raw| raw.is_object()) {

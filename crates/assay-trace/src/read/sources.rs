@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::lines::{self, Line};
-use super::{DOCUMENT_CAP, HEAD, LINE_CAP, begins_document, claimed, harbor, open, sniff};
+use super::error::DOCUMENT_CAP;
+use super::input::open;
+use super::lines::{self, LINE_CAP, Line};
+use super::stream::begins_document;
+use super::{HEAD, claimed, harbor, sniff};
 
 /// A transcript, with the logs that belong to it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,17 +5,14 @@ use std::collections::{HashMap, VecDeque};
 
 use serde_json::Value;
 
-use super::text::{object, parsed, text_of, word};
-use super::{Builder, Decoder, Reader};
+use super::builder::Builder;
+use super::reader::{Decoder, Reader, Whole};
+use super::text::{function_call, list, shell_call, text_of, word};
 use crate::usage::Known;
-use crate::{ObservationResult, Source, ToolCall};
+use crate::{ObservationResult, Source};
 
 /// `<instance>.traj`.
 pub(crate) struct Document;
-
-fn list<'v>(document: &'v Value, key: &str) -> &'v [Value] {
-    document.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
 
 impl Reader for Document {
     fn name(&self) -> &'static str {
@@ -39,47 +36,40 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole)
+        Box::new(Whole(read))
     }
 }
 
-struct Whole;
-
-impl Decoder for Whole {
-    fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
-        let document: Value = serde_json::from_slice(json)?;
-        let info = document.get("info").unwrap_or(&Value::Null);
-        "swe-agent".clone_into(&mut out.head.agent.name);
-        word(info, "swe_agent_version").unwrap_or_default().clone_into(&mut out.head.agent.version);
-        let config = document.get("replay_config");
-        let config = config.map(|config| {
-            config.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| config.clone())
-        });
-        let model = config.as_ref().and_then(|config| config.pointer("/agent/model/name")?.as_str());
-        out.head.agent.model_name = model.map(str::to_owned);
-        for (key, from) in [("exit_status", info), ("environment", &document)] {
-            if let Some(value) = from.get(key).filter(|value| value.is_string()) {
-                out.head.extra.insert(key.to_owned(), value.clone());
-            }
+fn read(document: &Value, out: &mut Builder) {
+    let info = document.get("info").unwrap_or(&Value::Null);
+    "swe-agent".clone_into(&mut out.head.agent.name);
+    word(info, "swe_agent_version").unwrap_or_default().clone_into(&mut out.head.agent.version);
+    let config = document.get("replay_config");
+    let config = config.map(|config| {
+        config.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| config.clone())
+    });
+    let model = config.as_ref().and_then(|config| config.pointer("/agent/model/name")?.as_str());
+    out.head.agent.model_name = model.map(str::to_owned);
+    for (key, from) in [("exit_status", info), ("environment", document)] {
+        if let Some(value) = from.get(key).filter(|value| value.is_string()) {
+            out.head.extra.insert(key.to_owned(), value.clone());
         }
-        let history: Vec<&Value> = list(&document, "history").iter().filter(|one| !is_shown(one)).collect();
-        let steps = list(&document, "trajectory");
-        out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
-        if steps.is_empty() {
-            told(&history, out);
-        } else {
-            let begin = history.iter().take_while(|one| word(one, "role") != Some("assistant"));
-            told(&begin.copied().collect::<Vec<_>>(), out);
-            done(steps, &history, out);
-        }
-        if let Some(stats) = info.get("model_stats").filter(|stats| stats.is_object()) {
-            let field = |key: &str| stats.get(key).and_then(Value::as_u64);
-            let sum =
-                Known { input: field("tokens_sent"), output: field("tokens_received"), ..Known::default() };
-            let cost = stats.get("instance_cost").and_then(Value::as_f64);
-            out.total(sum, cost, Some(stats));
-        }
-        Ok(())
+    }
+    let history: Vec<&Value> = list(document, "history").iter().filter(|one| !is_shown(one)).collect();
+    let steps = list(document, "trajectory");
+    out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
+    if steps.is_empty() {
+        told(&history, out);
+    } else {
+        let begin = history.iter().take_while(|one| word(one, "role") != Some("assistant"));
+        told(&begin.copied().collect::<Vec<_>>(), out);
+        done(steps, &history, out);
+    }
+    if let Some(stats) = info.get("model_stats").filter(|stats| stats.is_object()) {
+        let field = |key: &str| stats.get(key).and_then(Value::as_u64);
+        let sum = Known { input: field("tokens_sent"), output: field("tokens_received"), ..Known::default() };
+        let cost = stats.get("instance_cost").and_then(Value::as_f64);
+        out.total(sum, cost, Some(stats));
     }
 }
 
@@ -147,26 +137,12 @@ fn reply(message: &Value, action: Option<&str>, text: &str, number: usize, out: 
     text.clone_into(&mut out.message(None, Some(&key), None).message);
     let mut asked = Vec::new();
     for call in list(message, "tool_calls") {
-        let function = call.get("function").unwrap_or(&Value::Null);
-        let id = word(call, "id").unwrap_or(&key).to_owned();
-        let call = ToolCall {
-            tool_call_id: id.clone(),
-            function_name: word(function, "name").unwrap_or_default().to_owned(),
-            arguments: parsed(function.get("arguments").unwrap_or(&Value::Null)),
-            ..ToolCall::default()
-        };
+        let call = function_call(call, &key);
+        asked.push(call.tool_call_id.clone());
         out.call(None, Some(&key), call);
-        asked.push(id);
     }
     if let Some(action) = action.filter(|action| asked.is_empty() && !action.trim().is_empty()) {
-        let arguments = object(Value::from_iter([("command", action.trim_end())]));
-        let call = ToolCall {
-            tool_call_id: key.clone(),
-            function_name: "bash".to_owned(),
-            arguments,
-            ..ToolCall::default()
-        };
-        out.call(None, Some(&key), call);
+        out.call(None, Some(&key), shell_call(&key, action.trim_end()));
         asked.push(key);
     }
     asked
@@ -175,7 +151,7 @@ fn reply(message: &Value, action: Option<&str>, text: &str, number: usize, out: 
 /// What the calls of a step gave; there is one text for all of them.
 fn answer(asked: &[String], text: &str, out: &mut Builder) {
     for id in asked {
-        let result = ObservationResult { content: Some(text.to_owned()), ..ObservationResult::default() };
+        let result = ObservationResult::new(Some(text.to_owned()));
         out.result(None, id, result, None);
     }
 }

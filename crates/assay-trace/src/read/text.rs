@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::{ObservationResult, ToolCall};
+
 /// Adds a part to a text.
 pub(super) fn join(text: &mut String, part: &str) {
     if !text.is_empty() && !part.is_empty() {
@@ -44,9 +46,33 @@ pub(super) fn parsed(arguments: &Value) -> Value {
     object(text.unwrap_or_else(|| arguments.clone()))
 }
 
+/// A call in the shape of chat completions; `id` is its name where it has none.
+pub(super) fn function_call(call: &Value, id: &str) -> ToolCall {
+    let function = call.get("function").unwrap_or(call);
+    let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));
+    ToolCall::new(word(call, "id").unwrap_or(id), word(function, "name").unwrap_or_default(), arguments)
+}
+
+/// A call of the shell, where a format has commands and no calls.
+pub(super) fn shell_call(id: &str, command: &str) -> ToolCall {
+    ToolCall::new(id, "bash", json!({ "command": command }))
+}
+
+/// Keeps with a result whether the call failed, where its log says so.
+pub(super) fn mark_error(result: &mut ObservationResult, flag: Option<&Value>) {
+    if let Some(flag) = flag.filter(|flag| flag.is_boolean()) {
+        result.extra.insert("is_error".to_owned(), flag.clone());
+    }
+}
+
 /// The string of a member.
 pub(super) fn word<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
     value.get(key).and_then(Value::as_str)
+}
+
+/// The list of a member; empty where there is none.
+pub(super) fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
+    value.get(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The count of a member; 0 where there is none.

@@ -1,0 +1,299 @@
+//! Reads a stream, whose sessions are decoded apart.
+
+use std::collections::HashMap;
+use std::io::{self, BufRead, BufReader, Cursor, Read as _};
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+use super::builder::{Builder, Sink};
+use super::error::{DOCUMENT_CAP, TraceError};
+use super::lines::{self, LINE_CAP, Line};
+use super::reader::{Decoder, Reader};
+use super::transcript::{Collector, Streamed, Transcript, merged};
+use super::{HEAD, claimed, sniff};
+
+/// Reads a stream to its end, its sessions as one. `name` is what diagnostics call it.
+pub fn read_from(
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+) -> Result<Transcript, TraceError> {
+    let all = read_all_from(input, name, reader)?;
+    merged(all).ok_or_else(|| TraceError::Empty { name: name.to_owned() })
+}
+
+/// Reads a stream to its end, each of its sessions apart.
+pub fn read_all_from(
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+) -> Result<Vec<Transcript>, TraceError> {
+    let mut collector = Collector::default();
+    let streamed = stream(input, name, reader, &mut collector)?;
+    let whole = |(number, one): (usize, Streamed)| {
+        let mut head = one.head;
+        let (times, is_partial, hidden) = (head.times, head.is_partial, head.hidden);
+        let models = head.models.take();
+        Transcript {
+            trajectory: collector.trajectory(number, head, &one.tally),
+            format: one.format,
+            tally: one.tally,
+            times,
+            is_partial,
+            models,
+            hidden,
+            diagnostics: one.diagnostics,
+        }
+    };
+    Ok(streamed.into_iter().enumerate().map(whole).collect())
+}
+
+/// Reads a stream to its end, and hands each step over as it becomes whole. Gives what is known of each session besides its
+/// steps, in the order in which they begin: one at least.
+pub fn stream(
+    input: impl io::Read,
+    name: &str,
+    reader: Option<&'static dyn Reader>,
+    sink: &mut dyn Sink,
+) -> Result<Vec<Streamed>, TraceError> {
+    let broke = |source| TraceError::Read { name: name.to_owned(), source };
+    let named = || name.to_owned();
+    let mut input = BufReader::with_capacity(1 << 16, input);
+    let mut start = Vec::new();
+    (&mut input).take(HEAD as u64).read_to_end(&mut start).map_err(broke)?;
+    if start.iter().all(u8::is_ascii_whitespace) {
+        return Err(TraceError::Empty { name: named() });
+    }
+    let seems = sniff(&start);
+    let mut rest = Cursor::new(start).chain(input);
+    if let Some(found) = reader.or(seems)
+        && !found.is_document()
+    {
+        let mut parts = Parts::new(found, sink);
+        read_lines(&mut rest, &mut parts).map_err(broke)?;
+        let is_other = seems.is_none_or(|seems| seems.name() != found.name());
+        if is_other && reader.is_some() && parts.is_void() {
+            return Err(TraceError::NotOf {
+                name: named(),
+                format: found.name(),
+                seems: seems.map(Reader::name),
+            });
+        }
+        return Ok(parts.finish(name));
+    }
+    let mut whole = Vec::new();
+    (&mut rest).take(DOCUMENT_CAP as u64 + 1).read_to_end(&mut whole).map_err(broke)?;
+    if whole.len() > DOCUMENT_CAP {
+        return Err(TraceError::TooLarge { name: named() });
+    }
+    let document = match serde_json::from_str::<Value>(&String::from_utf8_lossy(&whole)) {
+        Ok(document) => document,
+        Err(error) if error.is_eof() && begins_document(&whole) => {
+            let (line, column) = (error.line(), error.column());
+            return Err(TraceError::Truncated { name: named(), line, column });
+        }
+        Err(_) => match reader {
+            Some(reader) => {
+                return Err(TraceError::NotOf { name: named(), format: reader.name(), seems: None });
+            }
+            None => return Err(TraceError::Unknown { name: named() }),
+        },
+    };
+    let seems = claimed(&document, true);
+    let Some(found) = reader.or(seems) else { return Err(TraceError::Unknown { name: named() }) };
+    if !found.accepts(&document) {
+        return Err(TraceError::NotOf {
+            name: named(),
+            format: found.name(),
+            seems: seems.map(Reader::name),
+        });
+    }
+    let mut parts = Parts::new(found, sink);
+    parts.line = None;
+    parts.take(&whole, true);
+    Ok(parts.finish(name))
+}
+
+/// Whether a text is a document of which more may be missing, and no text of another kind.
+pub(super) fn begins_document(text: &[u8]) -> bool {
+    let text = text.trim_ascii_start();
+    let inner = text.get(1..).unwrap_or_default().trim_ascii_start();
+    matches!((text.first(), inner.first()), (Some(b'{'), Some(b'"') | None) | (Some(b'['), Some(b'{') | None))
+}
+
+/// More sessions in a file than these are read with the last of them.
+const SESSIONS: usize = 10_000;
+
+/// The sessions of one file, each with what decodes it.
+struct Parts<'s> {
+    reader: &'static dyn Reader,
+    sink: &'s mut dyn Sink,
+    sessions: Vec<(Box<dyn Decoder>, Builder)>,
+    known: HashMap<String, usize>,
+    current: usize,
+    line: Option<usize>,
+    given: bool,
+}
+
+impl<'s> Parts<'s> {
+    fn new(reader: &'static dyn Reader, sink: &'s mut dyn Sink) -> Self {
+        let sessions = vec![(reader.decoder(), Builder::default())];
+        Self { reader, sink, sessions, known: HashMap::new(), current: 0, line: None, given: false }
+    }
+
+    fn note(&mut self, code: &'static str, message: impl Into<String>) {
+        let (_, out) = &mut self.sessions[self.current];
+        out.line = self.line;
+        out.note(code, message);
+    }
+
+    /// Hands a line to its session: a record, or several that somebody joined.
+    fn take(&mut self, json: &[u8], ended: bool) {
+        let text = String::from_utf8_lossy(json);
+        if matches!(text, std::borrow::Cow::Owned(_)) {
+            self.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");
+        }
+        let json = text.as_bytes();
+        let begins = json.iter().find(|byte| !byte.is_ascii_whitespace());
+        if begins != Some(&b'{')
+            && !self.reader.is_document()
+            && serde_json::from_slice::<IgnoredAny>(json).is_ok()
+        {
+            return self.note("unexpected-shape", SHAPE);
+        }
+        let Err(error) = self.record(json) else { return };
+        if error.is_eof() && !ended {
+            return self.note("truncated-line", "the last line is cut off; it is passed over");
+        }
+        if error.is_data() {
+            return self.note("unexpected-shape", SHAPE);
+        }
+        let (records, rest) = records(json);
+        if records.is_empty() {
+            return self.note("invalid-json", "a line is not JSON; it is passed over");
+        }
+        self.note("joined-records", "several records stand on one line; each is read");
+        for record in records {
+            if self.record(record).is_err() {
+                self.note("unexpected-shape", SHAPE);
+            }
+        }
+        if !rest.trim_ascii().is_empty() {
+            let cut = !ended && serde_json::from_slice::<IgnoredAny>(rest).is_err_and(|error| error.is_eof());
+            if cut {
+                self.note("truncated-line", "the last line is cut off; it is passed over");
+            } else {
+                self.note("invalid-json", "a part of a line is not JSON; it is passed over");
+            }
+        }
+    }
+
+    fn record(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
+        self.hand(json)?;
+        if let Some(session) = self.sessions[self.current].1.elsewhere.take() {
+            self.turn_to(session);
+            self.hand(json)?;
+            self.sessions[self.current].1.elsewhere = None;
+        }
+        Ok(())
+    }
+
+    /// Hands a record to the session that is being read.
+    fn hand(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
+        let (decoder, out) = &mut self.sessions[self.current];
+        out.line = self.line;
+        out.bytes = json.len();
+        let came = decoder.record(json, out);
+        self.pass_on();
+        came
+    }
+
+    /// The session of this name is read from here on.
+    fn turn_to(&mut self, session: String) {
+        if let Some(own) = &self.sessions[self.current].1.session {
+            self.known.insert(own.clone(), self.current);
+        }
+        if let Some(&at) = self.known.get(&session) {
+            self.current = at;
+        } else if self.sessions.len() < SESSIONS {
+            self.current = self.sessions.len();
+            self.known.insert(session, self.current);
+            self.sessions.push((self.reader.decoder(), Builder::default()));
+        } else {
+            self.note(
+                "too-many-sessions",
+                format!("more than {SESSIONS} sessions; the rest is read with the last"),
+            );
+        }
+    }
+
+    /// Hands on the steps that are whole.
+    fn pass_on(&mut self) {
+        for (lane, step) in self.sessions[self.current].1.ready.drain(..) {
+            self.given = true;
+            self.sink.step(self.current, lane.as_deref(), step);
+        }
+    }
+
+    /// Whether nothing at all came of what was read.
+    fn is_void(&mut self) -> bool {
+        self.given = self.given || self.sessions.iter().any(|(_, out)| !out.is_void());
+        !self.given
+    }
+
+    fn finish(mut self, name: &str) -> Vec<Streamed> {
+        for at in 0..self.sessions.len() {
+            self.current = at;
+            let (decoder, out) = &mut self.sessions[at];
+            out.line = None;
+            decoder.end(out);
+            out.finish();
+            self.pass_on();
+        }
+        let format = self.reader.name();
+        let done = |(_, out): (Box<dyn Decoder>, Builder)| {
+            let Builder { head, tally, notes, .. } = out;
+            Streamed { format, head, tally, diagnostics: notes.told(name) }
+        };
+        self.sessions.into_iter().map(done).collect()
+    }
+}
+
+/// What is said of a record that is JSON and not what it should be.
+const SHAPE: &str = "a record has another shape than it should; it is passed over";
+
+/// The whole records that a line begins with, and what is left of it.
+fn records(line: &[u8]) -> (Vec<&[u8]>, &[u8]) {
+    let mut stream = serde_json::Deserializer::from_slice(line).into_iter::<IgnoredAny>();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while let Some(Ok(_)) = stream.next() {
+        let end = stream.byte_offset();
+        found.push(&line[at..end]);
+        at = end;
+    }
+    (found, &line[at..])
+}
+
+fn read_lines(input: &mut dyn BufRead, parts: &mut Parts<'_>) -> io::Result<()> {
+    let mut buffer = Vec::new();
+    let mut at = 0;
+    loop {
+        at += 1;
+        parts.line = Some(at);
+        match lines::next(input, &mut buffer, LINE_CAP)? {
+            Line::End => return Ok(()),
+            Line::TooLong(length) => {
+                parts.note(
+                    "line-too-long",
+                    format!("a line of {length} bytes is longer than {LINE_CAP}; it is passed over"),
+                );
+            }
+            Line::Whole(ended) => {
+                if !buffer.iter().all(u8::is_ascii_whitespace) {
+                    parts.take(&buffer, ended);
+                }
+            }
+        }
+    }
+}
