@@ -11,11 +11,11 @@ use assay_sandbox::{Exec, ExecOutcome, Exit, Session, Sink};
 use assay_trace::{AgentInfo, FinalMetrics, Metrics, ObservationResult, Source, Step, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
 
+use crate::agent::{Agent, AgentRun, Ended, Estimated, Job, Part, count_model, now};
 use crate::catalogue::catalogue;
 use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
 use crate::window::slide;
-use crate::{Agent, AgentRun, Ended, Estimated, Job, Part, count_model, now};
 
 /// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
 const VERSION: &str = "2";

@@ -1,269 +1,71 @@
 //! Agents under test.
 //!
-//! An [`Agent`] is one file here and one line in [`open`]. It is driven either by a command line that the trial starts
-//! inside the sandbox ([`Oracle`], [`Shipped`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
+//! An [`Agent`] is one file here and one line in [`BUILT_IN`]. It is driven either by a command line that the trial starts
+//! inside the sandbox ([`Oracle`], [`CliAgent`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
 //! knows nothing of plans, conditions or verdicts.
 
+mod agent;
 mod catalogue;
+pub mod cli_agents;
 mod conversation;
 pub mod ending;
 mod nop;
 mod oracle;
-pub mod shipped;
 mod window;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
 
-use assay_model::{ChatModel, Scene, Usage};
-use assay_sandbox::{Mount, Session};
-use assay_trace::Trajectory;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use assay_model::ChatModel;
 
+pub use agent::{Agent, AgentRun, Ended, Endpoint, Estimated, Job, Part, RunBudget, count_model};
 pub use catalogue::{CatalogueEntry, Disclosure, Placement};
+pub use cli_agents::CliAgent;
 pub use conversation::{CostCap, Loop, LoopOptions};
 pub use nop::Nop;
 pub use oracle::Oracle;
-pub use shipped::Shipped;
 
-/// Something that works on a task inside a sandbox.
-pub trait Agent: Send + Sync {
-    /// The name it has in experiments and records.
-    fn name(&self) -> &'static str;
+/// Opens an agent of ours with its model, where it has one.
+type Open = fn(Option<Arc<dyn ChatModel>>, LoopOptions) -> Result<Arc<dyn Agent>, OpenError>;
 
-    /// The version that runs.
-    fn version(&self) -> String;
+/// The agents of ours, by their names in experiments.
+const BUILT_IN: [(&str, Open); 3] = [
+    ("loop", |model, options| match model {
+        Some(model) => Ok(Arc::new(Loop::new(model, options))),
+        None => Err(OpenError::NoModel),
+    }),
+    ("oracle", |_, _| Ok(Arc::new(Oracle))),
+    ("nop", |_, _| Ok(Arc::new(Nop))),
+];
 
-    /// `provider:model`, where it uses one.
-    fn model(&self) -> Option<&str> {
-        None
-    }
-
-    /// Where inside the sandbox it looks for skills.
-    fn skills_dir(&self) -> &'static str {
-        "/skills"
-    }
-
-    /// Everything about it that can change an outcome.
-    fn identity(&self) -> Value;
-
-    /// Whether the condition's mere name can change what it does (a script that asks for it).
-    fn reads_condition(&self) -> bool {
-        false
-    }
-
-    /// Whether its results say anything about a model.
-    fn measures_a_model(&self) -> bool {
-        true
-    }
-
-    /// Whether the task's solution is laid into its sandbox.
-    fn needs_solution(&self) -> bool {
-        false
-    }
-
-    /// Whether a path below its home is its own state, or a folder on the way to it, and nothing that it did.
-    fn keeps(&self, _below_home: &Path) -> bool {
-        false
-    }
-
-    /// What it takes of a sandbox's memory by itself, in bytes; 0 for one that works outside.
-    fn own_memory(&self) -> u64 {
-        0
-    }
-
-    /// What of this machine is seen in its sandbox.
-    fn mounts(&self) -> Vec<Mount> {
-        Vec::new()
-    }
-
-    /// Works until done, a limit, the deadline, or `job.cancel`. Never fails: what went wrong is in [`AgentRun::ended`], so
-    /// that the steps up to there are kept.
-    fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun;
-}
-
-/// What an agent is given.
-#[derive(Debug)]
-pub struct Job<'a> {
-    /// The task's text.
-    pub instruction: &'a str,
-    /// The skills that were laid into the sandbox, in order.
-    pub skills: &'a [CatalogueEntry],
-    /// How they are made known.
-    pub disclosure: Disclosure,
-    /// Put before the instruction by the condition; mostly empty.
-    pub preface: &'a str,
-    /// Where commands start, inside.
-    pub workdir: PathBuf,
-    /// When its time is over.
-    pub deadline: Instant,
-    /// How much time it has altogether, for telling it.
-    pub time: Duration,
-    /// Set from outside to give up.
-    pub cancel: &'a AtomicBool,
-    /// Where in the experiment it stands, for scripted models.
-    pub scene: &'a Scene,
-    /// A host folder for raw logs.
-    pub logs: PathBuf,
-    /// Added to the environment of its commands.
-    pub env: &'a [(String, String)],
-    /// The way to its model, for one that needs the gateway.
-    pub door: Option<InnerDoor>,
-    /// The run's budget, for agents that call their model without the gateway.
-    pub budget: Option<&'a dyn RunBudget>,
-}
-
-/// What all trials of a run may spend together. Agents behind the gateway are held to it there; one that asks its model itself
-/// asks before each request, and counts each reply.
-pub trait RunBudget: std::fmt::Debug + Sync {
-    /// Why no other request may be made, in words.
-    fn exhausted(&self) -> Option<String>;
-
-    /// Counts a reply, and how many of its tokens are an estimate.
-    fn charge(&self, usage: &Usage, estimated: &Usage);
-}
-
-/// The inside of the gateway's door.
-#[derive(Debug, Clone)]
-pub struct InnerDoor {
-    /// The port of loopback at which the model is reached.
-    pub port: u16,
-    /// What stands for a key there.
-    pub token: String,
-    /// Stands before the agent's command line, so that the port leads somewhere.
-    pub launcher: Vec<String>,
-}
-
-/// What an agent did.
-#[derive(Debug, Clone)]
-pub struct AgentRun {
-    /// Step by step.
-    pub trajectory: Trajectory,
-    /// Tokens; `None` where nobody counted them.
-    pub usage: Option<Usage>,
-    /// How many of them are an estimate.
-    pub estimated: Estimated,
-    /// The models that the provider says it used, and how many replies each gave.
-    pub replied_models: BTreeMap<String, u64>,
-    /// Why it stopped.
-    pub ended: Ended,
-    /// Time spent waiting for a provider between tries.
-    pub throttled: Duration,
-}
-
-impl AgentRun {
-    /// A run of which nobody counted tokens or waits.
-    pub fn new(trajectory: Trajectory, ended: Ended) -> Self {
-        Self {
-            trajectory,
-            usage: None,
-            estimated: Estimated::default(),
-            replied_models: BTreeMap::new(),
-            ended,
-            throttled: Duration::ZERO,
-        }
-    }
-}
-
-/// Maximum number of model names recorded per run; the names are untrusted input.
-const MODELS: usize = 20;
-
-/// Counts a reply of a model that a provider names.
-pub fn count_model(models: &mut BTreeMap<String, u64>, name: &str) {
-    if models.len() < MODELS || models.contains_key(name) {
-        *models.entry(name.to_owned()).or_default() += 1;
-    }
-}
-
-/// Tokens that were estimated by characters, because a provider's usage never came or cannot be true.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Estimated {
-    /// In how many requests.
-    pub requests: u64,
-    /// How many.
-    pub usage: Usage,
-}
-
-/// Why an agent stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Ended {
-    /// It said that it is done.
-    Finished,
-    /// It used up its turns.
-    TurnLimit,
-    /// It used up its tokens.
-    TokenLimit,
-    /// It used up its money.
-    CostLimit,
-    /// Its conversation grew longer than its model's context.
-    ContextLimit,
-    /// It detected that it was repeating the same step, and stopped.
-    LoopDetected,
-    /// It passed the limit of memory or disk.
-    ResourceLimit {
-        /// Which.
-        limit: String,
-    },
-    /// Its time was over.
-    Deadline,
-    /// The run was interrupted.
-    Cancelled,
-    /// Something under it broke; nothing can be said of the agent.
-    Broken {
-        /// What.
-        part: Part,
-        /// How.
-        message: String,
-    },
-}
-
-/// What can break under an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// The sandbox.
-    Sandbox,
-    /// The provider of its model.
-    ModelProvider,
-    /// The agent's own set-up.
-    AgentSetup,
-    /// What the whole run may spend: it was spent before the agent was done.
-    Budget,
+/// Why an agent cannot be opened.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// It needs a model and has none.
+    #[error("the agent `loop` needs a model, such as `model = \"openai:gpt-5\"`")]
+    NoModel,
+    /// No agent of ours has that name.
+    #[error("there is no agent `{0}`; there are {known}", known = built_in().collect::<Vec<_>>().join(", "))]
+    Unknown(String),
 }
 
 /// An agent by its name in an experiment. `model` is there for the agents that use one.
-///
-/// # Errors
-/// The reason, as a sentence fragment, when no agent has that name or it lacks its model.
 pub fn open(
     name: &str,
     model: Option<Arc<dyn ChatModel>>,
     options: LoopOptions,
-) -> Result<Arc<dyn Agent>, String> {
-    match (name, model) {
-        ("loop", Some(model)) => Ok(Arc::new(Loop::new(model, options))),
-        ("loop", None) => {
-            Err("the agent `loop` needs a model, such as `model = \"openai:gpt-5\"`".to_owned())
-        }
-        ("oracle", _) => Ok(Arc::new(Oracle)),
-        ("nop", _) => Ok(Arc::new(Nop)),
-        (other, _) => Err(format!("there is no agent `{other}`; there are {}", NAMES.join(", "))),
-    }
+) -> Result<Arc<dyn Agent>, OpenError> {
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name);
+    let (_, open) = found.ok_or_else(|| OpenError::Unknown(name.to_owned()))?;
+    open(model, options)
 }
 
-/// The names [`open`] knows.
-pub const NAMES: [&str; 3] = ["loop", "oracle", "nop"];
+/// The names that [`open`] knows.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    BUILT_IN.iter().map(|(name, _)| *name)
+}
 
-/// The names of all agents: those that [`open`] knows, and those that are opened by [`Shipped::new`].
+/// The names of all agents: those that [`open`] knows, and those that are opened by [`CliAgent::new`].
 pub fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain(shipped::MAKES.iter().map(|make| make.name()))
-}
-
-fn now() -> String {
-    jiff::Timestamp::now().to_string()
+    built_in().chain(cli_agents::HARNESSES.iter().map(|harness| harness.name()))
 }

@@ -2,7 +2,7 @@ use assay_sandbox::Session;
 use assay_trace::{AgentInfo, Source, Trajectory};
 use serde_json::{Value, json};
 
-use crate::{Agent, AgentRun, Ended, Job};
+use crate::agent::{Agent, AgentRun, Ended, Job};
 
 /// Does nothing: what passes with it passes without work.
 #[derive(Debug, Clone, Copy)]

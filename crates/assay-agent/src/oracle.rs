@@ -4,7 +4,7 @@ use assay_sandbox::{Exec, Exit, LimitKind, SandboxError, Session, Sink};
 use assay_trace::{AgentInfo, Observation, ObservationResult, Source, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
 
-use crate::{Agent, AgentRun, Ended, Job, Part, now};
+use crate::agent::{Agent, AgentRun, Ended, Job, Part, now};
 
 /// Plays the task's own solution: what fails with it cannot be passed.
 #[derive(Debug, Clone, Copy)]

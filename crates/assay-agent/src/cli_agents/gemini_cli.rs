@@ -2,13 +2,14 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Make, NODE, NODE_PACKAGE, PROCESSES, Package, Registry, Seat, Varies, pairs};
+use super::harness::{Harness, Launch, PROCESSES, Varies, pairs};
+use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
 /// Gemini CLI, Google's command line.
 #[derive(Debug)]
 pub(super) struct GeminiCli;
 
-impl Make for GeminiCli {
+impl Harness for GeminiCli {
     fn name(&self) -> &'static str {
         "gemini-cli"
     }
@@ -33,28 +34,29 @@ impl Make for GeminiCli {
         Some("/root/.gemini/skills")
     }
 
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
         let settings = json!({
             "privacy": { "usageStatisticsEnabled": false },
             "telemetry": { "enabled": false },
             "general": { "enableAutoUpdate": false },
             "security": { "auth": { "selectedType": "gemini-api-key" } },
         });
-        let mut files = vec![(seat.home.join(".gemini/settings.json"), settings.to_string())];
-        if !seat.context.is_empty() {
+        let mut files = vec![(launch.home.join(".gemini/settings.json"), settings.to_string())];
+        if !launch.context.is_empty() {
             // What stands there is part of every system's text.
-            files.push((seat.home.join(".gemini/GEMINI.md"), seat.context.to_owned()));
+            files.push((launch.home.join(".gemini/GEMINI.md"), launch.context.to_owned()));
         }
         files
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let script = seat.installed("node_modules/@google/gemini-cli/bundle/gemini.js");
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let script = launch.installed("node_modules/@google/gemini-cli/bundle/gemini.js");
         // The sandbox is the permission.
-        let args = [&script, "--yolo", "--output-format", "stream-json", "-m", seat.model, "-p", seat.prompt];
+        let args =
+            [&script, "--yolo", "--output-format", "stream-json", "-m", launch.model, "-p", launch.prompt];
         let env = pairs(&[
-            ("GEMINI_API_KEY", seat.token),
-            ("GOOGLE_GEMINI_BASE_URL", &seat.address),
+            ("GEMINI_API_KEY", launch.token),
+            ("GOOGLE_GEMINI_BASE_URL", &launch.address),
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ]);
         (args.map(str::to_owned).to_vec(), env)

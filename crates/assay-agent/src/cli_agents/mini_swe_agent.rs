@@ -2,8 +2,8 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::install::LAUNCHER;
-use super::{Make, Package, Registry, Seat, pairs};
+use super::harness::{Harness, Launch, pairs};
+use super::package::{LAUNCHER, Package, Registry};
 
 /// mini-swe-agent, a small command line around one tool, `bash`. It reaches models through litellm.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ const CONFIG: &str = ".mini/assay.yaml";
 /// The whole of its system's text in `mini.yaml` of the pinned version.
 const SYSTEM: &str = "You are a helpful assistant that can interact with a computer.\n";
 
-impl Make for MiniSweAgent {
+impl Harness for MiniSweAgent {
     fn name(&self) -> &'static str {
         "mini-swe-agent"
     }
@@ -47,9 +47,9 @@ impl Make for MiniSweAgent {
         None
     }
 
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
         // A string in the template's own language: nothing in it is a template again.
-        let system = match seat.context {
+        let system = match launch.context {
             "" => SYSTEM.to_owned(),
             context => format!("{{{{ {} }}}}", json!(format!("{SYSTEM}\n{context}"))),
         };
@@ -58,14 +58,14 @@ impl Make for MiniSweAgent {
             "agent": { "system_template": system, "cost_limit": 0 },
             "model": { "cost_tracking": "ignore_errors" },
         });
-        vec![(seat.home.join(CONFIG), config.to_string())]
+        vec![(launch.home.join(CONFIG), config.to_string())]
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let config = seat.home.join(CONFIG).display().to_string();
-        let output = seat.home.join(TRAJECTORY).display().to_string();
-        let provider = if seat.provider == "anthropic" { "anthropic" } else { "openai" };
-        let model = format!("{provider}/{}", seat.model);
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let config = launch.home.join(CONFIG).display().to_string();
+        let output = launch.home.join(TRAJECTORY).display().to_string();
+        let provider = if launch.provider == "anthropic" { "anthropic" } else { "openai" };
+        let model = format!("{provider}/{}", launch.model);
         let args = [
             "-c",
             "mini.yaml",
@@ -74,20 +74,20 @@ impl Make for MiniSweAgent {
             "-m",
             &model,
             "-t",
-            seat.prompt,
+            launch.prompt,
             // The sandbox is the permission.
             "-y",
             "--exit-immediately",
             "-o",
             &output,
         ];
-        let own = seat.home.join(".mini").display().to_string();
-        let openai = format!("{}/v1", seat.address);
+        let own = launch.home.join(".mini").display().to_string();
+        let openai = format!("{}/v1", launch.address);
         let env = pairs(&[
             ("OPENAI_API_BASE", &openai),
-            ("OPENAI_API_KEY", seat.token),
-            ("ANTHROPIC_API_BASE", &seat.address),
-            ("ANTHROPIC_API_KEY", seat.token),
+            ("OPENAI_API_KEY", launch.token),
+            ("ANTHROPIC_API_BASE", &launch.address),
+            ("ANTHROPIC_API_KEY", launch.token),
             ("MSWEA_GLOBAL_CONFIG_DIR", &own),
             ("MSWEA_CONFIGURED", "true"),
             ("MSWEA_SILENT_STARTUP", "1"),

@@ -2,13 +2,14 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::{Make, Package, Registry, Seat, pairs};
+use super::harness::{Harness, Launch, pairs};
+use super::package::{Package, Registry};
 
 /// OpenCode, a command line for any server that speaks OpenAI's chat completions.
 #[derive(Debug)]
 pub(super) struct OpenCode;
 
-impl Make for OpenCode {
+impl Harness for OpenCode {
     fn name(&self) -> &'static str {
         "opencode"
     }
@@ -35,9 +36,9 @@ impl Make for OpenCode {
         Some("/root/.config/opencode/skills")
     }
 
-    fn files(&self, seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
-        let model = format!("assay/{}", seat.model);
-        let instructions = seat.home.join(".config/opencode/instructions.md");
+    fn files(&self, launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
+        let model = format!("assay/{}", launch.model);
+        let instructions = launch.home.join(".config/opencode/instructions.md");
         let mut config = json!({
             "autoupdate": false,
             "share": "disabled",
@@ -46,25 +47,25 @@ impl Make for OpenCode {
             "small_model": model,
             "provider": { "assay": {
                 "npm": "@ai-sdk/openai-compatible",
-                "options": { "baseURL": format!("{}/v1", seat.address), "apiKey": seat.token },
-                "models": { seat.model: { "limit": { "context": 200_000, "output": 32_000 } } },
+                "options": { "baseURL": format!("{}/v1", launch.address), "apiKey": launch.token },
+                "models": { launch.model: { "limit": { "context": 200_000, "output": 32_000 } } },
             } },
         });
         let mut files = Vec::new();
-        if !seat.context.is_empty() {
+        if !launch.context.is_empty() {
             config["instructions"] = json!([instructions]);
-            files.push((instructions, seat.context.to_owned()));
+            files.push((instructions, launch.context.to_owned()));
         }
-        files.push((seat.home.join(".config/opencode/opencode.json"), config.to_string()));
+        files.push((launch.home.join(".config/opencode/opencode.json"), config.to_string()));
         files
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let model = format!("assay/{}", seat.model);
-        let args = ["run", "--format", "json", "--auto", "-m", &model, seat.prompt];
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let model = format!("assay/{}", launch.model);
+        let args = ["run", "--format", "json", "--auto", "-m", &model, launch.prompt];
         let path = format!(
             "{}:/usr/local/bin:/usr/bin:/bin",
-            seat.installed("node_modules/@vscode/ripgrep-linux-x64/bin")
+            launch.installed("node_modules/@vscode/ripgrep-linux-x64/bin")
         );
         let env = pairs(&[
             ("PATH", &path),

@@ -1,12 +1,13 @@
 use std::path::PathBuf;
 
-use super::{Make, NODE, NODE_PACKAGE, PROCESSES, Package, Registry, Seat, Varies, pairs};
+use super::harness::{Harness, Launch, PROCESSES, Varies, pairs};
+use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
 /// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
 #[derive(Debug)]
 pub(super) struct QwenCode;
 
-impl Make for QwenCode {
+impl Harness for QwenCode {
     fn name(&self) -> &'static str {
         "qwen-code"
     }
@@ -31,22 +32,22 @@ impl Make for QwenCode {
         Some("/root/.qwen/skills")
     }
 
-    fn files(&self, _seat: &Seat<'_>) -> Vec<(PathBuf, String)> {
+    fn files(&self, _launch: &Launch<'_>) -> Vec<(PathBuf, String)> {
         Vec::new()
     }
 
-    fn invocation(&self, seat: &Seat<'_>) -> (Vec<String>, Vec<(String, String)>) {
-        let script = seat.installed("node_modules/@qwen-code/qwen-code/cli.js");
+    fn invocation(&self, launch: &Launch<'_>) -> (Vec<String>, Vec<(String, String)>) {
+        let script = launch.installed("node_modules/@qwen-code/qwen-code/cli.js");
         // The sandbox is the permission.
         let mut args = vec![&*script, "--yolo", "--auth-type", "openai", "--output-format", "stream-json"];
-        if !seat.context.is_empty() {
-            args.extend(["--append-system-prompt", seat.context]);
+        if !launch.context.is_empty() {
+            args.extend(["--append-system-prompt", launch.context]);
         }
-        args.push(seat.prompt);
+        args.push(launch.prompt);
         let env = pairs(&[
-            ("OPENAI_API_KEY", seat.token),
-            ("OPENAI_BASE_URL", &format!("{}/v1", seat.address)),
-            ("OPENAI_MODEL", seat.model),
+            ("OPENAI_API_KEY", launch.token),
+            ("OPENAI_BASE_URL", &format!("{}/v1", launch.address)),
+            ("OPENAI_MODEL", launch.model),
         ]);
         (args.into_iter().map(str::to_owned).collect(), env)
     }

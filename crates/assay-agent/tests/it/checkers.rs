@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_agent::{Agent, Disclosure, Ended, Job, LoopOptions, NAMES, Nop, Oracle, Part, open};
+use assay_agent::{Agent, Disclosure, Ended, Job, LoopOptions, Nop, Oracle, Part, built_in, open};
 use assay_model::Scene;
 use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
 
@@ -46,7 +46,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
         scene: &Scene::default(),
         logs: logs.path().to_owned(),
         env: &[],
-        door: None,
+        endpoint: None,
         budget: None,
     };
     agent.run(&job, session)
@@ -81,10 +81,10 @@ fn nop_does_nothing() {
 fn every_name_opens_and_others_are_told() {
     let name = |name: &str| match open(name, None, LoopOptions::default()) {
         Ok(agent) => agent.name().to_owned(),
-        Err(message) => message,
+        Err(error) => error.to_string(),
     };
-    for known in NAMES.iter().filter(|name| **name != "loop") {
-        assert_eq!(name(known), *known);
+    for known in built_in().filter(|name| *name != "loop") {
+        assert_eq!(name(known), known);
         assert!(!open(known, None, LoopOptions::default()).unwrap().measures_a_model());
     }
     assert!(name("loop").contains("needs a model"));

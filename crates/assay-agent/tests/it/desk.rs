@@ -188,7 +188,7 @@ impl Desk {
             scene: &Scene::default(),
             logs: logs.path().to_owned(),
             env: &[("TOKEN".to_owned(), "value".to_owned())],
-            door: None,
+            endpoint: None,
             budget: self.budget.as_deref().map(|budget| budget as &dyn RunBudget),
         };
         let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);

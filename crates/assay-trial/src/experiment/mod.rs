@@ -228,8 +228,9 @@ impl AgentSpec {
             (None, false) => models.iter().cloned().map(Some).collect(),
         };
         let pair = |name: &String, model: &Option<String>| {
-            let (name, version) = assay_agent::shipped::named_version(name)?;
-            if version.is_some() && assay_agent::shipped::find(name).is_none() {
+            let (name, version) =
+                assay_agent::cli_agents::named_version(name).map_err(|error| error.to_string())?;
+            if version.is_some() && assay_agent::cli_agents::find(name).is_none() {
                 return Err(format!("the agent {name:?} has no version to choose"));
             }
             Ok(Self {

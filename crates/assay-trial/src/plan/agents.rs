@@ -56,8 +56,8 @@ pub(crate) fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<V
     };
     let mut roster = Vec::new();
     for spec in &experiment.agents {
-        if let Some(make) = assay_agent::shipped::find(&spec.name) {
-            let (agent, way) = cli_agents::outfit(make, spec, experiment, machine)
+        if let Some(harness) = assay_agent::cli_agents::find(&spec.name) {
+            let (agent, way) = cli_agents::outfit(harness, spec, experiment, machine)
                 .map_err(|message| wrong(spec, message))?;
             let (placement, way) = (Some(agent.placement()), Some(Arc::new(way)));
             roster.push(RosterEntry { placement, way, ..RosterEntry::new(spec, Arc::new(agent)) });
@@ -82,7 +82,7 @@ pub(crate) fn roster(experiment: &Experiment, machine: &Machine<'_>) -> Result<V
             .transpose()
             .map_err(|error| wrong(spec, error.to_string()))?;
         let agent = assay_agent::open(&spec.name, model, spec.loop_options())
-            .map_err(|message| wrong(spec, message))?;
+            .map_err(|error| wrong(spec, error.to_string()))?;
         roster.push(RosterEntry::new(spec, agent));
     }
     name_arms(&mut roster);

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use assay_agent::shipped::Make;
+use assay_agent::cli_agents::Harness;
 use assay_model::{Api, Call, ModelError, ModelOptions, Scene, address};
 
 use crate::{Cause, Plan, RunOptions, Store};
@@ -117,7 +117,9 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
             base_url: entry.spec.base_url.clone(),
             api_key_env: entry.spec.api_key_env.clone(),
             max_output_tokens: entry.spec.max_output_tokens,
-            api: if assay_agent::shipped::find(&entry.label.name).is_some_and(<dyn Make>::asks_responses) {
+            api: if assay_agent::cli_agents::find(&entry.label.name)
+                .is_some_and(<dyn Harness>::asks_responses)
+            {
                 Api::Responses
             } else {
                 Api::Chat

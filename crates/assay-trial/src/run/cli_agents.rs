@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_agent::cli_agents::{Harness, Installation, Script};
 use assay_agent::ending::{self, LastAnswer, ProviderSide};
-use assay_agent::shipped::{Installation, Make, Script};
-use assay_agent::{AgentRun, Disclosure, Ended, Estimated, InnerDoor, Part, Placement, Shipped, count_model};
+use assay_agent::{AgentRun, CliAgent, Disclosure, Ended, Endpoint, Estimated, Part, Placement, count_model};
 use assay_gateway::{
     CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
     ProviderOptions, TrialPass, Varying, WatchedSkill,
@@ -66,22 +66,22 @@ pub struct Way {
 /// # Errors
 /// The reason, as a sentence fragment.
 pub(crate) fn outfit(
-    make: &'static dyn Make,
+    harness: &'static dyn Harness,
     spec: &AgentSpec,
     experiment: &Experiment,
     machine: &Machine<'_>,
-) -> Result<(Shipped, Way), String> {
-    let name = make.name();
+) -> Result<(CliAgent, Way), String> {
+    let name = harness.name();
     if experiment.sandbox.kind == SandboxKind::None {
         return Err(format!("{name} looks for skills in a home of its own, and the sandbox `none` has none"));
     }
     let shipping =
         machine.shipping.as_ref().ok_or("there is no folder here in which agents are installed")?;
     let model = spec.model.as_deref().ok_or_else(|| {
-        format!("{name} needs a model, such as `model = \"{}:NAME\"`", make.providers().join("|"))
+        format!("{name} needs a model, such as `model = \"{}:NAME\"`", harness.providers().join("|"))
     })?;
     let version = spec.version.as_deref();
-    let installation = Installation::find(&shipping.cache, make, version).ok_or_else(|| {
+    let installation = Installation::find(&shipping.cache, harness, version).ok_or_else(|| {
         let asked = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
         format!("{asked} is not installed: `assay agent install {asked}` installs it")
     })?;
@@ -117,13 +117,14 @@ pub(crate) fn outfit(
         let prices = [price.input, price.output, price.cache_read, price.cache_write];
         limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
     }
-    let agent = Shipped::new(make, installation, model, script, spec.placement, limits)?;
+    let agent = CliAgent::new(harness, installation, model, script, spec.placement, limits)
+        .map_err(|error| error.to_string())?;
     if experiment.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
         return Err(format!(
             "{name} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
         ));
     }
-    let varies = make.varies();
+    let varies = harness.varies();
     let varying = Varying::new(varies.fields, varies.texts)?;
     let shipping = shipping.clone();
     Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
@@ -180,8 +181,8 @@ impl OpenDoor {
     }
 
     /// What the agent is told of it.
-    pub(crate) fn inner(&self) -> InnerDoor {
-        InnerDoor { port: self.port, token: self.door.token().to_owned(), launcher: self.launcher.clone() }
+    pub(crate) fn inner(&self) -> Endpoint {
+        Endpoint { port: self.port, token: self.door.token().to_owned(), launcher: self.launcher.clone() }
     }
 
     /// Says when the sandbox is to stand still.

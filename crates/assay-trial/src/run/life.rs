@@ -176,7 +176,7 @@ impl Attempt<'_> {
                 scene: &scene,
                 logs: self.folder.join("agent"),
                 env: &env,
-                door: door.as_ref().map(|(door, _)| door.inner()),
+                endpoint: door.as_ref().map(|(door, _)| door.inner()),
                 budget: door.is_none().then_some(&budget as &dyn RunBudget),
             },
             session,

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_agent::shipped::MAKES;
+use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
 use assay_trial::{Experiment, Machine, Plan, Sandboxes, Shipping, Store, Trial, TrialId};
 use serde_json::json;
@@ -77,7 +77,7 @@ fn id_anywhere(trial: &Trial) -> TrialId {
 /// A cache with a file in place of each agent's program.
 fn install_all(folder: &Path) -> PathBuf {
     let cache = folder.join("cache");
-    for make in MAKES {
+    for &make in HARNESSES {
         let program =
             cache.join("agents").join(make.name()).join(make.package().version).join(make.program());
         fs::create_dir_all(program.parent().unwrap()).unwrap();

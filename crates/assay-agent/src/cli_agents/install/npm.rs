@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{InstallError, run};
+use super::tool::{InstallError, run};
 
 pub(super) fn bring(package: &str, beside: &[&str], to: &Path) -> Result<(), InstallError> {
     let mut npm = Command::new("npm");

@@ -6,10 +6,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use super::{InstallError, run};
-
-/// The program that an installation gets: it finds the Python that the packages were made for.
-pub(in crate::shipped) const LAUNCHER: &str = "run";
+use super::tool::{InstallError, run};
+use crate::cli_agents::package::LAUNCHER;
 
 /// The Pythons of this machine that a sandbox over its `/usr` has too.
 const PYTHONS: [&str; 2] = ["/usr/local/bin/python3", "/usr/bin/python3"];

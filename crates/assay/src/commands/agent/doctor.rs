@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay_agent::shipped::{Installation, Make};
+use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
 use assay_trace::{Source, Trajectory};
 use assay_trial::{
@@ -235,7 +235,7 @@ impl Left {
     }
 
     /// In the order in which one thing needs the other; what follows a failure is not looked at.
-    fn judge(&self, make: &dyn Make, placement: Option<Placement>, word: &str) -> Vec<Check> {
+    fn judge(&self, make: &dyn Harness, placement: Option<Placement>, word: &str) -> Vec<Check> {
         let mut checks = Vec::new();
         let mut holds = |what: &'static str, holds: bool, good: String, bad: String| {
             checks.push(Check { what, holds, text: if holds { good } else { bad } });

@@ -2,7 +2,7 @@
 
 pub(crate) mod doctor;
 
-use assay_agent::shipped::{self, Installation, MAKES, Make};
+use assay_agent::cli_agents::{self, HARNESSES, Harness, Installation};
 use assay_trial::Placement;
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
@@ -96,18 +96,18 @@ pub(crate) fn run(args: &AgentArgs, settings: &Settings, ui: &Ui) -> Result<Stat
 fn list(ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
     if ui.json() {
-        let agents: Vec<_> = MAKES
+        let agents: Vec<_> = HARNESSES
             .iter()
-            .map(|make| {
+            .map(|harness| {
                 json!({
-                    "name": make.name(),
-                    "package": make.package().name,
-                    "version": make.package().version,
-                    "providers": make.providers(),
-                    "skills_dir": make.skills_dir(),
-                    "own_skills": make.own_skills(),
-                    "folder": Installation::find(&cache, *make, None).map(|found| found.folder),
-                    "installed": Installation::all(&cache, *make)
+                    "name": harness.name(),
+                    "package": harness.package().name,
+                    "version": harness.package().version,
+                    "providers": harness.providers(),
+                    "skills_dir": harness.skills_dir(),
+                    "own_skills": harness.own_skills(),
+                    "folder": Installation::find(&cache, *harness, None).map(|found| found.folder),
+                    "installed": Installation::all(&cache, *harness)
                         .into_iter()
                         .map(|found| json!({ "version": found.version, "folder": found.folder }))
                         .collect::<Vec<_>>(),
@@ -117,17 +117,17 @@ fn list(ui: &Ui) -> Result<Status, Failure> {
         ui.document(&json!({ "schema": "assay.agents/1", "agents": agents }))?;
         return Ok(Status::Done);
     }
-    for make in MAKES {
-        let tested = make.package().version;
-        let found = Installation::find(&cache, make, None);
+    for &harness in HARNESSES {
+        let tested = harness.package().version;
+        let found = Installation::find(&cache, harness, None);
         let mark = if found.is_some() { "ok  " } else { "--  " };
         let place = match &found {
             Some(found) => found.folder.display().to_string(),
-            None => format!("→ assay agent install {}", make.name()),
+            None => format!("→ assay agent install {}", harness.name()),
         };
-        ui.out(&format!("{mark}{:15}{tested:10}{place}\n", make.name()))?;
-        for other in Installation::all(&cache, make).iter().filter(|found| found.version != tested) {
-            let name = format!("{}@{}", make.name(), other.version);
+        ui.out(&format!("{mark}{:15}{tested:10}{place}\n", harness.name()))?;
+        for other in Installation::all(&cache, harness).iter().filter(|found| found.version != tested) {
+            let name = format!("{}@{}", harness.name(), other.version);
             ui.out(&format!("ok  {name:25}{}\n", other.folder.display()))?;
         }
     }
@@ -136,43 +136,44 @@ fn list(ui: &Ui) -> Result<Status, Failure> {
 
 fn install(args: &InstallArgs, ui: &Ui) -> Result<Status, Failure> {
     let cache = machine::cache()?;
-    for (make, version) in chosen(&args.agents, args.all)? {
-        let package = make.package();
+    for (harness, version) in chosen(&args.agents, args.all)? {
+        let package = harness.package();
         let version = version.as_deref();
-        if Installation::find(&cache, make, version).is_none() {
+        if Installation::find(&cache, harness, version).is_none() {
             ui.note(&format!("installing {} {}", package.name, version.unwrap_or(package.version)));
         }
         let (tool, ping) = package.registry.tool();
         let found =
-            Installation::install(&cache, make, version).map_err(|error| Failure::Infrastructure {
-                message: format!("{} cannot be installed", make.name()),
+            Installation::install(&cache, harness, version).map_err(|error| Failure::Infrastructure {
+                message: format!("{} cannot be installed", harness.name()),
                 hint: Some(format!(
                     "this needs {tool} and its registry; `{ping}` tells whether it is reached"
                 )),
                 source: Some(error.into()),
             })?;
-        ui.out(&format!("{} {} {}\n", make.name(), found.version, found.folder.display()))?;
+        ui.out(&format!("{} {} {}\n", harness.name(), found.version, found.folder.display()))?;
     }
     Ok(Status::Done)
 }
 
 /// An agent that is asked for, and its version where one is named.
-type Chosen = (&'static dyn Make, Option<String>);
+type Chosen = (&'static dyn Harness, Option<String>);
 
 /// The agents of some names, or all.
 fn chosen(names: &[String], all: bool) -> Result<Vec<Chosen>, Failure> {
     if all {
-        Ok(MAKES.map(|make| (make, None)).to_vec())
+        Ok(HARNESSES.iter().map(|&harness| (harness, None)).collect())
     } else {
         names.iter().map(|name| find(name)).collect()
     }
 }
 
 fn find(text: &str) -> Result<Chosen, Failure> {
-    let (name, version) = shipped::named_version(text).map_err(Failure::bad_input)?;
-    let make = shipped::find(name).ok_or_else(|| {
-        let known: Vec<&str> = MAKES.iter().map(|make| make.name()).collect();
+    let (name, version) =
+        cli_agents::named_version(text).map_err(|error| Failure::bad_input(error.to_string()))?;
+    let harness = cli_agents::find(name).ok_or_else(|| {
+        let known: Vec<&str> = HARNESSES.iter().map(|harness| harness.name()).collect();
         Failure::bad_input(format!("there is no agent {name:?} to install; there are {}", known.join(", ")))
     })?;
-    Ok((make, version.map(str::to_owned)))
+    Ok((harness, version.map(str::to_owned)))
 }
