@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use assay_diagnostic::chain;
 use assay_sandbox::{Exec, Exit, LimitKind, SandboxError, Session, Sink};
 use assay_trace::{AgentInfo, Observation, ObservationResult, Source, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
@@ -96,16 +97,4 @@ pub(crate) fn resource(limit: LimitKind) -> Ended {
 
 pub(crate) fn broken(error: &SandboxError) -> Ended {
     Ended::Broken { part: Part::Sandbox, message: chain(error) }
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }

@@ -1,41 +1,12 @@
 //! What a rule has to say.
 
-use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
+pub use assay_diagnostic::{Severity, Span};
+use serde::Serialize;
 
 use crate::client::{CLIENTS, Client};
-
-/// How much a finding matters to a client.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Severity {
-    /// Worth knowing: advice.
-    Info,
-    /// The client takes the skill, and something of it is lost, ignored or likely to go wrong.
-    Warning,
-    /// The client refuses or drops the skill.
-    Error,
-}
-
-impl Severity {
-    /// The word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warning => "warning",
-            Self::Error => "error",
-        }
-    }
-}
-
-impl fmt::Display for Severity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.word())
-    }
-}
 
 /// A severity for each client; `None` where a finding is nothing to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -95,33 +66,6 @@ impl Serialize for Severities {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer
             .collect_map(CLIENTS.into_iter().filter_map(|client| Some((client.name(), self.of(client)?))))
-    }
-}
-
-/// A place in a file, in lines and columns from 1 (columns in characters), the end exclusive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-pub struct Span {
-    /// The first line.
-    pub line: usize,
-    /// The first column.
-    pub column: usize,
-    /// The last line.
-    pub end_line: usize,
-    /// The column after the last.
-    pub end_column: usize,
-}
-
-impl Span {
-    /// The place of a range of bytes in a text.
-    pub fn of(text: &str, range: &Range<usize>) -> Self {
-        let (line, column) = assay_skill::position(text, range.start);
-        let (end_line, end_column) = assay_skill::position(text, range.end.max(range.start));
-        Self { line, column, end_line, end_column }
-    }
-
-    /// A place of which only line and column are known.
-    pub fn at(line: usize, column: usize) -> Self {
-        Self { line, column, end_line: line, end_column: column }
     }
 }
 

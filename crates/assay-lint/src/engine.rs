@@ -343,20 +343,15 @@ pub fn folder_of(path: &Path) -> PathBuf {
 
 /// A finding of the search.
 fn searched(told: &assay_skill::Diagnostic) -> Diagnostic {
-    let severity = match told.severity {
-        assay_skill::Severity::Error => Severity::Error,
-        assay_skill::Severity::Warning => Severity::Warning,
-        assay_skill::Severity::Info => Severity::Info,
-    };
     Diagnostic {
         code: told.code,
-        severity,
+        severity: told.severity,
         message: told.message.clone(),
         file: told.file.clone(),
         span: Place(told.line.map(|line| Span::at(line, told.column.unwrap_or(1)))),
         hint: told.hint.clone(),
         fix: None,
-        clients: Severities::all(severity),
+        clients: Severities::all(told.severity),
         fingerprint: String::new(),
         documented: false,
     }

@@ -55,27 +55,10 @@ pub fn excerpt(bytes: &[u8]) -> String {
     if out.is_empty() { "nothing".to_owned() } else { out }
 }
 
-/// A text on one line: white space becomes a space; controls, format characters and what reverses a line's direction
+/// A text on one line: tabs and line ends become spaces; controls, format characters and what reverses a line's direction
 /// are written as code points.
 pub fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.trim().chars() {
-        match c {
-            '\n' | '\r' | '\t' => out.push(' '),
-            c if c.is_control() || is_format(c) => {
-                let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out
-}
-
-/// Invisible characters, line separators and marks of direction.
-fn is_format(c: char) -> bool {
-    matches!(c,
-        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    assay_diagnostic::escape(&text.trim().replace(['\n', '\r', '\t'], " "))
 }
 
 #[cfg(test)]

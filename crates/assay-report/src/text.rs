@@ -1,20 +1,6 @@
 //! Words and numbers for people.
 
-/// A name for a terminal: control characters, and those that are not seen but turn the direction of writing or end a line, are
-/// shown and not obeyed.
-pub fn clean(text: &str) -> String {
-    text.chars()
-        .map(|c| match c {
-            c if c.is_control() => '\u{fffd}',
-            '\u{61c}'
-            | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}'
-            | '\u{feff}' => '\u{fffd}',
-            c => c,
-        })
-        .collect()
-}
+pub use assay_diagnostic::clean;
 
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {

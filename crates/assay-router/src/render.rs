@@ -1,6 +1,6 @@
 //! Findings as text for a terminal.
 
-use assay_skill::printable;
+use assay_diagnostic::escape;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use crate::{Failed, Findings, RouterFindings, Share};
@@ -71,7 +71,7 @@ fn shares(findings: &Findings) -> String {
     ]);
     for router in &findings.routers {
         table.add_row(vec![
-            printable(&router.router),
+            escape(&router.router),
             cell(router.top1),
             cell(router.top3),
             cell(router.top1_acceptable),
@@ -88,7 +88,7 @@ fn shares(findings: &Findings) -> String {
 
 /// What there is to say of one router beyond its shares.
 fn router_text(router: &RouterFindings) -> String {
-    let mut text = format!("\n{}\n", printable(&router.router));
+    let mut text = format!("\n{}\n", escape(&router.router));
     let statuses: Vec<String> =
         router.statuses.iter().map(|(name, count)| format!("{count} {}", name.replace('_', " "))).collect();
     let mut facts = vec![statuses.join(", ")];
@@ -126,12 +126,12 @@ fn failures(failures: &[Failed]) -> Table {
     let mut table = table(&["  request", "expected", "wrong", "acceptable", "of", "chosen instead"]);
     for failed in failures.iter().take(ROWS) {
         table.add_row(vec![
-            format!("  {}", printable(&failed.prompt)),
-            failed.expected.as_deref().map_or_else(|| "(none)".to_owned(), printable),
+            format!("  {}", escape(&failed.prompt)),
+            failed.expected.as_deref().map_or_else(|| "(none)".to_owned(), escape),
             failed.wrong.to_string(),
             failed.acceptable.to_string(),
             failed.answers.to_string(),
-            failed.chosen.iter().map(|name| printable(name)).collect::<Vec<_>>().join(", "),
+            failed.chosen.iter().map(|name| escape(name)).collect::<Vec<_>>().join(", "),
         ]);
     }
     for column in table.column_iter_mut().skip(2).take(3) {

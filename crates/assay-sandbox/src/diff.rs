@@ -1,10 +1,10 @@
 //! Differences between two folders, as text.
 
 use std::fs;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use assay_diagnostic::escape_path;
 use similar::TextDiff;
 
 use crate::{Change, ChangeKind, CollectError, read_beneath};
@@ -18,45 +18,6 @@ const PAIRS: usize = 25_000_000;
 const CONTEXT: usize = 3;
 /// Where git and others look for a NUL byte to tell whether a file is text.
 const SNIFF: usize = 8000;
-
-/// A path as printable text of one line.
-///
-/// A path with control characters, quotes, backslashes or bytes that are not UTF-8 is put in quotes and escaped, as git
-/// does; others stay as they are. Characters that change the direction of writing count as control characters.
-pub fn escape_path(path: &Path) -> String {
-    let mut text = String::new();
-    let mut plain = true;
-    for chunk in path.as_os_str().as_bytes().utf8_chunks() {
-        for c in chunk.valid().chars() {
-            let escaped = match c {
-                '"' => "\\\"".to_owned(),
-                '\\' => "\\\\".to_owned(),
-                '\n' => "\\n".to_owned(),
-                '\t' => "\\t".to_owned(),
-                '\r' => "\\r".to_owned(),
-                c if c.is_control() || steers(c) => octal(c.encode_utf8(&mut [0; 4]).as_bytes()),
-                c => {
-                    text.push(c);
-                    continue;
-                }
-            };
-            plain = false;
-            text.push_str(&escaped);
-        }
-        plain &= chunk.invalid().is_empty();
-        text.push_str(&octal(chunk.invalid()));
-    }
-    if plain { text } else { format!("\"{text}\"") }
-}
-
-/// Characters that are not seen but change how others are: separators, directions, joiners.
-fn steers(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
-fn octal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("\\{byte:03o}")).collect()
-}
 
 /// A unified diff of the changed files of two folders, at most `cap_bytes` long.
 ///

@@ -44,7 +44,7 @@ mod wire;
 pub use bubblewrap::Bubblewrap;
 pub use cgroup::sweep_cgroups;
 pub use collect::{Caps, CollectError, CopyReport, LeftOut, copy_tree, read_beneath, remove_tree};
-pub use diff::{escape_path, unified_diff};
+pub use diff::unified_diff;
 pub use forward::forward_main;
 pub use hold::Hold;
 pub use init::init_main;

@@ -6,7 +6,6 @@
 //!
 //! [`tree`] holds the canonical digest of a folder, which tasks use too.
 
-mod diagnostic;
 mod digest;
 mod document;
 mod front_matter;
@@ -18,13 +17,13 @@ mod text;
 mod tokens;
 pub mod tree;
 
-pub use diagnostic::{Diagnostic, Severity, position};
+pub use assay_diagnostic::{Diagnostic, Severity, position};
 pub use digest::{Digest, DigestError, Hasher};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble, YAML_CAP};
 pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;
-pub use text::{Decoded, Encoding, decode, printable};
+pub use text::{Decoded, Encoding, decode};
 pub use tokens::{tokens, tokens_from};
 pub use tree::FileKind;

@@ -1,4 +1,4 @@
-//! Bytes that claim to be text, and text that may act on a terminal.
+//! Bytes that claim to be text.
 
 /// How bytes had to be read to become text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,22 +64,6 @@ fn utf16(bytes: &[u8]) -> Option<(&[u8], Unit)> {
     }
 }
 
-/// The text on one line and without anything a terminal would act on: control characters, separators of lines, marks that change the
-/// direction of text, invisible spaces and tag characters become `\u{…}`.
-pub fn printable(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || invisible(c) { shown.extend(c.escape_unicode()) } else { shown.push(c) }
-    }
-    shown
-}
-
-/// Unicode's bidirectional controls, line and paragraph separators, zero-width space, word joiner, byte-order mark, tags.
-fn invisible(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}'
-        | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,13 +85,5 @@ mod tests {
         check(b"\xff\xfea\0b", "ab", Encoding::Utf16, true);
         check(b"\xff\xfe\0\xd8", "\u{fffd}", Encoding::Utf16, true);
         check(b"a\0b", "a\0b", Encoding::Utf8, false);
-    }
-
-    #[test]
-    fn what_acts_on_a_terminal_is_escaped() {
-        let check = |text, expected| assert_eq!(printable(text), expected);
-        check("plain — 技能 👍", "plain — 技能 👍");
-        check("a\nb\t\u{1b}[31m", "a\\u{a}b\\u{9}\\u{1b}[31m");
-        check("\u{202e}\u{2066}\u{200b}\u{e0041}", "\\u{202e}\\u{2066}\\u{200b}\\u{e0041}");
     }
 }

@@ -2,7 +2,7 @@
 //! the answer away.
 //!
 //! [`find`] looks for tasks, [`check`] asks every rule of [`rules`] about one. All of it is pure text: nothing is executed, nothing is fetched,
-//! and the same task gives the same findings in the same order. A rule that guesses says so in its severity: [`Level::Fail`] is kept for what makes a
+//! and the same task gives the same findings in the same order. A rule that guesses says so in its severity: [`Severity::Error`] is kept for what makes a
 //! task useless or gives its answer away.
 
 mod dialect;
@@ -19,13 +19,15 @@ mod tests;
 mod words;
 
 pub use dialect::dialect;
-pub use finding::{Finding, Level, Span, Verdict, verdict};
+pub use finding::{Finding, Span, Verdict, verdict};
 pub use rule::Rule;
 pub use rules::rules;
 pub use search::{Found, Refusal, find};
 pub use subject::{Context, Subject, Text};
 
 use std::collections::BTreeMap;
+
+use assay_diagnostic::Severity;
 
 use crate::Task;
 
@@ -41,7 +43,7 @@ pub fn check(task: &Task, context: &Context<'_>) -> Vec<Finding> {
     let subject = Subject::read(task, context);
     let mut findings: Vec<Finding> = Vec::new();
     // For each code and severity: where its last finding stands, how many there are, and how many are left out.
-    let mut seen: BTreeMap<(String, Level), (usize, usize, usize)> = BTreeMap::new();
+    let mut seen: BTreeMap<(String, Severity), (usize, usize, usize)> = BTreeMap::new();
     for rule in rules().iter().filter(|rule| context.all_rules || !rule.is_opt_in()) {
         let mut found = Vec::new();
         rule.check(&subject, &mut found);

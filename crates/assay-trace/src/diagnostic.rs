@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::path::Path;
 
+use assay_diagnostic::chain;
 use serde::Serialize;
 
 /// Something that was odd, told once for a file however often it happened.
@@ -26,18 +27,12 @@ pub struct Diagnostic {
 impl Diagnostic {
     /// A sub-agent's log that cannot be read.
     pub(crate) fn of_unreadable(path: &Path, error: &dyn Error) -> Self {
-        let mut message = error.to_string();
-        let mut source = error.source();
-        while let Some(cause) = source {
-            message = format!("{message}: {cause}");
-            source = cause.source();
-        }
         Self {
             code: "unreadable-log",
             file: path.display().to_string(),
             line: None,
             count: 1,
-            message: format!("a sub-agent's log is left out: {message}"),
+            message: format!("a sub-agent's log is left out: {}", chain(error)),
         }
     }
 }

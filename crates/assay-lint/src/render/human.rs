@@ -6,7 +6,7 @@ use std::path::Path;
 
 use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
-use assay_skill::printable;
+use assay_diagnostic::escape;
 
 use crate::client::{Client, Fate};
 use crate::diagnostic::{Diagnostic, Severity, Span};
@@ -106,12 +106,12 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
             text.push_str(&format!("{}[{code}]\n", painted(*severity, 0, view.color)));
         }
         for found in list.iter().take(*taken) {
-            let file = printable(&found.file.to_string_lossy());
+            let file = escape(&found.file.to_string_lossy());
             let place = found.span.0.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
             let start = format!("  {file}{place}: ");
             // Beside a long path the line is as long as it has to be.
             let room = width.saturating_sub(start.chars().count()).max(NARROW);
-            text.push_str(&format!("{start}{}\n", clip(&printable(&found.message), room)));
+            text.push_str(&format!("{start}{}\n", clip(&escape(&found.message), room)));
         }
     }
     let rest = total - taken.iter().sum::<usize>();
@@ -181,8 +181,8 @@ fn one(
         Severity::Warning => Level::WARNING,
         Severity::Info => Level::INFO,
     };
-    let path = printable(&found.file.to_string_lossy());
-    let message = printable(&found.message);
+    let path = escape(&found.file.to_string_lossy());
+    let message = escape(&found.message);
     let mut group = level
         .primary_title(&message)
         .id(found.code)
@@ -208,7 +208,7 @@ fn one(
             })
         }
     };
-    let hint = found.hint.as_deref().map(printable);
+    let hint = found.hint.as_deref().map(escape);
     if let Some(hint) = &hint {
         group = group.element(Level::HELP.message(hint.as_str()));
     }
@@ -216,7 +216,7 @@ fn one(
     if !drops.is_empty() {
         group = group.element(Level::NOTE.message(drops.as_str()));
     }
-    let fix = found.fix.as_ref().map(|fix| format!("--fix does this: {}", printable(&fix.title)));
+    let fix = found.fix.as_ref().map(|fix| format!("--fix does this: {}", escape(&fix.title)));
     if let Some(fix) = &fix {
         group = group.element(Level::HELP.message(fix.as_str()));
     }
@@ -259,7 +259,7 @@ fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Ra
         if c == '\t' {
             shown.push_str("    ");
         } else {
-            shown.push_str(&printable(&c.to_string()));
+            shown.push_str(&escape(&c.to_string()));
         }
         if at < to {
             end = shown.len();
@@ -273,7 +273,7 @@ fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Ra
 }
 
 fn fates(skill: &LintedSkill, clients: &[Client]) -> String {
-    let mut text = format!("{}\n", printable(&skill.path.to_string_lossy()));
+    let mut text = format!("{}\n", escape(&skill.path.to_string_lossy()));
     for (client, fate) in skill.clients.iter().filter(|(client, _)| clients.contains(client)) {
         text.push_str(&format!("  {:<12} {}\n", client.name(), becomes(*client, fate)));
     }
@@ -286,7 +286,7 @@ fn becomes(client: Client, fate: &Fate) -> String {
     let reason = fate
         .reason
         .as_deref()
-        .map(|reason| format!(": {}", printable(&clipped(reason.to_owned()))))
+        .map(|reason| format!(": {}", escape(&clipped(reason.to_owned()))))
         .unwrap_or_default();
     if client.validates() {
         return if fate.valid { "valid".to_owned() } else { format!("refused{reason}") };
@@ -295,7 +295,7 @@ fn becomes(client: Client, fate: &Fate) -> String {
         return format!("dropped{reason}");
     }
     let name: String = fate.name.as_deref().unwrap_or("").chars().take(WIDTH).collect();
-    let name = printable(&name);
+    let name = escape(&name);
     let length = fate.description.as_deref().map_or(0, |text| text.chars().count());
     let listed = if fate.listed { "listed" } else { "loaded and not listed" };
     let cut = if fate.truncated { ", cut" } else { "" };

@@ -1,6 +1,6 @@
 //! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found, and what it is to each client.
 
-use assay_skill::{Leniency, Severity as Told, quote_values};
+use assay_skill::{Leniency, quote_values};
 
 use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
 use crate::client::{AGENTS, VALIDATORS};
@@ -155,7 +155,7 @@ impl Family for Document {
                 None => last,
             };
             let last = last.fix(fix(told.code, skill));
-            if told.code == "document-case" && told.severity == Told::Warning {
+            if told.code == "document-case" && told.severity == Warning {
                 last.severities(ALL.without(&[SkillsRef]).with(Warning, &[Spec]));
             }
         }

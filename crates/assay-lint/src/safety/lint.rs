@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use assay_skill::tree::Content;
 
 use super::{Bundle, File, RULES, scan};
-use crate::diagnostic::{Severities, Severity, Span};
+use crate::diagnostic::{Severities, Span};
 use crate::rule::{Findings, Rule};
 use crate::skill::Skill;
 
@@ -18,7 +18,7 @@ static LIST: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         .iter()
         .map(|rule| Rule {
             code: rule.code,
-            severities: Severities::all(severity(rule.severity)),
+            severities: Severities::all(rule.severity),
             about: rule.summary,
             source: "assay's safety rules (docs/SAFETY.md)",
             numbers: match rule.code {
@@ -31,14 +31,6 @@ static LIST: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         })
         .collect()
 });
-
-fn severity(severity: assay_skill::Severity) -> Severity {
-    match severity {
-        assay_skill::Severity::Error => Severity::Error,
-        assay_skill::Severity::Warning => Severity::Warning,
-        assay_skill::Severity::Info => Severity::Info,
-    }
-}
 
 /// The rules, as the registry has them.
 pub(crate) fn rules() -> &'static [Rule] {
@@ -72,7 +64,7 @@ pub(crate) fn check_file(
         let span = place.or_else(|| found.span.map(|range| Span::of(&text, &range)));
         findings
             .add_at(found.rule.code, file, span, found.message)
-            .severities(Severities::all(severity(found.severity)));
+            .severities(Severities::all(found.severity));
     }
 }
 
@@ -105,6 +97,6 @@ pub(crate) fn check(skill: &Skill, findings: &mut Findings) {
         };
         findings
             .add_at(found.rule.code, skill.root.join(file), span, message)
-            .severities(Severities::all(severity(found.severity)));
+            .severities(Severities::all(found.severity));
     }
 }

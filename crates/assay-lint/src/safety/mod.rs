@@ -35,7 +35,8 @@ mod value;
 
 use std::path::Path;
 
-use assay_skill::{Severity, decode};
+use assay_diagnostic::Severity;
+use assay_skill::decode;
 
 pub use bundle::{Bundle, File, Link};
 pub use rules::{Family, RULES, Rule};
@@ -315,13 +316,14 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
     let worst = apart
         .findings
         .iter()
-        .filter(|finding| finding.severity < Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE)
-        .min_by_key(|finding| finding.severity);
+        .filter(|finding| finding.severity > Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE)
+        // Of several that are as grave, the first.
+        .min_by_key(|finding| std::cmp::Reverse(finding.severity));
     if let Some(finding) = worst {
         let message = format!("it decodes to {:?}: {}", unicode::excerpt(text), finding.message);
         scan.report(site, &ENCODED_INSTRUCTION, range, message);
         let own: Vec<_> =
-            apart.findings.into_iter().filter(|finding| finding.severity < Severity::Info).collect();
+            apart.findings.into_iter().filter(|finding| finding.severity > Severity::Info).collect();
         for finding in own {
             if let Some(span) = finding.span {
                 let here = Site { fixed: Some((span.start, span.end)), ..*site };

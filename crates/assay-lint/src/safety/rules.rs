@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use assay_skill::Severity;
+use assay_diagnostic::Severity;
 use serde::Serialize;
 
 /// What kind of harm a rule looks for. Error rates are given per family.

@@ -9,7 +9,8 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-use assay_skill::{Package, Severity};
+use assay_diagnostic::Severity;
+use assay_skill::Package;
 use assay_stats::{Interval, clopper_pearson};
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +92,7 @@ pub fn measure(root: &Path) -> io::Result<SetsReport> {
         for entry in &entries {
             let (found, anywhere) = alarms_in(root, &entry.path(), &spans);
             wrong_anywhere += u64::from(anywhere == alarms);
-            let has = |severity| found.iter().any(|(_, there)| *there <= severity);
+            let has = |severity| found.iter().any(|(_, there)| *there >= severity);
             wrong += u64::from(has(Severity::Warning) == alarms);
             wrong_at_error += u64::from(has(Severity::Error) == alarms);
             if has(Severity::Warning) == alarms {
@@ -131,7 +132,7 @@ fn alarms_in(
         let bundle = Bundle::read(&package);
         let key = package.root.strip_prefix(root).unwrap_or(&package.root).to_string_lossy().into_owned();
         let mut found = scan(&bundle);
-        found.retain(|finding| finding.severity < Severity::Info);
+        found.retain(|finding| finding.severity > Severity::Info);
         anywhere |= !found.is_empty();
         let injected = spans.get(&key);
         alarms.extend(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use assay_skill::Severity;
+use assay_diagnostic::Severity;
 use serde::Serialize;
 
 use super::mapped::Mapped;
@@ -98,8 +98,7 @@ impl Scan {
             .take(64)
             .find(|there| there.rule == rule && there.path == site.path && overlaps(&there.span));
         if let Some(there) = same {
-            // Severities are ordered from the gravest.
-            if severity < there.severity {
+            if severity > there.severity {
                 (there.severity, there.message, there.span) = (severity, message, span);
             }
             return;

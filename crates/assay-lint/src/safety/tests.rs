@@ -14,7 +14,7 @@ fn bundle(files: &[(&str, &str)]) -> Bundle {
 
 /// Codes and severities of what is found, those of `info` left out.
 fn loud(files: &[(&str, &str)]) -> Vec<&'static str> {
-    scan(&bundle(files)).iter().filter(|f| f.severity < Severity::Info).map(|f| f.rule.code).collect()
+    scan(&bundle(files)).iter().filter(|f| f.severity > Severity::Info).map(|f| f.rule.code).collect()
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn told(body: &str, expected: &[&str], within: &str) {
     let text = page(body);
     let found = scan(&bundle(&[("SKILL.md", &text)]));
     let mut codes: Vec<_> =
-        found.iter().filter(|f| f.severity < Severity::Info).map(|f| f.rule.code).collect();
+        found.iter().filter(|f| f.severity > Severity::Info).map(|f| f.rule.code).collect();
     codes.sort_unstable();
     codes.dedup();
     assert_eq!(codes, expected, "{body}");

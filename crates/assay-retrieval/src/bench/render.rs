@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_diagnostic::clean_start;
+
 use super::{
     Agreement, Comparison, Correlation, Erasure, Estimate, Findings, NegativeFindings, Ordered, Part,
     Reranked, RetrieverFindings,
@@ -159,7 +161,7 @@ fn erasures(all: &[&Erasure]) -> String {
             text.push_str(&format!(
                 "  {}, {}: NDCG@10 {:.2} to {:.2}, score {:.3} to {:.3} without “{}”\n",
                 own.retriever,
-                printable(&masked.query),
+                shown_name(&masked.query),
                 masked.ndcg[0],
                 masked.ndcg[1],
                 masked.score[0],
@@ -184,8 +186,8 @@ fn order(own: &Agreement) -> String {
     format!(
         "\nthe order of {} retrievers against {}, pool {}: Spearman {}, Kendall {}\n{}",
         own.retrievers.len(),
-        printable(&own.against),
-        printable(&own.pool),
+        shown_name(&own.against),
+        shown_name(&own.pool),
         correlation(own.spearman),
         correlation(own.kendall),
         table(&head, own.retrievers.iter().map(row).collect())
@@ -279,7 +281,7 @@ fn parts<'a>(
     head.extend(all.iter().map(|own| own.name.clone()));
     let mut rows: Vec<(usize, Vec<String>)> = Vec::new();
     for (name, part) in of(first) {
-        let mut row = vec![printable(name), part.queries.to_string()];
+        let mut row = vec![shown_name(name), part.queries.to_string()];
         row.extend(
             all.iter().map(|own| of(own).get(name).map_or_else(none, |part| format!("{:.3}", part.ndcg))),
         );
@@ -290,14 +292,14 @@ fn parts<'a>(
     format!("\n{}", table(&head, rows.into_iter().map(|(_, row)| row).collect()))
 }
 
-/// A name from outside, without what a terminal would obey.
-fn printable(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(50).collect()
+/// A name from outside.
+fn shown_name(name: &str) -> String {
+    clean_start(name, 50)
 }
 
 /// The start of a text from outside.
 fn clipped(text: &str) -> String {
-    let start: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(160).collect();
+    let start = clean_start(text, 160);
     if start.chars().count() < text.chars().count() { start + "…" } else { start }
 }
 

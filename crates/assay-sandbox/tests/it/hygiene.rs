@@ -6,9 +6,10 @@ use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use assay_diagnostic::escape_path;
 use assay_sandbox::{
-    Caps, Change, ChangeKind, CollectError, EntryKind, Exit, Manifest, copy_tree, escape_path, read_beneath,
-    remove_tree, unified_diff,
+    Caps, Change, ChangeKind, CollectError, EntryKind, Exit, Manifest, copy_tree, read_beneath, remove_tree,
+    unified_diff,
 };
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};

@@ -2,29 +2,15 @@
 
 use std::path::PathBuf;
 
-use assay_skill::{Diagnostic, Severity};
+use assay_diagnostic::{Diagnostic, Severity};
 use serde::Serialize;
 
-/// How much a finding weighs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Level {
-    /// Worth knowing; does not change the verdict.
-    Info,
-    /// Somebody should look.
-    Warn,
-    /// Results on this task would say nothing, or something wrong.
-    Fail,
-}
-
-impl Level {
-    /// The word in reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Info => "info",
-            Self::Warn => "warn",
-            Self::Fail => "fail",
-        }
+/// The word for a severity in what `task check` prints: what fails a task is a failure there, and not an error.
+const fn word(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "info",
+        Severity::Warning => "warn",
+        Severity::Error => "fail",
     }
 }
 
@@ -57,10 +43,10 @@ impl Verdict {
 /// The verdict that findings add up to: a failure weighs more than what could not be checked, and that more than a warning.
 pub fn verdict(findings: &[Finding], unchecked: bool) -> Verdict {
     match findings.iter().map(|finding| finding.severity).max() {
-        Some(Level::Fail) => Verdict::Fail,
+        Some(Severity::Error) => Verdict::Fail,
         _ if unchecked => Verdict::Unchecked,
-        Some(Level::Warn) => Verdict::Warn,
-        Some(Level::Info) | None => Verdict::Ok,
+        Some(Severity::Warning) => Verdict::Warn,
+        Some(Severity::Info) | None => Verdict::Ok,
     }
 }
 
@@ -82,8 +68,9 @@ pub struct Span {
 pub struct Finding {
     /// The rule, or the code of the reader's diagnostic: kebab case, stable.
     pub code: String,
-    /// How much it weighs.
-    pub severity: Level,
+    /// How grave it is: an error where results on this task would say nothing, or something wrong.
+    #[serde(serialize_with = "serialize_word")]
+    pub severity: Severity,
     /// What is the matter: a lower-case fragment. It may quote the input: clean it before printing.
     pub message: String,
     /// The file at fault.
@@ -103,7 +90,7 @@ pub struct Finding {
 impl Finding {
     /// A finding about a file as a whole.
     pub fn new(
-        severity: Level,
+        severity: Severity,
         code: &str,
         file: impl Into<PathBuf>,
         message: impl Into<String>,
@@ -121,6 +108,11 @@ impl Finding {
         }
     }
 
+    /// The word for its severity: `info`, `warn` or `fail`.
+    pub fn word(&self) -> &'static str {
+        word(self.severity)
+    }
+
     /// At a line, from 1.
     #[must_use]
     pub fn at(mut self, line: usize) -> Self {
@@ -130,7 +122,7 @@ impl Finding {
 
     /// What a skill and the task share.
     pub(crate) fn shared(
-        severity: Level,
+        severity: Severity,
         code: &str,
         message: String,
         hint: &str,
@@ -143,16 +135,20 @@ impl Finding {
     }
 }
 
+fn serialize_word<S: serde::Serializer>(severity: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(word(*severity))
+}
+
 impl From<&Diagnostic> for Finding {
     fn from(diagnostic: &Diagnostic) -> Self {
-        let severity = match diagnostic.severity {
-            Severity::Error => Level::Fail,
-            Severity::Warning => Level::Warn,
-            Severity::Info => Level::Info,
-        };
         let hint = diagnostic.hint.as_deref().unwrap_or_default();
-        let mut finding =
-            Self::new(severity, diagnostic.code, diagnostic.file.clone(), diagnostic.message.clone(), hint);
+        let mut finding = Self::new(
+            diagnostic.severity,
+            diagnostic.code,
+            diagnostic.file.clone(),
+            diagnostic.message.clone(),
+            hint,
+        );
         finding.line = diagnostic.line;
         finding
     }

@@ -49,7 +49,7 @@ fn findings(changes: &[(&str, &str)], context: &Context<'_>) -> Vec<Finding> {
 fn of(changes: &[(&str, &str)], code: &str) -> Vec<String> {
     let found = findings(changes, &Context { all_rules: true, ..Context::default() });
     let line = |finding: &Finding| finding.line.map_or(String::new(), |line| format!("{line} "));
-    let one = |finding: &Finding| format!("{} {}{}", finding.severity.word(), line(finding), finding.message);
+    let one = |finding: &Finding| format!("{} {}{}", finding.word(), line(finding), finding.message);
     found.iter().filter(|finding| finding.code == code).map(one).collect()
 }
 
@@ -190,7 +190,9 @@ fn structure_comes_from_the_reader() {
     fs::remove_dir_all(root.join("solution")).unwrap();
     let found = super::check(&Task::load(&root).unwrap(), &Context::default());
     assert!(
-        found.iter().any(|finding| finding.code == "solution-missing" && finding.severity == Level::Warn)
+        found
+            .iter()
+            .any(|finding| finding.code == "solution-missing" && finding.severity == Severity::Warning)
     );
 }
 
@@ -274,9 +276,9 @@ fn instructions_name_no_skill() {
     let (pdf, export) = (package("pdf"), package("ledger-export"));
     let context = Context { library: vec![&pdf, &export], all_rules: true, ..Context::default() };
     let found = super::check(&Task::load(&root).unwrap(), &context);
-    let levels: Vec<Level> =
+    let levels: Vec<Severity> =
         found.iter().filter(|f| f.code == "instruction-names-skill").map(|f| f.severity).collect();
-    assert_eq!(levels, [Level::Fail, Level::Info], "{found:?}");
+    assert_eq!(levels, [Severity::Error, Severity::Info], "{found:?}");
 }
 
 #[test]
@@ -444,7 +446,9 @@ fn graders_fetch_nothing() {
     grade("cat <<EOF\npip install pytest\nEOF", "");
     // However many commands of a file fetch, that is one thing to look at.
     let many = format!("{TEST}apt-get update\napt-get install -y curl\npip install pytest\n");
-    for (granted, level) in [(None, Level::Info), (Some(true), Level::Info), (Some(false), Level::Warn)] {
+    for (granted, level) in
+        [(None, Severity::Info), (Some(true), Severity::Info), (Some(false), Severity::Warning)]
+    {
         let context = Context { verifier_network: granted, ..Context::default() };
         let found = findings(&[("tests/test.sh", &many)], &context);
         let own: Vec<_> = found.iter().filter(|finding| finding.code == "grader-fetches").collect();
@@ -511,39 +515,39 @@ fn leaks_are_found_with_both_places() {
     let context = Context::default();
     let long = "for voucher in ledger: balance[voucher.account] += convert(voucher.amount, rates[voucher.currency]); ".to_owned()
         + "dormant = [a for a in accounts if age(a) > ninety and not frozen(a)]; publish(sorted(dormant), quarter, totals, signature)";
-    let cases: [(&str, &str, &str, &str, Level); 9] = [
-        ("leak-words", PROSE, "instruction.md", PROSE, Level::Warn),
-        ("leak-words", PROSE, "tests/notes.txt", PROSE, Level::Warn),
-        ("leak-answer", &long, "solution/solve.sh", &long, Level::Fail),
+    let cases: [(&str, &str, &str, &str, Severity); 9] = [
+        ("leak-words", PROSE, "instruction.md", PROSE, Severity::Warning),
+        ("leak-words", PROSE, "tests/notes.txt", PROSE, Severity::Warning),
+        ("leak-answer", &long, "solution/solve.sh", &long, Severity::Error),
         (
             "leak-names",
             "Write `/app/result/final.xml`.",
             "tests/t.py",
             "x = '/app/result/final.xml'",
-            Level::Warn,
+            Severity::Warning,
         ),
-        ("leak-names", "Read `vouchers.csv`.", "instruction.md", "Read `vouchers.csv`.", Level::Info),
-        ("leak-constants", "It comes to 48291.", "tests/t.py", "assert total == 48291", Level::Warn),
+        ("leak-names", "Read `vouchers.csv`.", "instruction.md", "Read `vouchers.csv`.", Severity::Info),
+        ("leak-constants", "It comes to 48291.", "tests/t.py", "assert total == 48291", Severity::Warning),
         (
             "leak-constants",
             "Divide by 999983.",
             "solution/solve.sh",
             "awk '{ print $1 % 999983 }'",
-            Level::Info,
+            Severity::Info,
         ),
         (
             "leak-constants",
             "Say `Out of balance`.",
             "tests/t.py",
             "assert 'Out of balance' in text",
-            Level::Warn,
+            Severity::Warning,
         ),
         (
             "leak-commands",
             "```bash\nledger load vouchers.db\nledger age --days 90\nledger print totals\n```",
             "solution/solve.sh",
             "ledger load vouchers.db\nledger age --days 90\nledger print totals",
-            Level::Warn,
+            Severity::Warning,
         ),
     ];
     for (code, body, file, text, level) in cases {
@@ -613,17 +617,17 @@ fn tasks_of_task_md_are_checked() {
     let task = Task::load(&temp.path().join("one")).unwrap();
     let found = super::check(&task, &Context::default());
     let codes: Vec<&str> =
-        found.iter().filter(|f| f.severity > Level::Info).map(|f| f.code.as_str()).collect();
+        found.iter().filter(|f| f.severity > Severity::Info).map(|f| f.code.as_str()).collect();
     assert_eq!(codes, ["few-tests", "instruction-names-skill"], "{found:?}");
 }
 
 #[test]
 fn verdicts_add_up() {
     let finding = |level| Finding::new(level, "x", "f", "m", "");
-    assert_eq!(verdict(&[finding(Level::Info)], false), Verdict::Ok);
-    assert_eq!(verdict(&[finding(Level::Info), finding(Level::Warn)], false), Verdict::Warn);
-    assert_eq!(verdict(&[finding(Level::Warn)], true), Verdict::Unchecked);
-    assert_eq!(verdict(&[finding(Level::Fail)], true), Verdict::Fail);
+    assert_eq!(verdict(&[finding(Severity::Info)], false), Verdict::Ok);
+    assert_eq!(verdict(&[finding(Severity::Info), finding(Severity::Warning)], false), Verdict::Warn);
+    assert_eq!(verdict(&[finding(Severity::Warning)], true), Verdict::Unchecked);
+    assert_eq!(verdict(&[finding(Severity::Error)], true), Verdict::Fail);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use assay_skill::{Diagnostic, Severity, printable};
+use assay_diagnostic::escape;
+use assay_skill::{Diagnostic, Severity};
 use serde_json::{Map, Value};
 
 use super::{EnvironmentConfig, NetworkWish, TaskConfig};
@@ -59,8 +60,7 @@ pub(crate) fn metadata(text: &str, file: &Path) -> Result<Metadata, TaskError> {
     let mut unknown: Vec<String> = map.keys().filter(|key| !KEYS.contains(&key.as_str())).cloned().collect();
     unknown.sort();
     for key in &unknown {
-        let message =
-            format!("`{}` is not a key of the format; it is kept and has no effect", printable(key));
+        let message = format!("`{}` is not a key of the format; it is kept and has no effect", escape(key));
         reader.note(Severity::Info, "unknown-key", &message, "check the spelling");
     }
     let table: toml::Table =

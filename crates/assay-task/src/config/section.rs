@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
 
-use assay_skill::{Diagnostic, Severity, position, printable};
+use assay_diagnostic::escape;
+use assay_skill::{Diagnostic, Severity, position};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -79,7 +80,7 @@ impl<'a> Section<'a> {
 
     /// The dotted name of a key of this table, safe to print.
     pub(super) fn dotted(&self, key: &str) -> String {
-        if self.prefix.is_empty() { printable(key) } else { format!("{}.{}", self.prefix, printable(key)) }
+        if self.prefix.is_empty() { escape(key) } else { format!("{}.{}", self.prefix, escape(key)) }
     }
 
     pub(super) fn take(&mut self, key: &str) -> Option<Value<'a>> {

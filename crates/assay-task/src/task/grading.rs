@@ -13,8 +13,9 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::escape;
 use assay_skill::tree::{self, Entry};
-use assay_skill::{Diagnostic, Digest, Hasher, Severity, printable};
+use assay_skill::{Diagnostic, Digest, Hasher, Severity};
 
 use super::layout::is_graded;
 use crate::TaskError;
@@ -59,7 +60,7 @@ pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnosti
         match script(dir, up, &name) {
             Ok(bytes) if found.len() < SHARED_LIMIT => found.push(Shared { up, name, bytes }),
             refused => {
-                let shown = printable(&format!("{}{name}", "../".repeat(up)));
+                let shown = escape(&format!("{}{name}", "../".repeat(up)));
                 let reason = refused.err().unwrap_or_else(|| "there are too many".to_owned());
                 let message = format!("it names {shown}, which is not laid out beside it: {reason}");
                 let hint = "put it into the task's folder, or beside the folder `tasks` as a script";

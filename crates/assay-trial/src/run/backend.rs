@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use assay_diagnostic::chain;
 use assay_sandbox::docker::{Docker, DockerOptions, ImageError, ImageSource};
 use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
 use assay_task::{Task, VerifierMode};
 use serde_json::{Value, json};
 
-use crate::run::prep_cache::chain;
 use crate::{Experiment, SandboxKind, Store};
 
 /// The sandboxes of this machine.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use assay_agent::cli_agents::{Harness, Installation, Script};
 use assay_agent::ending::{self, LastAnswer, ProviderSide};
 use assay_agent::{AgentRun, CliAgent, Disclosure, Ended, Endpoint, Estimated, Part, Placement, count_model};
+use assay_diagnostic::chain;
 use assay_gateway::{
     CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
     ProviderOptions, TrialPass, Varying, WatchedSkill,
@@ -19,7 +20,6 @@ use serde_json::json;
 use crate::experiment::AgentSpec;
 use crate::plan::{Machine, Trial};
 use crate::run::environment::{Attempt, Broken, make};
-use crate::run::prep_cache::chain;
 use crate::{Cause, Experiment, Metered, SandboxKind, Store, TrialId};
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use assay_diagnostic::chain;
 use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Network, Session, Sink};
 use serde::Serialize;
@@ -11,7 +12,6 @@ use serde::Serialize;
 use crate::Cause;
 use crate::plan::Trial;
 use crate::run::environment::Broken;
-use crate::run::prep_cache::chain;
 
 /// Where the way out lies inside a sandbox.
 const INSIDE: &str = "/opt/assay/outlet";

@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use assay_diagnostic::chain;
 use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
 use assay_sandbox::{Caps, Exec, Exit, Manifest, Sink};
 use assay_skill::tree;
 use assay_task::Task;
 
 use crate::plan::AbsentSkill;
-use crate::run::prep_cache::chain;
 use crate::run::tamper::image::{Fabric, LOADER_CACHE};
 
 /// Where the lines to look for lie while the image is searched.

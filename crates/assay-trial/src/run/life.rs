@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
+use assay_diagnostic::{chain, clean_start};
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
@@ -14,7 +15,7 @@ use crate::plan::Trial;
 use crate::run::budget::GatewayBudget;
 use crate::run::cli_agents::{self, OpenDoor};
 use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
-use crate::run::prep_cache::{Workshop, chain};
+use crate::run::prep_cache::Workshop;
 use crate::run::verifier::{self, Reward};
 use crate::store::{Lease, write_atomically};
 use crate::{Cause, Estimated, Metered, Outcome, Record, Seconds, Store, StoreError};
@@ -184,7 +185,7 @@ impl Attempt<'_> {
         // Nothing of the agent lives beyond this line.
         findings.used = Some(desk.dismiss_agent()?);
         findings.task_skills =
-            desk.task_skills().iter().map(|path| assay_sandbox::escape_path(path)).collect();
+            desk.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
         findings.exposure = self.exposure(&run, &mounts);
         if let Some((door, way)) = door {
             let ledger = door.close();
@@ -301,7 +302,7 @@ impl Attempt<'_> {
             let output = outcome.stdout.text();
             let last =
                 output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-            Broken::new(Cause::Verifier, format!("{error} (its last line: {})", printable(last)))
+            Broken::new(Cause::Verifier, format!("{error} (its last line: {})", clean_start(last, 200)))
         })?;
         findings.reward = Some(reward);
         Ok(())
@@ -315,11 +316,6 @@ fn cause(part: Part) -> Cause {
         Part::AgentSetup => Cause::AgentSetup,
         Part::Budget => Cause::Budget,
     }
-}
-
-/// A line of untrusted output for one line of a record.
-fn printable(line: &str) -> String {
-    line.chars().take(200).map(|c| if c.is_control() { '�' } else { c }).collect()
 }
 
 fn record(

@@ -317,10 +317,7 @@ impl Pool<'_> {
                 }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
-                    listen(Event::Note(format!(
-                        "{}, and is made anew",
-                        crate::run::prep_cache::chain(&error)
-                    )));
+                    listen(Event::Note(format!("{}, and is made anew", assay_diagnostic::chain(&error))));
                     waiting.push_back(trial.clone());
                 }
             }

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use assay_diagnostic::{chain, clean_start};
 use assay_gateway::{Gateway, GatewayOptions};
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_sandbox::{Caps, Manifest, Root, copy_tree};
@@ -317,13 +318,7 @@ fn image(docker: &Docker, source: &ImageSource, cancel: &AtomicBool) -> Result<I
             let text = log.text();
             let last: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
             let last: Vec<&str> = last.into_iter().rev().collect();
-            let clean: String = last
-                .join(" | ")
-                .chars()
-                .take(400)
-                .map(|c| if c.is_control() { '\u{fffd}' } else { c })
-                .collect();
-            message.push_str(&format!(" ({clean})"));
+            message.push_str(&format!(" ({})", clean_start(&last.join(" | "), 400)));
         }
         Broken::new(cause, message)
     })
@@ -360,18 +355,6 @@ fn skill_files(folder: &Path) -> Vec<PathBuf> {
 /// Where an absolute path lies below a folder that stands for `/`.
 pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
     root.join(path.strip_prefix("/").unwrap_or(path))
-}
-
-/// An error with its causes, in one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
 }
 
 #[cfg(test)]

@@ -13,7 +13,8 @@ use std::cell::LazyCell;
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use assay_sandbox::{Change, ChangeKind, EntryKind, Manifest, escape_path};
+use assay_diagnostic::escape_path;
+use assay_sandbox::{Change, ChangeKind, EntryKind, Manifest};
 use assay_skill::tree;
 use assay_task::Task;
 

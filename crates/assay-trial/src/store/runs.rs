@@ -273,7 +273,7 @@ impl Store {
                 let folder = match self.run(&name) {
                     Ok(folder) => folder,
                     Err(error) => {
-                        let damaged = Some(crate::run::prep_cache::chain(&error));
+                        let damaged = Some(assay_diagnostic::chain(&error));
                         return RunSummary {
                             run: name,
                             cells: 0,

@@ -5,10 +5,11 @@ mod hints;
 
 use std::path::PathBuf;
 
+use assay_diagnostic::Severity;
 use assay_report::clean;
 use assay_skill::{Library, Package};
 use assay_task::Task;
-use assay_task::check::{self, Context, Finding, Level, Verdict};
+use assay_task::check::{self, Context, Finding, Verdict};
 use assay_trial::Experiment;
 use serde::Serialize;
 
@@ -144,7 +145,7 @@ fn memory() -> Option<u64> {
 
 fn refused(refusal: &check::Refusal) -> Checked {
     let finding =
-        Finding::new(Level::Fail, refusal.code, &refusal.path, refusal.reason.clone(), &refusal.hint);
+        Finding::new(Severity::Error, refusal.code, &refusal.path, refusal.reason.clone(), &refusal.hint);
     failed(refusal.path.clone(), finding)
 }
 
@@ -154,7 +155,7 @@ fn unusable(path: PathBuf, error: &assay_task::TaskError) -> Checked {
         message = format!("{message}: {cause}");
     }
     let file = error.path().map_or_else(|| path.clone(), std::path::Path::to_path_buf);
-    let mut finding = Finding::new(Level::Fail, "task-unusable", file, message, error.hint());
+    let mut finding = Finding::new(Severity::Error, "task-unusable", file, message, error.hint());
     if let assay_task::TaskError::Line { line, .. } = error {
         finding.line = Some(*line);
     }
@@ -181,7 +182,7 @@ fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
     let mut text = String::new();
     for task in &document.tasks {
         text.push_str(&format!("{:9} {}\n", task.verdict.word(), clean(&task.path.display().to_string())));
-        let shown = |finding: &&Finding| verbose || finding.severity != Level::Info;
+        let shown = |finding: &&Finding| verbose || finding.severity != Severity::Info;
         for finding in task.findings.iter().filter(shown) {
             let line = finding.line.map_or(String::new(), |line| format!(":{line}"));
             let inside =
@@ -189,7 +190,7 @@ fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
             let file = inside.unwrap_or(&finding.file);
             text.push_str(&format!(
                 "  {} {}: {}{line}: {}\n",
-                finding.severity.word(),
+                finding.word(),
                 finding.code,
                 clean(&file.display().to_string()),
                 clean(&finding.message)
@@ -200,7 +201,7 @@ fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
                     text.push_str(&format!("       {name} {}: {}\n", clean(&place), clean(&span.text)));
                 }
             }
-            if let Some(hint) = finding.hint.as_ref().filter(|_| finding.severity != Level::Info) {
+            if let Some(hint) = finding.hint.as_ref().filter(|_| finding.severity != Severity::Info) {
                 text.push_str(&format!("       hint: {}\n", clean(hint)));
             }
         }

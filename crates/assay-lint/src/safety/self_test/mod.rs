@@ -14,7 +14,7 @@ mod ways;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use assay_skill::Severity;
+use assay_diagnostic::Severity;
 use assay_stats::{Interval, clopper_pearson};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -116,7 +116,7 @@ type Seen = BTreeSet<(&'static str, String, String, bool)>;
 
 fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
     let found = scan(bundle);
-    let loud = |severity: Severity| severity < Severity::Info;
+    let loud = |severity: Severity| severity > Severity::Info;
     let seen =
         found.iter().map(|f| (f.rule.code, f.path.clone(), f.message.clone(), loud(f.severity))).collect();
     let families = found

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::literal;
 use crate::check::rule::Rule;
 use crate::check::shell;
@@ -58,10 +60,10 @@ impl Rule for AnswerHardCoded {
         if let Some((line, value)) = same {
             let short: String = value.chars().take(40).collect();
             let message = format!("only writes, and what it writes is what the tests expect: `{short}`");
-            found.push(Finding::new(Level::Warn, self.code(), &solve.file, message, hint).at(line));
+            found.push(Finding::new(Severity::Warning, self.code(), &solve.file, message, hint).at(line));
         } else if !shown {
             let message = format!("only writes ({} bytes of text): nothing is worked out", solve.text.len());
-            found.push(Finding::new(Level::Info, self.code(), &solve.file, message, hint).at(1));
+            found.push(Finding::new(Severity::Info, self.code(), &solve.file, message, hint).at(1));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Packages whose version is anybody's guess.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::shell::{self, Script};
 use crate::check::subject::{Subject, Text};
@@ -66,29 +68,30 @@ pub(super) fn scripts<'s>(subject: &'s Subject<'_>) -> Vec<(&'s Text, Script)> {
 }
 
 /// The packages of a command that have no version, and how much that weighs.
-fn unpinned(command: &[String]) -> (Level, Vec<&str>) {
+fn unpinned(command: &[String]) -> (Severity, Vec<&str>) {
     let words: Vec<&str> = command.iter().map(String::as_str).collect();
     let program = words.first().map_or("", |word| word.rsplit('/').next().unwrap_or(word));
     let pip = |program: &str| program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') == "pip";
     let python = program.starts_with("python");
     match words.as_slice() {
-        [_, "install", rest @ ..] if pip(program) => (Level::Warn, loose(rest, is_pinned)),
-        [_, "-m", "pip", "install", rest @ ..] if python => (Level::Warn, loose(rest, is_pinned)),
+        [_, "install", rest @ ..] if pip(program) => (Severity::Warning, loose(rest, is_pinned)),
+        [_, "-m", "pip", "install", rest @ ..] if python => (Severity::Warning, loose(rest, is_pinned)),
         ["uv", "pip" | "tool", "install", rest @ ..] | ["uv", "add", rest @ ..] => {
-            (Level::Warn, loose(rest, is_pinned))
+            (Severity::Warning, loose(rest, is_pinned))
         }
         ["uvx" | "uv", rest @ ..] => {
             let with = rest.windows(2).filter(|pair| matches!(pair[0], "-w" | "--with")).map(|pair| pair[1]);
-            (Level::Warn, with.filter(|package| !is_pinned(package)).collect())
+            (Severity::Warning, with.filter(|package| !is_pinned(package)).collect())
         }
-        ["npm", "install" | "i" | "add", rest @ ..] | ["yarn" | "pnpm", "add", rest @ ..] => {
-            (Level::Warn, loose(rest, |package| package.get(1..).is_some_and(|rest| rest.contains('@'))))
-        }
+        ["npm", "install" | "i" | "add", rest @ ..] | ["yarn" | "pnpm", "add", rest @ ..] => (
+            Severity::Warning,
+            loose(rest, |package| package.get(1..).is_some_and(|rest| rest.contains('@'))),
+        ),
         ["apt-get" | "apt", rest @ ..] if rest.contains(&"install") => {
             let after = rest.iter().position(|word| *word == "install").map_or(rest, |at| &rest[at + 1..]);
-            (Level::Info, loose(after, |package| package.contains('=')))
+            (Severity::Info, loose(after, |package| package.contains('=')))
         }
-        _ => (Level::Info, Vec::new()),
+        _ => (Severity::Info, Vec::new()),
     }
 }
 
@@ -162,8 +165,8 @@ fn is_bounded(package: &str) -> bool {
 }
 
 /// Bounds are somebody's choice.
-fn weight(loose: &[&str]) -> Level {
-    if loose.iter().all(|package| is_bounded(package)) { Level::Info } else { Level::Warn }
+fn weight(loose: &[&str]) -> Severity {
+    if loose.iter().all(|package| is_bounded(package)) { Severity::Info } else { Severity::Warning }
 }
 
 /// `no version` is said of a package without one, `no exact version` of one with bounds.

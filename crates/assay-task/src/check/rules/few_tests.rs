@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
@@ -42,9 +44,12 @@ impl Rule for FewTests {
         // What a script runs may hold any number of tests: those of another file, or one for each of a list.
         let elsewhere = count.runs && count.named == 0 && count.asserts == 0;
         let (level, message) = if count.open || elsewhere || tests == 0 {
-            (Level::Info, format!("how many tests there are cannot be told from the text: {tests} or more"))
+            (
+                Severity::Info,
+                format!("how many tests there are cannot be told from the text: {tests} or more"),
+            )
         } else {
-            let level = if checks < LEAST { Level::Warn } else { Level::Info };
+            let level = if checks < LEAST { Severity::Warning } else { Severity::Info };
             let plural = |count: usize| if count == 1 { "" } else { "s" };
             let asserts = if checks > tests { format!(" with {checks} assertions") } else { String::new() };
             (level, format!("{tests} test{}{asserts}, fewer than {ENOUGH}", plural(tests)))

@@ -1,6 +1,8 @@
 //! Graders that need the network.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::shell;
 use crate::check::subject::Subject;
@@ -22,7 +24,7 @@ impl Rule for GraderFetches {
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let refused = subject.context.verifier_network == Some(false);
-        let level = if refused { Level::Warn } else { Level::Info };
+        let level = if refused { Severity::Warning } else { Severity::Info };
         for text in subject.tests.iter().filter(|text| text.is_shell()) {
             let pipelines = shell::script(&text.text).pipelines;
             let all: Vec<(usize, String)> = pipelines

@@ -1,6 +1,8 @@
 //! Images that change under a task.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 use crate::dockerfile::instructions;
@@ -36,7 +38,8 @@ impl Rule for ImageUnpinned {
                     from.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
                 let [image, rest @ ..] = words.as_slice() else { continue };
                 if loose(image) && !stages.iter().any(|stage| stage.eq_ignore_ascii_case(image)) {
-                    let finding = Finding::new(Level::Warn, self.code(), &text.file, message(image), hint);
+                    let finding =
+                        Finding::new(Severity::Warning, self.code(), &text.file, message(image), hint);
                     found.push(finding.at(from.line));
                 }
                 stages.extend(rest.get(1).map(|name| (*name).to_owned()));
@@ -46,7 +49,7 @@ impl Rule for ImageUnpinned {
             subject.task.config.environment.docker_image.as_deref().filter(|image| loose(image))
         {
             let file = subject.task.root.join("task.toml");
-            found.push(Finding::new(Level::Warn, self.code(), file, message(image), hint));
+            found.push(Finding::new(Severity::Warning, self.code(), file, message(image), hint));
         }
     }
 }

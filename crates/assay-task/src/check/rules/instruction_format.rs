@@ -1,6 +1,8 @@
 //! Instructions that say what form the result has.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
@@ -39,7 +41,13 @@ impl Rule for InstructionFormat {
         if !said {
             let hint = "say what the result looks like: format, columns, keys, units, an example";
             let message = "no word on the form of the result";
-            found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+            found.push(Finding::new(
+                Severity::Warning,
+                self.code(),
+                subject.instruction_file(),
+                message,
+                hint,
+            ));
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Instructions that say too little or too much.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -25,11 +27,11 @@ impl Rule for InstructionLength {
             if (1..LEAST).contains(&words) {
                 let message = format!("{words} words: it can hardly say what is looked at");
                 let hint = "say what is wanted, where it belongs and what form it has";
-                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(1));
+                found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(1));
             } else if words > MOST {
                 let message = format!("{words} words: more than most agents keep in mind");
                 let hint = "put data and specifications into files of the environment";
-                found.push(Finding::new(Level::Info, self.code(), &text.file, message, hint).at(1));
+                found.push(Finding::new(Severity::Info, self.code(), &text.file, message, hint).at(1));
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -33,7 +35,7 @@ impl Rule for InstructionNamesSkill {
             let told = WORDS.iter().find(|word| lower.contains(**word)).map(|word| (*word).to_owned());
             if let Some(phrase) = told.or_else(|| use_of_skills(&lower)) {
                 let message = format!("tells the agent to use skills: `{phrase}`");
-                found.push(Finding::new(Level::Fail, self.code(), &text.file, message, hint).at(line));
+                found.push(Finding::new(Severity::Error, self.code(), &text.file, message, hint).at(line));
             }
             for name in &names {
                 if !holds_name(&lower, &name.to_lowercase()) {
@@ -44,7 +46,7 @@ impl Rule for InstructionNamesSkill {
                 if plain && !subject.context.all_rules {
                     continue;
                 }
-                let level = if plain { Level::Info } else { Level::Fail };
+                let level = if plain { Severity::Info } else { Severity::Error };
                 let message = format!("names the skill `{name}`");
                 found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));
             }

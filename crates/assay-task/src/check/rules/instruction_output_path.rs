@@ -1,6 +1,8 @@
 //! Instructions that say where the result belongs.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
@@ -38,6 +40,6 @@ impl Rule for InstructionOutputPath {
         }
         let hint = "name the file that is looked at, with its path";
         let message = "no path: where the result belongs is not said";
-        found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+        found.push(Finding::new(Severity::Warning, self.code(), subject.instruction_file(), message, hint));
     }
 }

@@ -1,6 +1,8 @@
 //! Instructions that are recipes.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
@@ -26,12 +28,16 @@ impl Rule for InstructionRecipe {
             let hint = "say what is wanted, and leave the way to the agent: a recipe in the instruction hides what a skill teaches";
             if steps.len() >= STEPS {
                 let message = format!("{} steps in order: it says how, and not only what", steps.len());
-                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(steps[0]));
+                found.push(
+                    Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(steps[0]),
+                );
             }
             let commands = commands(text);
             if commands.len() >= COMMANDS {
                 let message = format!("{} commands to type", commands.len());
-                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(commands[0]));
+                found.push(
+                    Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(commands[0]),
+                );
             }
         }
     }

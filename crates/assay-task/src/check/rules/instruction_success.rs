@@ -1,6 +1,8 @@
 //! Instructions that say when the work is done.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -34,7 +36,13 @@ impl Rule for InstructionSuccess {
         if !said {
             let hint = "say what has to hold: what must be there, what exactly, what must not change";
             let message = "no word on what has to hold when the work is done";
-            found.push(Finding::new(Level::Warn, self.code(), subject.instruction_file(), message, hint));
+            found.push(Finding::new(
+                Severity::Warning,
+                self.code(),
+                subject.instruction_file(),
+                message,
+                hint,
+            ));
         }
     }
 }

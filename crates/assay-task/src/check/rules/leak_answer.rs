@@ -1,6 +1,8 @@
 //! Skills that hold the answer.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::rules::leak_words::{Shared, shared};
 use crate::check::subject::Subject;
@@ -29,7 +31,7 @@ impl Rule for LeakAnswer {
                 shared.side.word()
             );
             let hint = "take it out of the skill, or solve the task another way: what is measured is copying";
-            found.push(shared.finding(Level::Fail, self.code(), message, hint));
+            found.push(shared.finding(Severity::Error, self.code(), message, hint));
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
 use crate::check::shell;
@@ -62,7 +64,14 @@ impl Rule for LeakCommands {
                         );
                         let hint = "a skill should teach the kind of work, and not play this task's solution";
                         let (skill, task) = (from.span(*first, *last), task.span(a.line, c.line));
-                        found.push(Finding::shared(Level::Warn, self.code(), message, hint, skill, task));
+                        found.push(Finding::shared(
+                            Severity::Warning,
+                            self.code(),
+                            message,
+                            hint,
+                            skill,
+                            task,
+                        ));
                     }
                 }
             }

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::literal::{self, Literal};
 use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
@@ -43,7 +45,7 @@ impl Rule for LeakConstants {
                         let there = task.text.lines().nth(literal.line - 1).unwrap_or_default();
                         let compared =
                             side == Side::Tests && COMPARES.iter().any(|sign| there.contains(sign));
-                        let level = if compared { Level::Warn } else { Level::Info };
+                        let level = if compared { Severity::Warning } else { Severity::Info };
                         let short: String = literal.value.chars().take(60).collect();
                         let message =
                             format!("the skill `{}` and the {} share `{short}`", skill.name, side.word());

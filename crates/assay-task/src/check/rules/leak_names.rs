@@ -1,6 +1,8 @@
 //! Paths and file names that a skill shares with a task.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::rules::leak_words::Side;
@@ -54,7 +56,7 @@ impl Rule for LeakNames {
                     {
                         continue;
                     }
-                    let level = if path.contains('/') { Level::Warn } else { Level::Info };
+                    let level = if path.contains('/') { Severity::Warning } else { Severity::Info };
                     let message =
                         format!("the skill `{}` and the {} both name {path}", skill.name, side.word());
                     let hint = "a skill should not know where this task keeps its files";

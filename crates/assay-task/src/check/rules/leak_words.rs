@@ -1,6 +1,8 @@
 //! Words in a row that a skill shares with a task.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::{SkillTexts, Subject, Text};
 use crate::check::words::{GRAM, Index, Known, Lexicon, Run};
@@ -25,7 +27,7 @@ impl Rule for LeakWords {
             shared(subject).into_iter().filter(|shared| !shared.is_answer() && shared.run.words >= LEAST)
         {
             let both = shared.side == Side::Tests && shared.task.is_code() && shared.from.is_code();
-            let level = if both || shared.run.words < WARN { Level::Info } else { Level::Warn };
+            let level = if both || shared.run.words < WARN { Severity::Info } else { Severity::Warning };
             let message = format!(
                 "the skill `{}` and the {} share {} words in a row",
                 shared.skill.name,
@@ -90,7 +92,7 @@ impl Shared<'_> {
         self.run.words >= ANSWER && (self.side == Side::Solution || tests)
     }
 
-    pub(super) fn finding(&self, level: Level, code: &str, message: String, hint: &str) -> Finding {
+    pub(super) fn finding(&self, level: Severity, code: &str, message: String, hint: &str) -> Finding {
         let (from, to) = self.run.from_lines;
         let skill = self.from.span(from, to);
         Finding::shared(level, code, message, hint, skill, self.task.span(self.run.lines.0, self.run.lines.1))

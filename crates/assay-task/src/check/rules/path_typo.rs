@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
@@ -51,7 +53,9 @@ impl Rule for PathTypo {
                 if let Some(there) = near.next() {
                     let message = format!("{path} is mentioned nowhere else; {there} is");
                     let hint = "spell it the same way everywhere";
-                    found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(*line));
+                    found.push(
+                        Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(*line),
+                    );
                 }
             }
         }

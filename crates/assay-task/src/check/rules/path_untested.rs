@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
@@ -38,7 +40,7 @@ impl Rule for PathUntested {
                 }
                 let message = format!("asks for {path}, which no test looks at");
                 let hint = "test it, or do not ask for it";
-                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+                found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(line));
             }
         }
     }

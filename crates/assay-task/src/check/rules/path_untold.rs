@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
@@ -68,7 +70,7 @@ impl Rule for PathUntold {
             if !own && !told {
                 let message = format!("the tests look at {path}, which the instruction never mentions");
                 let hint = "say in the instruction where the result belongs";
-                found.push(Finding::new(Level::Warn, self.code(), &text.file, message, hint).at(line));
+                found.push(Finding::new(Severity::Warning, self.code(), &text.file, message, hint).at(line));
             }
         }
     }

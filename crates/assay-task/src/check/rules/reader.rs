@@ -1,6 +1,8 @@
 //! What the reader of the task let pass.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -26,13 +28,19 @@ impl Rule for Reader {
         found.extend(own.map(|said| {
             let mut finding = Finding::from(said);
             if NAMES.contains(&said.code) {
-                finding.severity = finding.severity.min(Level::Info);
+                finding.severity = finding.severity.min(Severity::Info);
             }
             finding
         }));
         if found.is_empty() && subject.instructions.is_empty() {
             let hint = "write instruction.md, or one for each step";
-            found.push(Finding::new(Level::Fail, self.code(), &subject.task.root, "no instruction", hint));
+            found.push(Finding::new(
+                Severity::Error,
+                self.code(),
+                &subject.task.root,
+                "no instruction",
+                hint,
+            ));
         }
     }
 }

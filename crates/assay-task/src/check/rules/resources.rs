@@ -1,6 +1,8 @@
 //! Wishes that no sandbox here gives.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -26,22 +28,30 @@ impl Rule for Resources {
             found.push(Finding::new(level, self.code(), file.clone(), message, hint));
         };
         if wish.gpus > 0 {
-            say(Level::Fail, "asks for a GPU, which no sandbox here gives".to_owned(), "run it elsewhere");
+            say(
+                Severity::Error,
+                "asks for a GPU, which no sandbox here gives".to_owned(),
+                "run it elsewhere",
+            );
         }
         if wish.windows {
-            say(Level::Fail, "asks for Windows, which no sandbox here gives".to_owned(), "run it elsewhere");
+            say(
+                Severity::Error,
+                "asks for Windows, which no sandbox here gives".to_owned(),
+                "run it elsewhere",
+            );
         }
         if let (Some(cpus), Some(have)) = (wish.cpus, subject.context.cpus)
             && cpus > have
         {
             let message = format!("asks for {cpus} processors; this machine has {have}");
-            say(Level::Warn, message, "run it on a larger machine, or ask for less");
+            say(Severity::Warning, message, "run it on a larger machine, or ask for less");
         }
         if let (Some(memory), Some(have)) = (wish.memory_bytes, subject.context.memory_bytes)
             && memory > have
         {
             let message = format!("asks for {} MB of memory; this machine has {}", memory >> 20, have >> 20);
-            say(Level::Warn, message, "run it on a larger machine, or ask for less");
+            say(Severity::Warning, message, "run it on a larger machine, or ask for less");
         }
     }
 }

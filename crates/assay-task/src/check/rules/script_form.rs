@@ -2,7 +2,9 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -26,12 +28,14 @@ impl Rule for ScriptForm {
         for script in scripts.filter(|text| matches!(text.name(), "test.sh" | "solve.sh" | "verify.sh")) {
             if !script.text.starts_with("#!") {
                 let hint = "begin it with `#!/bin/bash`";
-                found.push(Finding::new(Level::Info, self.code(), &script.file, "no `#!` line", hint).at(1));
+                found.push(
+                    Finding::new(Severity::Info, self.code(), &script.file, "no `#!` line", hint).at(1),
+                );
             }
             let mode = std::fs::metadata(&script.file).map(|there| there.permissions().mode());
             if mode.is_ok_and(|mode| mode & 0o100 == 0) {
                 let message = "its owner may not execute it";
-                found.push(Finding::new(Level::Info, self.code(), &script.file, message, "chmod +x"));
+                found.push(Finding::new(Severity::Info, self.code(), &script.file, message, "chmod +x"));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Scripts that are fetched and run at once.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -33,7 +35,7 @@ impl Rule for ScriptPiped {
                 }
                 let address = pipeline.commands[fetch].iter().find(|word| word.contains("://"));
                 let address = address.map_or("something", String::as_str);
-                let level = if has_version(address) { Level::Info } else { Level::Warn };
+                let level = if has_version(address) { Severity::Info } else { Severity::Warning };
                 let message = format!("fetches {address} and runs it");
                 let hint = "put what it installs into the image, at a version";
                 found.push(Finding::new(level, self.code(), &text.file, message, hint).at(pipeline.line));

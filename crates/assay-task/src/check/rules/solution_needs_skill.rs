@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -45,7 +47,7 @@ impl Rule for SolutionNeedsSkill {
                 }
             }
             let Some((line, place, only_looks)) = first else { continue };
-            let level = if only_looks { Level::Info } else { Level::Warn };
+            let level = if only_looks { Severity::Info } else { Severity::Warning };
             let message = format!("the solution uses {place}: agents without the skill do not have it");
             let hint = "put what every agent needs beside the skills; else only arms with the skill can go the solution's way";
             found.push(Finding::new(level, self.code(), &text.file, message, hint).at(line));

@@ -1,6 +1,8 @@
 //! What was not looked at.
 
-use crate::check::finding::{Finding, Level};
+use assay_diagnostic::Severity;
+
+use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
 
@@ -23,7 +25,7 @@ impl Rule for Unread {
         for (file, why) in &subject.unread {
             let hint = "look at it yourself";
             found.push(Finding::new(
-                Level::Info,
+                Severity::Info,
                 self.code(),
                 file,
                 format!("not looked at in full: {why}"),

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use assay_diagnostic::{chain, clean, clean_start};
 use assay_sandbox::docker::{Changed, Container as Docked, ContainerSpec, Docker, DockerNetwork, Owner};
 use assay_sandbox::{
     Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, SandboxError, Session, Sink, Usage,
@@ -28,7 +29,7 @@ use crate::run::backend::Material;
 use crate::run::cli_agents;
 use crate::run::egress_proxy::{self, Outlet, Reach};
 use crate::run::image_scan::{Survey, WORK_CAPS};
-use crate::run::prep_cache::{Prepared, chain, inside};
+use crate::run::prep_cache::{Prepared, inside};
 use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
@@ -328,8 +329,7 @@ impl<'a> Container<'a> {
                 let said = outcome.stdout.text();
                 let last =
                     said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
-                let last: String =
-                    last.chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+                let last = clean_start(last, 200);
                 return Err(Broken::new(
                     Cause::Image,
                     format!("its healthcheck fails (its last line: {last})"),
@@ -692,7 +692,7 @@ impl Desk for Container<'_> {
             .map(|(_, change)| change)
             .filter(|change| !is_state(&change.path))
             .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
-        found.outside.extend(shown.take(OUTSIDE).map(|change| assay_sandbox::escape_path(&change.path)));
+        found.outside.extend(shown.take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)));
         look_at_odd(&container, &elsewhere, &mut found)?;
         if self.workdir != Path::new("/") && self.has_changes(&self.workdir) {
             let Some((now, after)) = self.work_now(&container, &work, &mut found)? else {
@@ -724,7 +724,7 @@ impl Desk for Container<'_> {
         let other: Vec<&Changed> =
             work.into_iter().filter(|change| !change.path.starts_with(&self.workdir)).collect();
         for change in other {
-            found.outside.push(assay_sandbox::escape_path(&change.path));
+            found.outside.push(assay_diagnostic::escape_path(&change.path));
         }
         if let Some(logs) = container.stat(Path::new("/logs"))?
             && !logs.is_dir
@@ -797,7 +797,7 @@ impl Desk for Container<'_> {
 /// Shortens a daemon's message, which may contain a path of thousands of characters.
 fn shortened(text: &str) -> String {
     const EACH: usize = 100;
-    let letters: Vec<char> = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+    let letters: Vec<char> = clean(text).chars().collect();
     if letters.len() <= 2 * EACH {
         return letters.into_iter().collect();
     }

@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use assay_diagnostic::chain;
 use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff};
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::Cause;
 use crate::run::cli_agents;
 use crate::run::egress_proxy::{self, Outlet, Reach};
-use crate::run::prep_cache::{Base, chain, inside};
+use crate::run::prep_cache::{Base, inside};
 use crate::run::tamper::{Folder, planted_in, read_small, tampering};
 
 /// Where programs are looked for, in every phase.

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
+use assay_diagnostic::chain;
 use assay_sandbox::{Caps, Change, SandboxError, Session, Usage};
 
 mod container;
@@ -16,7 +17,7 @@ use folders::Folders;
 
 use crate::plan::Trial;
 use crate::run::egress_proxy::Outlet;
-use crate::run::prep_cache::{Workshop, chain};
+use crate::run::prep_cache::Workshop;
 use crate::{Cause, run::backend::Ground};
 
 /// What raw logs and artifacts of an attempt may take.
@@ -86,7 +87,7 @@ impl Changes {
     fn add_outside(&mut self, root: &Path, changes: &[Change]) {
         let room = OUTSIDE.saturating_sub(self.outside.len());
         let shown =
-            changes.iter().take(room).map(|change| assay_sandbox::escape_path(&root.join(&change.path)));
+            changes.iter().take(room).map(|change| assay_diagnostic::escape_path(&root.join(&change.path)));
         self.outside.extend(shown);
     }
 }

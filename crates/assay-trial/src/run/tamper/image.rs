@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::escape_path;
+use assay_sandbox::ChangeKind;
 use assay_sandbox::docker::Changed;
-use assay_sandbox::{ChangeKind, escape_path};
 use assay_task::Task;
 
 use super::{HOOKS, INTERPRETERS, VERIFIER_LOGS, is_expected, planted};

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_diagnostic::Severity;
 use assay_report::clean;
 use assay_task::Task;
-use assay_task::check::{Finding, Level};
+use assay_task::check::Finding;
 use assay_trial::{
     AgentSpec, Cause, Experiment, Machine, Outcome, Plan, PlanError, Record, RunOptions, Sandboxes,
     Selection, Store,
@@ -124,7 +125,7 @@ impl Executed {
             assay_task::Layout::TaskMd => task.root.join("verify.sh"),
         };
         let mut fail = |code: &str, file: &Path, message: String, hint: &str| {
-            findings.push(Finding::new(Level::Fail, code, file, message, hint));
+            findings.push(Finding::new(Severity::Error, code, file, message, hint));
         };
         let because =
             |played: &Played| played.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));

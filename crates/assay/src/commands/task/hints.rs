@@ -1,5 +1,7 @@
 //! Hints for failed solutions and verifiers, chosen from the end of their output.
 
+use assay_diagnostic::clean_start;
+
 /// Whose output is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Who {
@@ -70,9 +72,7 @@ pub(super) fn hint(who: Who, text: &str) -> Option<(&'static str, String)> {
         } else {
             return None;
         };
-        let said: String =
-            line.trim().chars().take(200).map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-        Some((hint, said))
+        Some((hint, clean_start(line.trim(), 200)))
     })
 }
 

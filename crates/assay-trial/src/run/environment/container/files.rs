@@ -28,7 +28,7 @@ pub(super) fn look_at_odd(
     });
     for (_, change) in leaves.take(ODD) {
         let Some(there) = container.stat(&change.path)? else { continue };
-        let shown = assay_sandbox::escape_path(&change.path);
+        let shown = assay_diagnostic::escape_path(&change.path);
         if let Some(target) = &there.link {
             let inside = change.path.strip_prefix("/").unwrap_or(&change.path);
             if let Some(folder) = points_into_grader(Path::new("/"), inside, target) {
