@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use assay_trial::{Outcome, RunFolder};
 
 use crate::gather::{Slot, Table};
-use crate::report::{Arm, EstimatedShare, ExposureShares, TokenCounts, total};
+use crate::model::{Arm, EstimatedShare, ExposureShares, TokenCounts};
 use crate::result::TrialResult;
+use crate::usage::total;
 
 pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
     let mut arms = Vec::new();
@@ -50,15 +51,12 @@ fn arm(run: &RunFolder, table: &Table, condition: &str, tasks: &BTreeMap<String,
     }
     let count = |outcome: Outcome| all.iter().filter(|record| record.outcome == outcome).count();
     let planned: usize = tasks.values().map(|slot| slot.planned).sum();
-    let who = &run.agents[table.agent];
     let token_counts = tokens(&valid);
     Arm {
-        agent: who.name().to_owned(),
-        model: who.label.model.clone(),
-        sandbox: table.sandbox.clone(),
+        who: table.who.clone(),
         condition: condition.to_owned(),
         disclosure: run.disclosure.clone(),
-        placement: who.placement,
+        placement: run.agents[table.agent].placement,
         tasks: counted.len(),
         trials: valid.len(),
         planned,

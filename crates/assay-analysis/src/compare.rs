@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trial::{RunFolder, Store, StoreError};
+use assay_trial::{RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::comparisons::{Pairing, adjust, clusters, judge};
 use crate::gather::{Gathered, Slot};
-use crate::overlap;
-use crate::report::{Comparison, gather};
+use crate::model::{AgentKey, Comparison};
+use crate::note::Note;
+use crate::notes::different_times;
 
 /// Below this many tasks that both runs hold, nothing is compared: a verdict needs as many.
 pub const LEAST_TASKS: usize = 5;
 
-/// What two runs come to.
+/// What two runs come to. `assay-report` writes it as JSON: there the notes are sentences.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
     /// `assay.compare/1`.
@@ -34,8 +35,9 @@ pub struct RunComparison {
     pub skills: Vec<SkillChange>,
     /// Trials that both runs share; on them the difference is 0 by construction.
     pub shared_trials: usize,
-    /// What a reader has to know, in sentences.
-    pub notes: Vec<String>,
+    /// What a reader has to know.
+    #[serde(skip)]
+    pub notes: Vec<Note>,
 }
 
 /// An arm that was not compared.
@@ -65,11 +67,12 @@ pub struct SkillChange {
 }
 
 /// An arm by what makes it the same in two runs.
-type Key = (String, Option<String>, String);
+type Key = (AgentKey, String);
 
 /// Compares two runs of one store.
 pub fn compare(store: &Store, first: &RunFolder, second: &RunFolder) -> Result<RunComparison, StoreError> {
-    Ok(compare_gathered(first, &gather(store, first)?, second, &gather(store, second)?))
+    let gather = |run| Gathered::read(store, run, &Selection::default());
+    Ok(compare_gathered(first, &gather(first)?, second, &gather(second)?))
 }
 
 /// Compares two runs by their records alone.
@@ -109,11 +112,9 @@ pub fn compare_gathered(
     let family = pairings.len();
     let mut comparisons: Vec<Comparison> = pairings
         .into_iter()
-        .map(|((agent, model, condition), slots, shared)| {
+        .map(|((who, condition), slots, shared)| {
             judge(&Pairing {
-                agent,
-                model: model.as_deref(),
-                sandbox: "",
+                who,
                 baseline: &first.run,
                 condition,
                 slots,
@@ -131,7 +132,7 @@ pub fn compare_gathered(
         comparison.imported = imported;
     }
     let (mine, theirs) = (second.trials(), first.trials());
-    let notes = overlap::notes(second, comparisons.iter());
+    let notes = different_times(second, comparisons.iter());
     RunComparison {
         schema: "assay.compare/1",
         first: first.run.clone(),
@@ -146,17 +147,17 @@ pub fn compare_gathered(
     }
 }
 
-fn leave((agent, model, condition): &Key, reason: String) -> LeftOutArm {
-    LeftOutArm { agent: agent.clone(), model: model.clone(), condition: condition.clone(), reason }
+fn leave((who, condition): &Key, reason: String) -> LeftOutArm {
+    LeftOutArm { agent: who.agent.clone(), model: who.model.clone(), condition: condition.clone(), reason }
 }
 
 /// Each arm's tasks. The sandbox is no part of the key: the question is what changed, and a changed sandbox is an answer too.
 fn arms<'a>(run: &RunFolder, gathered: &'a Gathered) -> BTreeMap<Key, BTreeMap<&'a str, &'a Slot>> {
     let mut arms: BTreeMap<Key, BTreeMap<&str, &Slot>> = BTreeMap::new();
     for table in &gathered.tables {
-        let who = &run.agents[table.agent];
+        let who = AgentKey::new(&run.agents[table.agent], "");
         for (condition, tasks) in &table.cells {
-            let key = (who.name().to_owned(), who.label.model.clone(), condition.clone());
+            let key = (who.clone(), condition.clone());
             arms.entry(key).or_default().extend(tasks.iter().map(|(task, slot)| (task.as_str(), slot)));
         }
     }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{Direction, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind};
+use assay_stats::{Interval, Losses, LossyTask, PairedTask, VerdictKind};
 use assay_trial::RunFolder;
 
 use crate::gather::{Slot, Table};
+use crate::model::{AgentKey, Comparison, FamilyInterval};
 use crate::overlap::Times;
-use crate::report::{Comparison, FamilyInterval};
 
 /// Below this, a difference of two scores is none: it comes of adding thirds.
 pub(crate) const EQUAL: f64 = 1e-9;
@@ -65,11 +65,8 @@ fn compare(
         .filter(|(task, _)| planned.contains(task.as_str()))
         .filter_map(|(task, arm)| Some((task.as_str(), arm, table.cells[baseline].get(task)?)))
         .collect();
-    let who = &run.agents[table.agent];
     judge(&Pairing {
-        agent: who.name(),
-        model: who.label.model.as_deref(),
-        sandbox: &table.sandbox,
+        who: &table.who,
         baseline,
         condition,
         slots,
@@ -83,9 +80,7 @@ fn compare(
 
 /// Two arms laid side by side.
 pub(crate) struct Pairing<'a> {
-    pub(crate) agent: &'a str,
-    pub(crate) model: Option<&'a str>,
-    pub(crate) sandbox: &'a str,
+    pub(crate) who: &'a AgentKey,
     pub(crate) baseline: &'a str,
     pub(crate) condition: &'a str,
     /// Task, arm, baseline.
@@ -136,9 +131,7 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
     let times = Times::of(&base_periods, &arm_periods);
     let count = |holds: fn(f64) -> bool| differences.iter().filter(|difference| holds(**difference)).count();
     Comparison {
-        agent: pairing.agent.to_owned(),
-        model: pairing.model.map(str::to_owned),
-        sandbox: pairing.sandbox.to_owned(),
+        who: pairing.who.clone(),
         baseline: pairing.baseline.to_owned(),
         condition: pairing.condition.to_owned(),
         tasks: counted.len(),
@@ -167,23 +160,9 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         noise_floor: assay_stats::noise_floor(&bases, &repetitions, pairing.seed),
         smallest_detectable: assay_stats::smallest_detectable(&counted, family),
         skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
-        verdict: match verdict.kind {
-            VerdictKind::Helps => "helps",
-            VerdictKind::Harms => "harms",
-            VerdictKind::NoEffect => "no-effect",
-            VerdictKind::Underpowered => "underpowered",
-        },
-        reason: verdict.reason.map(|reason| match reason {
-            Reason::Design => "design",
-            Reason::Losses => "losses",
-            Reason::Noise => "noise",
-        }),
-        direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::NoEffect).map(|direction| {
-            match direction {
-                Direction::Positive => "positive",
-                Direction::Negative => "negative",
-            }
-        }),
+        verdict: verdict.kind,
+        reason: verdict.reason,
+        direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::NoEffect),
         tasks_needed: verdict.tasks_needed,
         tasks_to_confirm: verdict
             .tasks_needed

@@ -5,7 +5,8 @@ use std::{fs, io, thread};
 
 use assay_trial::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
-use crate::result::TrialResult;
+use crate::model::AgentKey;
+use crate::result::{Parsed, TrialResult};
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;
@@ -28,8 +29,7 @@ pub struct Gathered {
 pub(crate) struct Table {
     /// Index into the run's agents.
     pub(crate) agent: usize,
-    /// The sandbox.
-    pub(crate) sandbox: String,
+    pub(crate) who: AgentKey,
     /// Whether a trial in which no model replied says nothing: not so of agents without a model, and of imported trials, whose
     /// transcripts may be missing.
     pub(crate) needs_replies: bool,
@@ -146,7 +146,7 @@ impl Gathered {
             let tables = &mut tables[usize::from(controls.contains(cell.task.as_str()))];
             let table = tables.entry((cell.agent, &cell.sandbox)).or_insert_with(|| Table {
                 agent: cell.agent,
-                sandbox: cell.sandbox.clone(),
+                who: AgentKey::new(&run.agents[cell.agent], &cell.sandbox),
                 needs_replies: run.imported.is_none() && run.agents[cell.agent].label.model.is_some(),
                 planned_conditions: BTreeSet::new(),
                 unselected: Vec::new(),
@@ -192,8 +192,8 @@ fn read(store: &Store, trial: &TrialId) -> Result<Found, StoreError> {
     let path = store.trial_folder(trial).join("record.json");
     match fs::read(&path) {
         Ok(bytes) => match TrialResult::parse(&bytes) {
-            Ok(Ok(result)) => Ok(Found::Result(Box::new(result))),
-            Ok(Err(schema)) => Err(TrialResult::of_another_version(path, &schema)),
+            Ok(Parsed::Result(result)) => Ok(Found::Result(result)),
+            Ok(Parsed::OtherVersion { schema }) => Err(TrialResult::of_another_version(path, &schema)),
             Err(_) => Ok(Found::Unreadable),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),

@@ -7,32 +7,33 @@ mod arms;
 mod compare;
 mod comparisons;
 mod controls;
-mod explore;
+mod ctrf;
+pub mod explore;
 mod forecast;
 mod gather;
+mod model;
 mod models;
+mod note;
+mod notes;
 mod overlap;
 mod report;
 mod result;
 mod tasks;
-mod tests_breakdown;
+mod usage;
 
-pub use assay_trial::Exclusion;
+pub use assay_stats::{Direction, Reason, VerdictKind};
+pub use assay_trial::{Exclusion, SharedSkills};
 
 pub use compare::{LEAST_TASKS, LeftOutArm, RunComparison, SkillChange, compare, compare_gathered};
 pub use controls::NegativeControls;
-pub use explore::{
-    Frontier, FrontierPoint, HeatMap, HeatRow, Pooled, Repetitions, Stratum, TopTask, TopTasks, UnknownCost,
-    Variance,
-};
 pub use forecast::{
     ArmForecast, DesignForecast, LimitForecast, PlanForecast, ShapeForecast, VerdictChances, Wish,
     WishForecast, forecast,
 };
 pub use gather::Gathered;
-pub use models::RepliedModel;
-pub use report::{
-    Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, Report, SCHEMA, TaskArm, TaskRow,
-    TokenCounts, find, report, report_selected,
+pub use model::{
+    AgentKey, Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, TaskArm, TaskRow, TokenCounts,
 };
-pub use tests_breakdown::{TestArm, TestRow};
+pub use models::RepliedModel;
+pub use note::{ArmName, ArmNames, ControlNote, Note};
+pub use report::{Report, SCHEMA, find, report, report_selected};

@@ -51,15 +51,3 @@ pub(crate) fn replied(run: &RunFolder, gathered: &Gathered) -> Vec<RepliedModel>
     };
     found.into_iter().filter_map(row).collect()
 }
-
-/// A warning for each model that is not the one that was asked for.
-pub(crate) fn notes(replied: &[RepliedModel]) -> impl Iterator<Item = String> {
-    replied.iter().filter(|model| !model.matches).map(|model| {
-        let RepliedModel { agent, asked, replied, trials, .. } = model;
-        let trials = if *trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };
-        format!(
-            "Warning: {agent} asked for {asked}, and {replied} replied in {trials}. The results say nothing of {asked}, unless the \
-             one is another name for the other."
-        )
-    })
-}

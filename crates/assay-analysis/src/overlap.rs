@@ -3,13 +3,6 @@
 //! A provider, a model behind a name and a machine change from week to week. Conditions that a run interleaves share all of
 //! that; those of two imported jobs, or of two runs, may not.
 
-use assay_trial::RunFolder;
-
-use crate::report::Comparison;
-
-/// A comparison with less overlap than this gets a warning.
-const LEAST: f64 = 0.5;
-
 /// One trial in this many, at either end, does not stretch a condition's period: a trial that was run again a month later is no
 /// second measurement.
 const ENDS: usize = 10;
@@ -69,39 +62,6 @@ fn time(seconds: f64) -> String {
     let since_epoch = jiff::SignedDuration::try_from_secs_f64(seconds.floor());
     let time = since_epoch.and_then(jiff::Timestamp::from_duration);
     time.map_or_else(|_| "?".to_owned(), |time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
-}
-
-/// Warnings for conditions that were measured at different times.
-pub(crate) fn notes<'a>(run: &RunFolder, comparisons: impl Iterator<Item = &'a Comparison>) -> Vec<String> {
-    let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
-    let mut notes = Vec::new();
-    for comparison in comparisons {
-        let (Some(overlap), Some([base, arm])) = (comparison.time_overlap, &comparison.measured) else {
-            continue;
-        };
-        if overlap >= LEAST {
-            continue;
-        }
-        let by = match run.agents.len() {
-            0 | 1 => String::new(),
-            _ => format!(" by {}", comparison.model.as_deref().unwrap_or(&comparison.agent)),
-        };
-        let note = format!(
-            "`{}`{by} and `{}` were measured at different times, {} to {} and {} to {} UTC, with an overlap of {:.0}%: what \
-             changed in between, such as the model or its provider, is part of their difference.",
-            comparison.condition,
-            comparison.baseline,
-            short(&arm[0]),
-            short(&arm[1]),
-            short(&base[0]),
-            short(&base[1]),
-            100.0 * overlap
-        );
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    notes
 }
 
 #[cfg(test)]

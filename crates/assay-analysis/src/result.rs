@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
-use crate::tests_breakdown::verdicts;
+use crate::ctrf::verdicts;
 
 /// One trial's result.
 #[derive(Debug, Clone)]
@@ -48,18 +48,28 @@ pub(crate) struct TrialResult {
     pub(crate) tests: BTreeMap<String, bool>,
 }
 
+/// A record's text, read.
+#[derive(Debug)]
+pub(crate) enum Parsed {
+    Result(Box<TrialResult>),
+    /// Another version of the program wrote it.
+    OtherVersion {
+        schema: String,
+    },
+}
+
 impl TrialResult {
-    /// Reads a record's text. The inner error is the schema of a record of another version.
+    /// Reads a record's text.
     ///
     /// # Errors
     /// Text that is no record.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Result<Self, String>, serde_json::Error> {
+    pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
         match serde_json::from_slice::<File>(bytes) {
-            Ok(file) if file.schema != Record::SCHEMA => Ok(Err(file.schema)),
-            Ok(file) => Ok(Ok(file.into())),
+            Ok(file) if file.schema != Record::SCHEMA => Ok(Parsed::OtherVersion { schema: file.schema }),
+            Ok(file) => Ok(Parsed::Result(Box::new(file.into()))),
             // What cannot be understood may be so because it is of another version.
             Err(error) => match serde_json::from_slice::<Header>(bytes) {
-                Ok(header) if header.schema != Record::SCHEMA => Ok(Err(header.schema)),
+                Ok(Header { schema }) if schema != Record::SCHEMA => Ok(Parsed::OtherVersion { schema }),
                 _ => Err(error),
             },
         }

@@ -3,7 +3,7 @@
 use assay_trial::{Outcome, RunFolder};
 
 use crate::gather::{Slot, Table};
-use crate::report::{TaskArm, TaskRow};
+use crate::model::{TaskArm, TaskRow};
 
 pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TaskRow> {
     let mut rows = Vec::new();
@@ -16,12 +16,9 @@ pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TaskRow> {
                 .map(|(condition, slot)| arm(run, table, &task.name, condition, slot))
                 .collect();
             if !arms.is_empty() {
-                let who = &run.agents[table.agent];
                 rows.push(TaskRow {
                     task: task.name.clone(),
-                    agent: who.name().to_owned(),
-                    model: who.label.model.clone(),
-                    sandbox: table.sandbox.clone(),
+                    who: table.who.clone(),
                     difficulty: task.difficulty.clone(),
                     category: task.category.clone(),
                     arms,

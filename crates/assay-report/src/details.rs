@@ -64,22 +64,24 @@ fn table(text: &mut String, grid: &Grid, style: Style) {
 
 #[cfg(test)]
 mod tests {
-    use assay_analysis::{TestArm, TestRow};
+    use assay_analysis::AgentKey;
+    use assay_analysis::explore::{Exploration, TestArm, TestChange, TestRow};
 
     use super::*;
     use crate::terminal::tests::whole;
 
-    fn arm(condition: &str, passed: usize, lift: Option<f64>, change: Option<&'static str>) -> TestArm {
+    fn arm(condition: &str, passed: usize, lift: Option<f64>, change: Option<TestChange>) -> TestArm {
         TestArm { condition: condition.into(), passed, failed: 4 - passed, lift, change }
     }
 
     fn row(test: &str, arms: Vec<TestArm>) -> TestRow {
-        let (task, agent) = ("ledger".into(), "loop".into());
-        TestRow { task, agent, model: None, sandbox: "none".into(), test: test.into(), arms }
+        let who = AgentKey { agent: "loop".into(), model: None, sandbox: "none".into() };
+        TestRow { task: "ledger".into(), who, test: test.into(), arms }
     }
 
     fn turned(tests: Vec<TestRow>) -> String {
-        changed_tests(&Report { tests, ..whole() }, Style::default())
+        let exploration = Exploration { tests, ..whole().exploration };
+        changed_tests(&Report { exploration, ..whole() }, Style::default())
     }
 
     #[test]
@@ -87,11 +89,17 @@ mod tests {
         let base = || arm("none", 1, None, None);
         let found = turned(vec![
             row("kept", vec![base(), arm("curated", 1, Some(0.0), None)]),
-            row("some", vec![base(), arm("curated", 3, Some(0.5), Some("failed_to_passed"))]),
-            row("all\u{1b}[31m", vec![base(), arm("curated", 4, Some(0.75), Some("failed_to_passed"))]),
+            row("some", vec![base(), arm("curated", 3, Some(0.5), Some(TestChange::FailedToPassed))]),
+            row(
+                "all\u{1b}[31m",
+                vec![base(), arm("curated", 4, Some(0.75), Some(TestChange::FailedToPassed))],
+            ),
             row(
                 "lost",
-                vec![arm("none", 4, None, None), arm("placebo", 0, Some(-1.0), Some("passed_to_failed"))],
+                vec![
+                    arm("none", 4, None, None),
+                    arm("placebo", 0, Some(-1.0), Some(TestChange::PassedToFailed)),
+                ],
             ),
         ]);
         let order: Vec<usize> =
@@ -104,8 +112,9 @@ mod tests {
         );
         assert!(turned(vec![row("kept", vec![base()])]).contains("any of the 1 tests"));
         assert!(turned(Vec::new()).contains("No verifier of this run told its tests"));
-        let many = (0..50)
-            .map(|n| row(&n.to_string(), vec![base(), arm("c", 4, Some(0.75), Some("failed_to_passed"))]));
+        let many = (0..50).map(|n| {
+            row(&n.to_string(), vec![base(), arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
+        });
         let found = turned(many.collect()).replace("\n ", " ");
         assert!(found.contains("other way round: 50. The 40 that moved most"), "{found}");
     }

@@ -3,6 +3,8 @@
 //! Strings of the report's own words may hold `code` between backticks; what comes from skills, tasks and models is a
 //! [`Cell::Name`] wherever it stands alone.
 
+use assay_analysis::VerdictKind;
+
 use crate::plot::Plot;
 
 /// A whole report.
@@ -44,8 +46,7 @@ pub(crate) enum Block {
 pub(crate) struct Verdict {
     pub(crate) condition: String,
     pub(crate) baseline: String,
-    /// `helps`, `harms`, `no-effect` or `underpowered`.
-    pub(crate) word: &'static str,
+    pub(crate) kind: VerdictKind,
     pub(crate) sentence: String,
 }
 

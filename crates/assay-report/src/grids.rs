@@ -1,9 +1,10 @@
 //! Findings as tables.
 
-use assay_analysis::{
-    Arm, Comparison, Frontier, Pooled, Repetitions, Stratum, TaskRow, TestArm, TestRow, TopTask, TopTasks,
+use assay_analysis::explore::{
+    Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange, TestRow, TopTask, TopTasks,
     Variance,
 };
+use assay_analysis::{AgentKey, Arm, Comparison, TaskRow};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
@@ -26,8 +27,8 @@ impl Head<'_> {
         grid
     }
 
-    fn cells(&self, agent: &str, model: Option<&str>, sandbox: &str, condition: &str) -> Vec<Cell> {
-        let who = self.labels.group(agent, model, sandbox).map(|who| Cell::Name(clean(&who)));
+    fn cells(&self, who: &AgentKey, condition: &str) -> Vec<Cell> {
+        let who = self.labels.group(who).map(|who| Cell::Name(clean(&who)));
         who.into_iter().chain([Cell::Name(clean(condition))]).collect()
     }
 }
@@ -55,7 +56,7 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     let figures = ["tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
     let mut grid = head.grid("", &[], &[rates, &figures].concat());
     for arm in arms {
-        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        let mut row = head.cells(&arm.who, &arm.condition);
         row.extend([or_none(arm.score, percent), percents(arm.score_ci95).into()]);
         row.extend(labels.fractional().then(|| or_none(arm.pass_rate, percent)));
         row.extend([
@@ -83,7 +84,7 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
     let stages = ["offered", "advertised", "touched", "opened", "executed"];
     let mut grid = head.grid("What became of the skills, in shares of valid trials", &[], &stages);
     for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
-        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        let mut row = head.cells(&arm.who, &arm.condition);
         let shares = &arm.exposure;
         row.extend(
             [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed]
@@ -118,17 +119,12 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
         .concat(),
     );
     for comparison in comparisons {
-        let mut row = head.cells(
-            &comparison.agent,
-            comparison.model.as_deref(),
-            &comparison.sandbox,
-            &comparison.condition,
-        );
+        let mut row = head.cells(&comparison.who, &comparison.condition);
         let [better, equal, worse] = comparison.better_equal_worse;
         let tasks = comparison
             .clusters
             .map_or_else(|| comparison.tasks.to_string(), |_| crate::sentences::units(comparison));
-        row.extend([comparison.verdict.into(), tasks.into(), or_none(comparison.lift, points)]);
+        row.extend([comparison.verdict.word().into(), tasks.into(), or_none(comparison.lift, points)]);
         row.extend(labels.fractional().then(|| or_none(comparison.pass_rate_lift, points)));
         row.extend([
             points_between(comparison.family.map(|family| [family.low, family.high])).into(),
@@ -148,8 +144,7 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
 
 /// One table for each agent in each sandbox.
 pub(crate) fn tasks(rows: &[TaskRow], labels: &Labels) -> Vec<Grid> {
-    let key =
-        |row: &TaskRow| labels.group(&row.agent, row.model.as_deref(), &row.sandbox).unwrap_or_default();
+    let key = |row: &TaskRow| labels.group(&row.who).unwrap_or_default();
     let fractional = labels.fractional();
     groups(rows, key).into_iter().map(|(who, rows)| task_table(&who, &rows, fractional)).collect()
 }
@@ -199,7 +194,7 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
     for (gains, losses) in gains.iter().zip(losses) {
         let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
         for task in tasks {
-            let mut row = head.cells(&gains.agent, gains.model.as_deref(), &gains.sandbox, &gains.condition);
+            let mut row = head.cells(&gains.who, &gains.condition);
             row.extend([
                 Cell::Name(clean(&task.task)),
                 percent(task.baseline_score).into(),
@@ -220,7 +215,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
         &["point", "cost of a trial", rate_name(labels), "95 % interval", "on the frontier"],
     );
     for (number, point) in frontier.points.iter().enumerate() {
-        let mut row = head.cells(&point.agent, point.model.as_deref(), &point.sandbox, &point.condition);
+        let mut row = head.cells(&point.who, &point.condition);
         row.extend([
             (number + 1).into(),
             usd(point.cost_usd).into(),
@@ -253,8 +248,8 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
     grid.grouped = false;
     for (row, arm) in turned.iter().take(TESTS) {
         let baseline = row.arms.iter().find(|other| other.lift.is_none());
-        let to_passed = arm.change == Some("failed_to_passed");
-        let mut cells = head.cells(&row.agent, row.model.as_deref(), &row.sandbox, &arm.condition);
+        let to_passed = arm.change == Some(TestChange::FailedToPassed);
+        let mut cells = head.cells(&row.who, &arm.condition);
         cells.extend([
             Cell::Name(clean(&row.task)),
             Cell::Name(clean(&row.test)),
@@ -288,7 +283,7 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
         &figures,
     );
     for item in comparisons {
-        let mut row = head.cells(&item.agent, item.model.as_deref(), &item.sandbox, &item.condition);
+        let mut row = head.cells(&item.who, &item.condition);
         let share = item.variance.zip(item.noise).filter(|(variance, _)| *variance > 0.0);
         row.extend([
             item.tasks.into(),
@@ -323,7 +318,7 @@ pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
         ],
     );
     for arm in variances {
-        let mut row = head.cells(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+        let mut row = head.cells(&arm.who, &arm.condition);
         row.extend([
             arm.tasks.into(),
             arm.trials.into(),
@@ -343,14 +338,14 @@ const BESIDE: usize = 6;
 
 /// A table for each thing that parts the suite, where it makes more than one part.
 pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
-    groups(strata, |stratum| stratum.by.to_owned())
+    groups(strata, |stratum| stratum.by)
         .into_iter()
         .filter_map(|(by, strata)| {
-            let caption = match by.as_str() {
-                "domain" => "By domain: lift, its 95 % interval, and tasks",
-                "difficulty" => "By difficulty: lift, its 95 % interval, and tasks",
-                "skills" => "By number of skills provided: lift, its 95 % interval, and tasks",
-                _ => {
+            let caption = match by {
+                StratumKind::Domain => "By domain: lift, its 95 % interval, and tasks",
+                StratumKind::Difficulty => "By difficulty: lift, its 95 % interval, and tasks",
+                StratumKind::Skills => "By number of skills provided: lift, its 95 % interval, and tasks",
+                StratumKind::Length => {
                     "By length of the curated skills in tokens (compact < 500, standard < 1500, detailed < 4000): lift, its 95 % \
                      interval, and tasks"
                 }
@@ -376,12 +371,8 @@ fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -
     let mut grid = head.grid(caption, &[], &[]);
     let column = |part: &&str| Column { title: Cell::Name(clean(part)), numbers: true };
     grid.columns.extend(parts.iter().map(column));
-    let arm = |stratum: &Stratum| format!("{:?}", head_of(stratum));
-    for (_, strata) in groups(strata, |stratum| arm(stratum)) {
-        let Some((agent, model, sandbox, condition)) = strata.first().map(|stratum| head_of(stratum)) else {
-            continue;
-        };
-        let mut row = head.cells(agent, model, sandbox, condition);
+    for ((who, condition), strata) in groups(strata, |stratum| (&stratum.who, &stratum.condition)) {
+        let mut row = head.cells(who, condition);
         for part in parts {
             let stratum = strata.iter().find(|stratum| stratum.value == *part);
             row.push(or_none(
@@ -399,17 +390,12 @@ fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -
     grid
 }
 
-fn head_of(stratum: &Stratum) -> (&str, Option<&str>, &str, &str) {
-    (&stratum.agent, stratum.model.as_deref(), &stratum.sandbox, &stratum.condition)
-}
-
 /// A row for each part.
 fn below(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
     let head = Head { labels };
     let mut grid = head.grid(caption, &["part"], &["tasks", "lift", "95 % interval"]);
     for stratum in strata {
-        let (agent, model, sandbox, condition) = head_of(stratum);
-        let mut row = head.cells(agent, model, sandbox, condition);
+        let mut row = head.cells(&stratum.who, &stratum.condition);
         row.extend([
             Cell::Name(clean(&stratum.value)),
             stratum.tasks.into(),

@@ -1,6 +1,34 @@
-use assay_analysis::Report;
+use assay_analysis::{Note, Report, RunComparison};
+use serde::Serialize;
 
+use crate::notes::note;
 use crate::{Renderer, Style};
+
+/// Findings as the JSON document that scripts rely on: with their notes as sentences.
+#[derive(Debug, Serialize)]
+pub struct WithNotes<'a, T> {
+    #[serde(flatten)]
+    findings: &'a T,
+    notes: Vec<String>,
+}
+
+impl<'a, T> WithNotes<'a, T> {
+    fn new(findings: &'a T, notes: &[Note]) -> Self {
+        Self { findings, notes: notes.iter().map(note).collect() }
+    }
+}
+
+impl<'a> From<&'a Report> for WithNotes<'a, Report> {
+    fn from(report: &'a Report) -> Self {
+        Self::new(report, &report.notes)
+    }
+}
+
+impl<'a> From<&'a RunComparison> for WithNotes<'a, RunComparison> {
+    fn from(comparison: &'a RunComparison) -> Self {
+        Self::new(comparison, &comparison.notes)
+    }
+}
 
 /// One JSON document, as scripts rely on it.
 pub(crate) struct Json;
@@ -11,7 +39,8 @@ impl Renderer for Json {
     }
 
     fn render(&self, report: &Report, _style: Style) -> String {
-        let text = serde_json::to_string_pretty(report).expect("a report holds only what JSON can say");
+        let text = serde_json::to_string_pretty(&WithNotes::from(report))
+            .expect("a report holds only what JSON can say");
         text + "\n"
     }
 }

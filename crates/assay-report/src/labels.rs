@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_analysis::{Arm, Report};
+use assay_analysis::{AgentKey, Arm, Report};
 
 /// Whether agents, and sandboxes, have to be told apart, and by what.
 #[expect(clippy::struct_excessive_bools, reason = "four independent questions")]
@@ -20,9 +20,9 @@ impl Labels {
     }
 
     pub(crate) fn among(arms: &[Arm]) -> Self {
-        let agents: BTreeSet<_> = arms.iter().map(|arm| (&arm.agent, &arm.model)).collect();
-        let models: BTreeSet<_> = arms.iter().filter_map(|arm| arm.model.as_ref()).collect();
-        let sandboxes: BTreeSet<_> = arms.iter().map(|arm| &arm.sandbox).collect();
+        let agents: BTreeSet<_> = arms.iter().map(|arm| (&arm.who.agent, &arm.who.model)).collect();
+        let models: BTreeSet<_> = arms.iter().filter_map(|arm| arm.who.model.as_ref()).collect();
+        let sandboxes: BTreeSet<_> = arms.iter().map(|arm| &arm.who.sandbox).collect();
         Self {
             agents: agents.len() > 1,
             by_model: agents.len() == models.len(),
@@ -42,23 +42,23 @@ impl Labels {
     }
 
     /// Whose an arm is, as shortly as it can be said; nothing where there is one agent in one sandbox. Not cleaned.
-    pub(crate) fn group(&self, agent: &str, model: Option<&str>, sandbox: &str) -> Option<String> {
+    pub(crate) fn group(&self, who: &AgentKey) -> Option<String> {
         let mut parts = Vec::new();
         if self.agents {
-            if !self.by_model || model.is_none() {
-                parts.push(agent);
+            if !self.by_model || who.model.is_none() {
+                parts.push(who.agent.as_str());
             }
-            parts.extend(model);
+            parts.extend(who.model.as_deref());
         }
         if self.sandboxes {
-            parts.push(sandbox);
+            parts.push(&who.sandbox);
         }
         (!parts.is_empty()).then(|| parts.join(" · "))
     }
 
     /// A short name of an arm. Not cleaned.
-    pub(crate) fn arm(&self, agent: &str, model: Option<&str>, sandbox: &str, condition: &str) -> String {
-        match self.group(agent, model, sandbox) {
+    pub(crate) fn arm(&self, who: &AgentKey, condition: &str) -> String {
+        match self.group(who) {
             Some(group) => format!("{condition} · {group}"),
             None => condition.to_owned(),
         }

@@ -12,58 +12,25 @@ mod html;
 mod json;
 mod labels;
 mod markdown;
+mod notes;
 mod plot;
 mod redact;
+mod renderer;
 mod sections;
 mod sentences;
 mod terminal;
 mod text;
 mod view;
 
-use assay_analysis::{Comparison, Report};
-
 pub use details::{changed_tests, details};
 pub use exhibit::{Bar, Exhibit, Piece};
+pub use json::WithNotes;
+pub use notes::note;
 pub use redact::redact;
+pub use renderer::{Renderer, Style};
+pub use sentences::verdict_line;
 pub use text::{clean, seconds};
 pub use view::{view_html, view_text};
-
-/// Lays a report out.
-pub trait Renderer {
-    /// The name it has on the command line.
-    fn name(&self) -> &'static str;
-
-    /// The report, whole, with a line break at its end.
-    fn render(&self, report: &Report, style: Style) -> String;
-}
-
-/// What the reader's screen is like.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Style {
-    /// Whether to colour. Nothing needs colour to be understood.
-    pub color: bool,
-    /// Columns of the terminal; `None` where the text goes elsewhere.
-    pub width: Option<usize>,
-}
-
-impl Style {
-    /// Longest line of a sentence, in columns: longer ones are hard to follow.
-    pub(crate) fn sentence(self) -> usize {
-        self.width.map_or(100, |width| width.clamp(40, 120))
-    }
-
-    /// Longest line of a table, in columns.
-    pub(crate) fn table(self) -> usize {
-        self.width.map_or(160, |width| width.max(40))
-    }
-}
-
-/// A comparison's verdict and what it means, in one line without colour.
-pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
-    let sentence = sentences::sentence(comparison, margin);
-    let (condition, baseline) = (clean(&comparison.condition), clean(&comparison.baseline));
-    format!("{condition} against {baseline}: {}. {sentence}", comparison.verdict)
-}
 
 /// A renderer by its name.
 pub fn find(name: &str) -> Option<&'static dyn Renderer> {

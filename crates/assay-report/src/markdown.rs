@@ -49,7 +49,7 @@ fn lay(text: &mut String, block: &Block) {
             "{} against {}: **{}**. {}\n\n",
             code(&verdict.condition),
             code(&verdict.baseline),
-            verdict.word,
+            verdict.kind.word(),
             inline(&verdict.sentence)
         )),
         Block::Grid(grid) => table(text, grid),

@@ -29,7 +29,7 @@ pub(crate) fn document(report: &Report) -> Document {
             "A demonstration. No model was measured here: the figures show what the instrument does, and nothing else.",
         ),
         facts: facts(report),
-        notes: report.notes.iter().map(|note| clean(note)).collect(),
+        notes: report.notes.iter().map(|note| clean(&crate::notes::note(note))).collect(),
         sections: sections.into_iter().filter(|section| !section.blocks.is_empty()).collect(),
     }
 }
@@ -87,9 +87,7 @@ fn verdicts(report: &Report, labels: &Labels) -> Section {
 fn compared(comparisons: &[Comparison], margin: f64, labels: &Labels) -> Vec<Block> {
     let mut blocks: Vec<Block> =
         plot::forest(comparisons, margin, labels).map(Block::Plot).into_iter().collect();
-    for (who, comparisons) in
-        groups(comparisons, |item| who(&item.agent, item.model.as_deref(), &item.sandbox))
-    {
+    for (who, comparisons) in groups(comparisons, |item| who(&item.who)) {
         if labels.several() {
             blocks.push(Block::Who(who));
         }
@@ -105,7 +103,7 @@ fn verdict(comparison: &Comparison, margin: f64) -> Block {
     Block::Verdict(Verdict {
         condition: clean(&comparison.condition),
         baseline: clean(&comparison.baseline),
-        word: comparison.verdict,
+        kind: comparison.verdict,
         sentence: sentence(comparison, margin),
     })
 }
@@ -130,9 +128,9 @@ fn arms(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
     if !report.arms.is_empty() {
         blocks.push(Block::Grid(grids::arms(&report.arms, labels)));
-        for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
+        for (who, arms) in groups(&report.arms, |arm| who(&arm.who)) {
             let first = arms.first();
-            let models = first.and_then(|arm| replied(report, &arm.agent, arm.model.as_deref()));
+            let models = first.and_then(|arm| replied(report, &arm.who));
             let lines: Vec<String> = models.into_iter().chain(lost(&arms, labels.fractional())).collect();
             if !lines.is_empty() {
                 blocks.extend(labels.several().then_some(Block::Who(who)));
@@ -147,9 +145,13 @@ fn arms(report: &Report, labels: &Labels) -> Section {
 
 fn tasks(report: &Report, labels: &Labels) -> Section {
     let mut blocks: Vec<Block> =
-        report.heat.iter().filter_map(|map| plot::heat(map, labels)).map(Block::Plot).collect();
-    blocks.extend(plot::extremes(&report.gains, &report.losses, labels).map(Block::Plot));
-    blocks.extend(grids::extremes(&report.gains, &report.losses, labels).map(Block::Grid));
+        report.exploration.heat.iter().filter_map(|map| plot::heat(map, labels)).map(Block::Plot).collect();
+    blocks.extend(
+        plot::extremes(&report.exploration.gains, &report.exploration.losses, labels).map(Block::Plot),
+    );
+    blocks.extend(
+        grids::extremes(&report.exploration.gains, &report.exploration.losses, labels).map(Block::Grid),
+    );
     blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));
     if !blocks.is_empty() {
         blocks.insert(0, Block::Text("Exploratory: no verdict rests on one task.".to_owned()));
@@ -159,8 +161,8 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
 
 /// The tests of the verifiers that a condition turned.
 pub(crate) fn tests(report: &Report, labels: &Labels) -> Section {
-    let told = report.tests.len();
-    let (grid, turned) = grids::tests(&report.tests, labels);
+    let told = report.exploration.tests.len();
+    let (grid, turned) = grids::tests(&report.exploration.tests, labels);
     let text = match (told, turned) {
         (0, _) => None,
         (told, 0) => Some(format!("No condition turned any of the {told} tests that verifiers told of.")),
@@ -182,14 +184,15 @@ pub(crate) fn tests(report: &Report, labels: &Labels) -> Section {
 
 fn cost(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
-    blocks.extend(plot::frontier(&report.frontier, labels).map(Block::Plot));
-    blocks.extend(grids::frontier(&report.frontier, labels).map(Block::Grid));
-    if !report.frontier.unknown_cost.is_empty() {
+    blocks.extend(plot::frontier(&report.exploration.frontier, labels).map(Block::Plot));
+    blocks.extend(grids::frontier(&report.exploration.frontier, labels).map(Block::Grid));
+    if !report.exploration.frontier.unknown_cost.is_empty() {
         let arms: Vec<String> = report
+            .exploration
             .frontier
             .unknown_cost
             .iter()
-            .map(|arm| labels.arm(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition))
+            .map(|arm| labels.arm(&arm.who, &arm.condition))
             .collect();
         blocks.push(Block::Text(format!(
             "Not placed, for the cost of a trial is not known: {}.",
@@ -202,23 +205,24 @@ fn cost(report: &Report, labels: &Labels) -> Section {
 
 fn variance(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
-    if !report.repetitions.is_empty() {
+    if !report.exploration.repetitions.is_empty() {
         blocks.push(Block::Text(
             "Repetitions suffice where at most half of the spread of the tasks' differences comes from the trials. Then it is \
              tasks that are lacking; else more repetitions would pay."
                 .to_owned(),
         ));
-        blocks.push(Block::Grid(grids::repetitions(&report.repetitions, labels)));
+        blocks.push(Block::Grid(grids::repetitions(&report.exploration.repetitions, labels)));
     }
-    if !report.variance.is_empty() {
-        blocks.push(Block::Grid(grids::variance(&report.variance, labels)));
+    if !report.exploration.variance.is_empty() {
+        blocks.push(Block::Grid(grids::variance(&report.exploration.variance, labels)));
     }
     Section { title: "Variance, and whether the repetitions suffice", blocks }
 }
 
 fn strata(report: &Report, labels: &Labels) -> Section {
-    let mut blocks: Vec<Block> = grids::strata(&report.strata, labels).into_iter().map(Block::Grid).collect();
-    blocks.extend(grids::pooled(&report.pooled).map(Block::Grid));
+    let mut blocks: Vec<Block> =
+        grids::strata(&report.exploration.strata, labels).into_iter().map(Block::Grid).collect();
+    blocks.extend(grids::pooled(&report.exploration.pooled).map(Block::Grid));
     if !blocks.is_empty() {
         let text = "Exploratory: looked at after the verdicts, with 95 % intervals that no number of tables widens. There are no \
                     verdicts on them.";

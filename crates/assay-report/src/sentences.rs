@@ -1,6 +1,6 @@
 //! What figures mean, in sentences that every renderer shares. Names in them are cleaned and not escaped.
 
-use assay_analysis::{Arm, Comparison, RepliedModel, Report};
+use assay_analysis::{AgentKey, Arm, Comparison, Reason, RepliedModel, Report, VerdictKind};
 
 use crate::text::{clean, counted, grouped, percent, points};
 
@@ -25,7 +25,7 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             (_, None) => format!("{tasks} tasks with results in both arms are"),
             (_, Some(_)) => format!("{} with results in both arms are", units(comparison)),
         };
-        let lost = if comparison.reason == Some("losses") {
+        let lost = if comparison.reason == Some(Reason::Losses) {
             format!(" {}", after_losses(comparison))
         } else {
             String::new()
@@ -50,27 +50,34 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     );
     let margin = 100.0 * margin;
     match (comparison.verdict, comparison.reason) {
-        ("no-effect", _) => {
+        (VerdictKind::NoEffect, _) => {
             let direction = comparison
                 .direction
-                .map_or(String::new(), |direction| format!(" The remaining difference is {direction}."));
+                .map_or(String::new(), |sign| format!(" The remaining difference is {}.", sign.word()));
             format!("{between} That is within ±{margin:.0} points.{direction}")
         }
-        ("underpowered", Some("losses")) => {
+        (VerdictKind::Underpowered, Some(Reason::Losses)) => {
             format!("{between} {}", after_losses(comparison))
         }
-        ("underpowered", Some("design")) => {
+        (VerdictKind::Underpowered, Some(Reason::Design)) => {
             format!(
                 "{between} This design had too little power to detect an effect.{}",
                 needed(comparison, margin)
             )
         }
-        ("underpowered", _) => format!(
+        (VerdictKind::Underpowered, Some(Reason::Noise) | None) => format!(
             "{between} Neither an effect nor its absence (±{margin:.0} points) is shown.{}",
             needed(comparison, margin)
         ),
-        _ => between,
+        (VerdictKind::Helps | VerdictKind::Harms, _) => between,
     }
+}
+
+/// A comparison's verdict and what it means, in one line without colour.
+pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
+    let sentence = sentence(comparison, margin);
+    let (condition, baseline) = (clean(&comparison.condition), clean(&comparison.baseline));
+    format!("{condition} against {baseline}: {}. {sentence}", comparison.verdict.word())
 }
 
 /// How many tasks, and in how many clusters they come: the number that the interval rests on.
@@ -138,8 +145,8 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
 }
 
 /// Which models replied to an agent, where its provider says.
-pub(crate) fn replied(report: &Report, agent: &str, model: Option<&str>) -> Option<String> {
-    let own = |found: &&RepliedModel| found.agent == agent && Some(found.asked.as_str()) == model;
+pub(crate) fn replied(report: &Report, who: &AgentKey) -> Option<String> {
+    let own = |found: &&RepliedModel| found.agent == who.agent && Some(&found.asked) == who.model.as_ref();
     let names: Vec<String> = report
         .replied_models
         .iter()
@@ -154,14 +161,14 @@ pub(crate) fn replied(report: &Report, agent: &str, model: Option<&str>) -> Opti
 }
 
 /// Whose results these are.
-pub(crate) fn who(agent: &str, model: Option<&str>, sandbox: &str) -> String {
-    let model = model.map_or(String::new(), |model| format!(" with {}", clean(model)));
-    format!("{}{model} in {}", clean(agent), clean(sandbox))
+pub(crate) fn who(key: &AgentKey) -> String {
+    let model = key.model.as_ref().map_or(String::new(), |model| format!(" with {}", clean(model)));
+    format!("{}{model} in {}", clean(&key.agent), clean(&key.sandbox))
 }
 
 /// Things with the same key together, in order.
-pub(crate) fn groups<T>(items: &[T], key: impl Fn(&T) -> String) -> Vec<(String, Vec<&T>)> {
-    let mut groups: Vec<(String, Vec<&T>)> = Vec::new();
+pub(crate) fn groups<'a, T, K: PartialEq>(items: &'a [T], key: impl Fn(&'a T) -> K) -> Vec<(K, Vec<&'a T>)> {
+    let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for item in items {
         let key = key(item);
         match groups.iter_mut().find(|(known, _)| *known == key) {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use assay_analysis::{Arm, Comparison, Report, TaskRow};
+use assay_analysis::{Arm, Comparison, Report, TaskRow, VerdictKind};
 
 use crate::columns::Columns;
 use crate::grids::about;
@@ -24,21 +24,14 @@ impl Renderer for Terminal {
         let mut page = Page { text: String::new(), style };
         page.heading(report);
         let fractional = Labels::of(report).fractional();
-        for (who, arms) in groups(&report.arms, |arm| who(&arm.agent, arm.model.as_deref(), &arm.sandbox)) {
-            let own: Vec<&Comparison> = report
-                .comparisons
-                .iter()
-                .filter(|other| self::who(&other.agent, other.model.as_deref(), &other.sandbox) == who)
-                .collect();
-            let rows: Vec<&TaskRow> = report
-                .tasks
-                .iter()
-                .filter(|row| self::who(&row.agent, row.model.as_deref(), &row.sandbox) == who)
-                .collect();
+        for (who, arms) in groups(&report.arms, |arm| who(&arm.who)) {
+            let own: Vec<&Comparison> =
+                report.comparisons.iter().filter(|other| self::who(&other.who) == who).collect();
+            let rows: Vec<&TaskRow> = report.tasks.iter().filter(|row| self::who(&row.who) == who).collect();
             page.line("");
             page.title(&who);
             if let Some(arm) = arms.first()
-                && let Some(line) = replied(report, &arm.agent, arm.model.as_deref())
+                && let Some(line) = replied(report, &arm.who)
             {
                 page.sentences(" ", 1, &line);
             }
@@ -108,19 +101,19 @@ impl Page {
     fn heading(&mut self, report: &Report) {
         self.title(&format!("run {}", clean(&report.run)));
         for note in &report.notes {
-            self.sentences("! ", 2, &clean(note));
+            self.sentences("! ", 2, &clean(&crate::notes::note(note)));
         }
     }
 
     fn verdicts(&mut self, comparisons: &[&Comparison], report: &Report) {
-        let width = comparisons.iter().map(|comparison| comparison.verdict.len()).max().unwrap_or(0);
+        let width = comparisons.iter().map(|comparison| comparison.verdict.word().len()).max().unwrap_or(0);
         for comparison in comparisons {
-            let verdict = comparison.verdict;
-            let code = match verdict {
-                "helps" => "1;32",
-                "harms" => "1;31",
-                "no-effect" => "1;36",
-                _ => "1;33",
+            let verdict = comparison.verdict.word();
+            let code = match comparison.verdict {
+                VerdictKind::Helps => "1;32",
+                VerdictKind::Harms => "1;31",
+                VerdictKind::NoEffect => "1;36",
+                VerdictKind::Underpowered => "1;33",
             };
             let mark = format!(" {}{}  ", self.painted(verdict, code), " ".repeat(width - verdict.len()));
             let condition = clean(&comparison.condition);

@@ -13,6 +13,8 @@
 //! that differ by more than 5 points, the comparison is `Underpowered` for `Losses`. So is one that would have its five
 //! units but for what was lost.
 
+use serde::{Deserialize, Serialize};
+
 use crate::interval::{FEWEST_UNITS, Interval, PairedTask};
 use crate::moments::Quantiles;
 use crate::power;
@@ -48,7 +50,8 @@ pub struct Verdict {
 }
 
 /// The four verdicts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum VerdictKind {
     /// The lift is above 0.
     Helps,
@@ -60,8 +63,21 @@ pub enum VerdictKind {
     Underpowered,
 }
 
+impl VerdictKind {
+    /// The word in reports and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Helps => "helps",
+            Self::Harms => "harms",
+            Self::NoEffect => "no-effect",
+            Self::Underpowered => "underpowered",
+        }
+    }
+}
+
 /// Why nothing can be said.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Reason {
     /// The design could not have found a lift at these numbers: under 5 tasks or clusters, or even a lift of 1 is
     /// below what it finds with 80 % power.
@@ -73,12 +89,23 @@ pub enum Reason {
 }
 
 /// Sign of a lift.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Direction {
     /// Above 0.
     Positive,
     /// Below 0.
     Negative,
+}
+
+impl Direction {
+    /// The word in reports and in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Positive => "positive",
+            Self::Negative => "negative",
+        }
+    }
 }
 
 /// Trials that were planned and have no result, and what they could have meant.

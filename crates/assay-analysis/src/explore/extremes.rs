@@ -1,10 +1,10 @@
 //! The tasks on which a condition gained most, and lost most.
 
-use assay_trial::RunFolder;
 use serde::Serialize;
 
-use super::{Pair, difference};
+use super::pair::{Pair, difference};
 use crate::comparisons::EQUAL;
+use crate::model::AgentKey;
 
 /// How many tasks are named each way.
 const MOST: usize = 5;
@@ -12,12 +12,9 @@ const MOST: usize = 5;
 /// The tasks at one end of a comparison.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TopTasks {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition compared with.
     pub baseline: String,
     /// The condition compared.
@@ -44,11 +41,11 @@ pub struct TopTask {
 }
 
 /// Gains and losses, comparison by comparison.
-pub(crate) fn extremes(run: &RunFolder, pairs: &[Pair<'_>]) -> (Vec<TopTasks>, Vec<TopTasks>) {
-    pairs.iter().map(|pair| (top(run, pair, 1.0), top(run, pair, -1.0))).unzip()
+pub(super) fn extremes(pairs: &[Pair<'_>]) -> (Vec<TopTasks>, Vec<TopTasks>) {
+    pairs.iter().map(|pair| (top(pair, 1.0), top(pair, -1.0))).unzip()
 }
 
-fn top(run: &RunFolder, pair: &Pair<'_>, sign: f64) -> TopTasks {
+fn top(pair: &Pair<'_>, sign: f64) -> TopTasks {
     let mut tasks: Vec<TopTask> = pair
         .tasks
         .iter()
@@ -68,11 +65,8 @@ fn top(run: &RunFolder, pair: &Pair<'_>, sign: f64) -> TopTasks {
         (sign * other.lift).total_cmp(&(sign * one.lift)).then_with(|| one.task.cmp(&other.task))
     });
     tasks.truncate(MOST);
-    let who = &run.agents[pair.agent];
     TopTasks {
-        agent: who.name().to_owned(),
-        model: who.label.model.clone(),
-        sandbox: pair.sandbox.to_owned(),
+        who: pair.who.clone(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),
         tasks,

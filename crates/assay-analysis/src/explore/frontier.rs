@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::report::Arm;
+use crate::model::{AgentKey, Arm};
 
 /// What each arm costs and what it reaches.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -16,12 +16,9 @@ pub struct Frontier {
 /// An arm of known cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct FrontierPoint {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition.
     pub condition: String,
     /// Mean cost of a trial in USD.
@@ -41,12 +38,9 @@ pub struct FrontierPoint {
 /// An arm of unknown cost.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct UnknownCost {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition.
     pub condition: String,
     /// Mean over tasks of the share of trials passed; `null` without a task.
@@ -55,15 +49,13 @@ pub struct UnknownCost {
     pub score: Option<f64>,
 }
 
-pub(crate) fn frontier(arms: &[Arm]) -> Frontier {
+pub(super) fn frontier(arms: &[Arm]) -> Frontier {
     let known: Vec<(&Arm, f64, f64)> =
         arms.iter().filter_map(|arm| Some((arm, arm.cost_usd?, arm.score?))).collect();
     let mut points: Vec<FrontierPoint> = known
         .iter()
         .map(|&(arm, cost_usd, score)| FrontierPoint {
-            agent: arm.agent.clone(),
-            model: arm.model.clone(),
-            sandbox: arm.sandbox.clone(),
+            who: arm.who.clone(),
             condition: arm.condition.clone(),
             cost_usd,
             pass_rate: arm.pass_rate.unwrap_or(score),
@@ -83,9 +75,7 @@ pub(crate) fn frontier(arms: &[Arm]) -> Frontier {
         points,
         unknown_cost: unknown
             .map(|arm| UnknownCost {
-                agent: arm.agent.clone(),
-                model: arm.model.clone(),
-                sandbox: arm.sandbox.clone(),
+                who: arm.who.clone(),
                 condition: arm.condition.clone(),
                 pass_rate: arm.pass_rate,
                 score: arm.score,

@@ -4,16 +4,14 @@ use assay_trial::RunFolder;
 use serde::Serialize;
 
 use crate::gather::{Slot, Table};
+use crate::model::AgentKey;
 
 /// The pass rates and mean scores of one agent in one sandbox.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct HeatMap {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// In the plan's order; the first is the baseline.
     pub conditions: Vec<String>,
     /// The condition by whose lift the rows are ordered; `null` where there is only a baseline.
@@ -35,7 +33,7 @@ pub struct HeatRow {
     pub lift: Option<f64>,
 }
 
-pub(crate) fn heat(run: &RunFolder, tables: &[Table]) -> Vec<HeatMap> {
+pub(super) fn heat(run: &RunFolder, tables: &[Table]) -> Vec<HeatMap> {
     tables.iter().map(|table| map(run, table)).collect()
 }
 
@@ -65,11 +63,8 @@ fn map(run: &RunFolder, table: &Table) -> HeatMap {
         let key = |row: &HeatRow| row.lift.unwrap_or(f64::NEG_INFINITY);
         key(other).total_cmp(&key(one)).then_with(|| one.task.cmp(&other.task))
     });
-    let who = &run.agents[table.agent];
     HeatMap {
-        agent: who.name().to_owned(),
-        model: who.label.model.clone(),
-        sandbox: table.sandbox.clone(),
+        who: table.who.clone(),
         conditions: conditions.into_iter().cloned().collect(),
         sorted_by: sorted_by.cloned(),
         rows,

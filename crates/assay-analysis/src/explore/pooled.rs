@@ -6,7 +6,7 @@ use assay_stats::PairedTask;
 use assay_trial::RunFolder;
 use serde::Serialize;
 
-use super::{Pair, ends};
+use super::pair::{Pair, ends};
 use crate::gather::Slot;
 
 /// The lift of a condition over several agents, crossed with tasks: a task's value is the mean over agents of its difference, and
@@ -27,7 +27,7 @@ pub struct Pooled {
     pub ci95: Option<[f64; 2]>,
 }
 
-pub(crate) fn pooled(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&str, u64>) -> Vec<Pooled> {
+pub(super) fn pooled(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&str, u64>) -> Vec<Pooled> {
     let Some((baseline, others)) = run.conditions.split_first() else { return Vec::new() };
     others.iter().filter_map(|condition| pool(pairs, baseline, condition, clusters)).collect()
 }

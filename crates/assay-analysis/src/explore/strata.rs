@@ -6,7 +6,8 @@ use assay_stats::PairedTask;
 use assay_trial::{PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
-use super::{Pair, ends, paired};
+use super::pair::{Pair, ends, paired};
+use crate::model::AgentKey;
 
 /// Where the classes of length end, in tokens of the body (cl100k). The field names the four classes and publishes no limits
 /// of them; these are this project's, named before anything was measured with them.
@@ -21,20 +22,36 @@ const DIFFICULTIES: [&str; 3] = ["easy", "medium", "hard"];
 /// What a task is in that says nothing of itself.
 const NOT_STATED: &str = "not stated";
 
+/// What parts the suite.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StratumKind {
+    /// The task's domain.
+    Domain,
+    /// Its difficulty.
+    Difficulty,
+    /// How many skills the condition provides.
+    Skills,
+    /// The length of the curated skills' bodies.
+    Length,
+}
+
+impl StratumKind {
+    /// All, in the order of a report.
+    const ALL: [Self; 4] = [Self::Domain, Self::Difficulty, Self::Skills, Self::Length];
+}
+
 /// The lift on a part of the tasks. Exploratory: there is no verdict on it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stratum {
     /// `domain` and `difficulty` as the task says; `skills`, how many the condition provides; `length`, the class of the curated
     /// skills' bodies together: `compact` below 500 tokens, `standard` below 1500, `detailed` below 4000, `comprehensive`.
-    pub by: &'static str,
+    pub by: StratumKind,
     /// Which part.
     pub value: String,
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition compared with.
     pub baseline: String,
     /// The condition compared.
@@ -50,10 +67,10 @@ pub struct Stratum {
 /// A part with its place among the others.
 type Part = (usize, String);
 
-pub(crate) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&str, u64>) -> Vec<Stratum> {
+pub(super) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&str, u64>) -> Vec<Stratum> {
     let parts = Parts::of(run);
     let mut strata = Vec::new();
-    for by in ["domain", "difficulty", "skills", "length"] {
+    for by in StratumKind::ALL {
         for pair in pairs {
             let mut tasks: BTreeMap<Part, Vec<PairedTask>> = BTreeMap::new();
             for (task, arm, base) in &pair.tasks {
@@ -65,27 +82,18 @@ pub(crate) fn strata(run: &RunFolder, pairs: &[Pair<'_>], clusters: &BTreeMap<&s
             if tasks.keys().all(|(_, value)| value == NOT_STATED) {
                 continue;
             }
-            strata.extend(tasks.into_iter().map(|((_, value), tasks)| stratum(run, pair, by, value, &tasks)));
+            strata.extend(tasks.into_iter().map(|((_, value), tasks)| stratum(pair, by, value, &tasks)));
         }
     }
     strata
 }
 
-fn stratum(
-    run: &RunFolder,
-    pair: &Pair<'_>,
-    by: &'static str,
-    value: String,
-    tasks: &[PairedTask],
-) -> Stratum {
-    let who = &run.agents[pair.agent];
+fn stratum(pair: &Pair<'_>, by: StratumKind, value: String, tasks: &[PairedTask]) -> Stratum {
     let estimate = assay_stats::lift(tasks, 0.95);
     Stratum {
         by,
         value,
-        agent: who.name().to_owned(),
-        model: who.label.model.clone(),
-        sandbox: pair.sandbox.to_owned(),
+        who: pair.who.clone(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),
         tasks: tasks.len(),
@@ -110,24 +118,24 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn part(&self, by: &str, task: &str, condition: &str) -> Option<Part> {
+    fn part(&self, by: StratumKind, task: &str, condition: &str) -> Option<Part> {
         let said = |text: Option<&String>| {
             text.map_or((usize::MAX, NOT_STATED.to_owned()), |text| (0, text.clone()))
         };
         match by {
-            "domain" => Some(said(self.tasks.get(task)?.category.as_ref())),
-            "difficulty" => {
+            StratumKind::Domain => Some(said(self.tasks.get(task)?.category.as_ref())),
+            StratumKind::Difficulty => {
                 let (last, text) = said(self.tasks.get(task)?.difficulty.as_ref());
                 let known = DIFFICULTIES.iter().position(|known| text.eq_ignore_ascii_case(known));
                 Some((last.max(known.unwrap_or(DIFFICULTIES.len())), text))
             }
-            "skills" => Some(match self.provisions.get(&(task, condition))?.skills.len() {
+            StratumKind::Skills => Some(match self.provisions.get(&(task, condition))?.skills.len() {
                 0 => (0, "none".to_owned()),
                 1 => (1, "1".to_owned()),
                 2 | 3 => (2, "2 to 3".to_owned()),
                 _ => (3, "4 or more".to_owned()),
             }),
-            _ => {
+            StratumKind::Length => {
                 let skills = &self.provisions.get(&(task, "curated"))?.skills;
                 (!skills.is_empty()).then(|| length(skills.iter().map(|skill| skill.body_tokens).sum()))
             }

@@ -10,8 +10,9 @@ use std::f64::consts::FRAC_1_SQRT_2;
 use assay_trial::RunFolder;
 use serde::Serialize;
 
-use super::{Pair, difference};
+use super::pair::{Pair, difference};
 use crate::gather::{Slot, Table};
+use crate::model::AgentKey;
 
 /// Repetitions suffice where no more than this share of the variance of a task's value comes from its trials: doubling them then
 /// narrows the interval by no more than 1 − √¾, 13 %, and doubling tasks by 29 %.
@@ -20,12 +21,9 @@ const SUFFICES: f64 = 0.5;
 /// The variance of one arm's results.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Variance {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition.
     pub condition: String,
     /// Tasks that count.
@@ -47,12 +45,9 @@ pub struct Variance {
 /// Whether a comparison's repetitions suffice.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Repetitions {
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The condition compared with.
     pub baseline: String,
     /// The condition compared.
@@ -72,7 +67,7 @@ pub struct Repetitions {
 }
 
 /// Each arm's variance.
-pub(crate) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
+pub(super) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
     let mut arms = Vec::new();
     for table in tables {
         let shared = table.shared_tasks();
@@ -81,11 +76,8 @@ pub(crate) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
             let counted = shared.iter().filter_map(|task| tasks.get(*task));
             let slots: Vec<&Slot> = counted.filter(|slot| slot.valid().next().is_some()).collect();
             let spread = Spread::of(&slots);
-            let who = &run.agents[table.agent];
             arms.push(Variance {
-                agent: who.name().to_owned(),
-                model: who.label.model.clone(),
-                sandbox: table.sandbox.clone(),
+                who: table.who.clone(),
                 condition: condition.clone(),
                 tasks: slots.len(),
                 trials: slots.iter().map(|slot| slot.valid().count()).sum(),
@@ -101,11 +93,11 @@ pub(crate) fn variance(run: &RunFolder, tables: &[Table]) -> Vec<Variance> {
 }
 
 /// Each comparison's repetitions.
-pub(crate) fn repetitions(run: &RunFolder, pairs: &[Pair<'_>]) -> Vec<Repetitions> {
-    pairs.iter().map(|pair| suffice(run, pair)).collect()
+pub(super) fn repetitions(pairs: &[Pair<'_>]) -> Vec<Repetitions> {
+    pairs.iter().map(suffice).collect()
 }
 
-fn suffice(run: &RunFolder, pair: &Pair<'_>) -> Repetitions {
+fn suffice(pair: &Pair<'_>) -> Repetitions {
     let arms: Vec<&Slot> = pair.tasks.iter().map(|(_, arm, _)| *arm).collect();
     let bases: Vec<&Slot> = pair.tasks.iter().map(|(_, _, base)| *base).collect();
     let noise = Spread::of(&arms).noise.zip(Spread::of(&bases).noise).map(|(arm, base)| arm + base);
@@ -114,11 +106,8 @@ fn suffice(run: &RunFolder, pair: &Pair<'_>) -> Repetitions {
     let variance = variance_of(&differences);
     let real = variance.zip(noise).map(|(variance, noise)| (variance - noise).max(0.0));
     let narrower = narrower(real, noise);
-    let who = &run.agents[pair.agent];
     Repetitions {
-        agent: who.name().to_owned(),
-        model: who.label.model.clone(),
-        sandbox: pair.sandbox.to_owned(),
+        who: pair.who.clone(),
         baseline: pair.baseline.to_owned(),
         condition: pair.condition.to_owned(),
         tasks: pair.tasks.len(),

@@ -1,4 +1,5 @@
 use assay_analysis::Arm;
+use assay_analysis::Reason;
 use assay_model::Usage;
 use assay_trace::{Execution, Exposure};
 use assay_trial::{Cause, Outcome};
@@ -206,7 +207,7 @@ fn a_report_on_a_part_holds_nothing_else() {
     assert_eq!(part.excluded.len(), 1);
     assert!(part.notes.is_empty(), "{:?}", part.notes);
     let [compared] = &part.comparisons[..] else { panic!("{:?}", part.comparisons) };
-    assert_eq!((compared.tasks, compared.reason), (1, Some("design")));
+    assert_eq!((compared.tasks, compared.reason), (1, Some(Reason::Design)));
     // Without its baseline an arm is shown and not compared.
     let alone = suite.selected(&only(&[], &["cur*"]));
     assert_eq!((alone.arms.len(), alone.comparisons.len()), (1, 0));

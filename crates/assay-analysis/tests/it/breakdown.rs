@@ -1,4 +1,4 @@
-use assay_analysis::TestArm;
+use assay_analysis::explore::{TestArm, TestChange};
 use assay_trial::LATE;
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ fn test(name: &str, passed: bool) -> Value {
 }
 
 /// Condition, passed, failed, change.
-type Expected<'a> = &'a [(&'a str, usize, usize, Option<&'a str>)];
+type Expected<'a> = &'a [(&'a str, usize, usize, Option<TestChange>)];
 
 fn check(suite: &Suite, expected: &[(&str, &str, Expected<'_>)]) {
-    let rows = suite.report().tests;
+    let rows = suite.report().exploration.tests;
     let found: Vec<(&str, &str)> = rows.iter().map(|row| (row.task.as_str(), row.test.as_str())).collect();
     let names: Vec<(&str, &str)> = expected.iter().map(|(task, test, _)| (*task, *test)).collect();
     assert_eq!(found, names);
@@ -44,13 +44,13 @@ fn a_condition_turns_tests_from_failed_to_passed_and_back() {
     check(
         &suite,
         &[
-            ("a", "broken", &[("none", 3, 0, None), ("curated", 0, 3, Some("passed_to_failed"))]),
-            ("a", "fixed", &[("none", 1, 2, None), ("curated", 3, 0, Some("failed_to_passed"))]),
+            ("a", "broken", &[("none", 3, 0, None), ("curated", 0, 3, Some(TestChange::PassedToFailed))]),
+            ("a", "fixed", &[("none", 1, 2, None), ("curated", 3, 0, Some(TestChange::FailedToPassed))]),
             ("a", "same", &[("none", 3, 0, None), ("curated", 3, 0, None)]),
             ("a", "wavers", &[("none", 2, 1, None), ("curated", 3, 0, None)]),
         ],
     );
-    let rows = suite.report().tests;
+    let rows = suite.report().exploration.tests;
     let lift = |row: usize, arm: usize| -> &TestArm { &rows[row].arms[arm] };
     close(lift(1, 1).lift, 2.0 / 3.0);
     close(lift(3, 1).lift, 1.0 / 3.0);
@@ -89,9 +89,9 @@ fn a_test_that_the_baseline_does_not_have_is_no_change() {
 fn reports_that_are_none_give_no_tests() {
     for ctrf in [json!(null), json!([]), json!({ "tests": 1 }), json!({ "tests": {} }), json!("x")] {
         let suite = Suite::new(&["none"], &[("a", &["P"])]).each(|record| record.ctrf = Some(ctrf.clone()));
-        assert_eq!(suite.report().tests, [], "{ctrf}");
+        assert_eq!(suite.report().exploration.tests, [], "{ctrf}");
     }
-    assert_eq!(Suite::new(&["none"], &[("a", &["P"])]).report().tests, []);
+    assert_eq!(Suite::new(&["none"], &[("a", &["P"])]).report().exploration.tests, []);
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn imported_runs_and_late_rewards_are_noted() {
                 record.reason = Some(format!("{LATE}: a reward of 1"));
             }
         });
-    let notes = suite.report().notes;
+    let notes = suite.notes();
     // Nothing is said of a placebo that nobody read: nobody knows.
     assert_eq!(notes.len(), 2, "{notes:#?}");
     assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
@@ -117,5 +117,5 @@ fn what_the_machine_could_not_give_is_noted() {
     let said = "1 task asks for more processors than this machine has";
     let suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
         .plan(|run| run.warnings = vec![said.to_owned()]);
-    assert!(suite.report().notes.iter().any(|note| note == said));
+    assert!(suite.notes().iter().any(|note| note == said));
 }

@@ -24,7 +24,7 @@ fn lift_is_second_minus_first_arm_by_arm() {
     let arms: Vec<_> = found
         .comparisons
         .iter()
-        .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.verdict))
+        .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.verdict.word()))
         .collect();
     assert_eq!(arms, [("curated", "before", "helps"), ("none", "before", "no-effect")]);
     close(found.comparisons[0].lift, 0.6);

@@ -1,3 +1,4 @@
+use assay_analysis::{Direction, Reason, VerdictKind};
 use assay_stats::PairedTask;
 
 use crate::suite::{Rows, Suite, close};
@@ -83,52 +84,52 @@ fn equal_shares_of_unequal_numbers_are_equal() {
 
 #[test]
 fn each_verdict_can_come() {
-    let check = |words: [&str; 2], margin: f64, expected: (&str, Option<&str>)| {
+    let check = |words: [&str; 2], margin: f64, expected: (VerdictKind, Option<Reason>)| {
         let suite = Suite::uniform(&["none", "curated"], &words).plan(|run| run.margin = margin);
         let compared = suite.compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?} within ±{margin}");
         compared
     };
-    check(["FFFFF", "PPPPP"], 0.1, ("helps", None));
-    check(["PPPPP", "FFFFF"], 0.1, ("harms", None));
-    let equal = check(["PPFFF", "PPFFF"], 0.3, ("no-effect", None));
+    check(["FFFFF", "PPPPP"], 0.1, (VerdictKind::Helps, None));
+    check(["PPPPP", "FFFFF"], 0.1, (VerdictKind::Harms, None));
+    let equal = check(["PPFFF", "PPFFF"], 0.3, (VerdictKind::NoEffect, None));
     assert_eq!(equal.direction, None);
     // Clearly above 0, and clearly below the margin.
-    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, ("no-effect", None));
-    assert_eq!(small.direction, Some("positive"));
-    check(["PPFFF", "PPFFF"], 0.01, ("underpowered", Some("noise")));
+    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, (VerdictKind::NoEffect, None));
+    assert_eq!(small.direction, Some(Direction::Positive));
+    check(["PPFFF", "PPFFF"], 0.01, (VerdictKind::Underpowered, Some(Reason::Noise)));
     let four = Suite::new(
         &["none", "curated"],
         &[("a", &["F", "P"]), ("b", &["F", "P"]), ("c", &["F", "P"]), ("d", &["F", "P"])],
     );
     let compared = four.compared();
-    assert_eq!((compared.verdict, compared.reason), ("underpowered", Some("design")));
+    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Underpowered, Some(Reason::Design)));
     assert_eq!((compared.ci95, compared.family), (None, None));
     assert!(compared.tasks_needed.is_some_and(|needed| needed > 4));
 }
 
 #[test]
 fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
-    let check = |words: [&str; 2], expected: (&str, Option<&str>)| {
+    let check = |words: [&str; 2], expected: (VerdictKind, Option<Reason>)| {
         let compared = Suite::uniform(&["none", "curated"], &words).compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?}");
     };
-    check(["FFFFF", "PPPPi"], ("underpowered", Some("losses")));
-    check(["FFFFi", "PPPPP"], ("underpowered", Some("losses")));
+    check(["FFFFF", "PPPPi"], (VerdictKind::Underpowered, Some(Reason::Losses)));
+    check(["FFFFi", "PPPPP"], (VerdictKind::Underpowered, Some(Reason::Losses)));
     // As many on both sides, and too few to matter.
-    check(["FFFFi", "PPPPi"], ("helps", None));
-    check(["FFFF.", "PPPP."], ("helps", None));
+    check(["FFFFi", "PPPPi"], (VerdictKind::Helps, None));
+    check(["FFFF.", "PPPP."], (VerdictKind::Helps, None));
     // As many on both sides, and enough to turn a small lift around if they had scored a quarter less than the others in
     // one arm and a quarter more in the other; a large one stays.
-    check(["PPFFFiiiii", "PPPFFiiiii"], ("underpowered", Some("losses")));
-    check(["Fiiii", "Piiii"], ("helps", None));
+    check(["PPFFFiiiii", "PPPFFiiiii"], (VerdictKind::Underpowered, Some(Reason::Losses)));
+    check(["Fiiii", "Piiii"], (VerdictKind::Helps, None));
     // Two fifths of one arm are gone; but what is left shows neither an effect nor its absence, as all would have.
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
     let words: [&[&str]; 2] = [&["FFFFF", "PPPii"], &["PPPPP", "FFFii"]];
     let rows: Vec<(&str, &[&str])> =
         names.iter().zip(words.into_iter().cycle()).map(|(n, w)| (n.as_str(), w)).collect();
     let noisy = Suite::new(&["none", "curated"], &rows).compared();
-    assert_eq!((noisy.verdict, noisy.reason), ("underpowered", Some("noise")));
+    assert_eq!((noisy.verdict, noisy.reason), (VerdictKind::Underpowered, Some(Reason::Noise)));
     assert!(noisy.tasks_needed.is_some());
     let bounds = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"]).compared().loss_bounds;
     close(bounds.map(|[low, _]| low), -0.05);
@@ -149,7 +150,7 @@ fn a_task_that_one_arm_never_had_is_no_loss() {
         })
         .collect();
     let compared = Suite::new(&["none", "curated", "placebo"], &rows).compared();
-    assert_eq!((compared.tasks, compared.verdict, compared.reason), (8, "helps", None));
+    assert_eq!((compared.tasks, compared.verdict, compared.reason), (8, VerdictKind::Helps, None));
     close(compared.lift, 1.0);
 }
 
@@ -175,14 +176,14 @@ fn tasks_of_one_cluster_are_one_unit() {
         }
     });
     let few = few.compared();
-    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, "underpowered"));
+    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, VerdictKind::Underpowered));
     // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one size.
     let giant =
         twenty().plan(|run| run.tasks[..14].iter_mut().for_each(|task| task.cluster = Some("one".into())));
     let giant = giant.compared();
     assert_eq!(
         (giant.clusters, giant.ci95, giant.verdict, giant.reason),
-        (Some(7), None, "underpowered", Some("design"))
+        (Some(7), None, VerdictKind::Underpowered, Some(Reason::Design))
     );
     assert!((giant.effective_clusters.unwrap() - 400.0 / 202.0).abs() < 1e-12);
     // One task that names a cluster does not make one cluster of all others, whatever it is called.
@@ -200,7 +201,7 @@ fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
             }
         })
     };
-    let note = |suite: Suite| suite.report().notes.into_iter().find(|note| note.contains("`cluster`"));
+    let note = |suite: Suite| suite.notes().into_iter().find(|note| note.contains("`cluster`"));
     let told = note(suite(|_| None)).unwrap();
     assert!(told.starts_with("20 tasks share 5 curated skills and declare no common `cluster`"), "{told}");
     assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);
@@ -242,7 +243,7 @@ fn a_family_spans_agents_and_an_arm_that_is_not_there_is_not_in_it() {
     let who: Vec<(Option<&str>, &str)> = report
         .comparisons
         .iter()
-        .map(|comparison| (comparison.model.as_deref(), comparison.condition.as_str()))
+        .map(|comparison| (comparison.who.model.as_deref(), comparison.condition.as_str()))
         .collect();
     assert_eq!(
         who,

@@ -1,6 +1,7 @@
 //! Tasks and conditions where no skill should help.
 
 use crate::suite::Suite;
+use assay_analysis::VerdictKind;
 
 /// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
 fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
@@ -17,12 +18,12 @@ fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
 #[test]
 fn negative_controls_count_in_no_other_table() {
     let report = suite("curated", ["FFFFF", "PPPPP"], ["PPPPP", "PPPPP"]).report();
-    assert_eq!((report.comparisons[0].tasks, report.comparisons[0].verdict), (6, "helps"));
+    assert_eq!((report.comparisons[0].tasks, report.comparisons[0].verdict), (6, VerdictKind::Helps));
     assert_eq!((report.arms[0].tasks, report.arms[0].planned, report.tasks.len()), (6, 30, 6));
-    assert_eq!((report.heat[0].rows.len(), report.variance[0].tasks), (6, 6));
+    assert_eq!((report.exploration.heat[0].rows.len(), report.exploration.variance[0].tasks), (6, 6));
     let controls = report.negative_controls.unwrap();
     assert_eq!((controls.tasks.len(), controls.arms[1].tasks), (30, 30));
-    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (30, "no-effect"));
+    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (30, VerdictKind::NoEffect));
     // They are a family of their own.
     assert_eq!(controls.comparisons[0].family.map(|family| family.level), Some(0.95));
 }
@@ -34,7 +35,7 @@ fn a_run_without_them_says_nothing_of_them() {
 }
 
 fn check(suite: &Suite, expected: &str) {
-    let notes = suite.report().notes;
+    let notes = suite.notes();
     assert!(notes.iter().any(|note| note.contains(expected)), "{notes:#?}\nlacks: {expected}");
 }
 
@@ -82,7 +83,7 @@ fn a_condition_that_should_not_help_and_does_is_named() {
         "`negative` helps. A skill that is not about the task raised the pass rate by +100 points",
     );
     let silent = |suite: &Suite| {
-        let notes = suite.report().notes;
+        let notes = suite.notes();
         assert!(!notes.iter().any(|note| note.contains("helps")), "{notes:?}");
     };
     silent(&helps("curated"));

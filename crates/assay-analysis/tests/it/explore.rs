@@ -1,6 +1,7 @@
 //! What is found beside the verdicts, computed by hand.
 
-use assay_analysis::{Report, Stratum};
+use assay_analysis::Report;
+use assay_analysis::explore::Stratum;
 use assay_stats::PairedTask;
 use assay_trial::{PlannedProvision, PlannedSkill};
 
@@ -9,9 +10,10 @@ use crate::suite::{Suite, close};
 /// Strata as `by value condition tasks`, with their lifts.
 fn strata(report: &Report) -> Vec<(String, f64)> {
     let name = |stratum: &Stratum| {
-        format!("{} {}: {} on {}", stratum.by, stratum.value, stratum.condition, stratum.tasks)
+        let by = serde_json::to_value(stratum.by).unwrap();
+        format!("{} {}: {} on {}", by.as_str().unwrap(), stratum.value, stratum.condition, stratum.tasks)
     };
-    report.strata.iter().map(|stratum| (name(stratum), stratum.lift.unwrap())).collect()
+    report.exploration.strata.iter().map(|stratum| (name(stratum), stratum.lift.unwrap())).collect()
 }
 
 fn check_strata(report: &Report, expected: &[(&str, f64)]) {
@@ -85,13 +87,19 @@ fn a_stratum_has_the_interval_of_its_tasks_and_no_verdict() {
     let suite = Suite::uniform(&["none", "curated"], &["FF", "PP"])
         .plan(|run| run.tasks.iter_mut().for_each(|task| task.category = Some("all".into())));
     let report = suite.report();
-    assert_eq!((report.strata[0].tasks, report.strata[0].ci95), (20, report.comparisons[0].ci95));
-    let keys = serde_json::to_value(&report.strata[0]).unwrap();
+    assert_eq!(
+        (report.exploration.strata[0].tasks, report.exploration.strata[0].ci95),
+        (20, report.comparisons[0].ci95)
+    );
+    let keys = serde_json::to_value(&report.exploration.strata[0]).unwrap();
     assert_eq!(keys.get("verdict"), None);
     // Under 5 tasks there is a lift and no interval.
     let few = Suite::new(&["none", "curated"], &[("a", &["F", "P"])])
         .plan(|run| run.tasks[0].category = Some("all".into()));
-    assert_eq!((few.report().strata[0].lift, few.report().strata[0].ci95), (Some(1.0), None));
+    assert_eq!(
+        (few.report().exploration.strata[0].lift, few.report().exploration.strata[0].ci95),
+        (Some(1.0), None)
+    );
 }
 
 #[test]
@@ -99,11 +107,11 @@ fn pools_are_over_agents_crossed_with_tasks() {
     // One agent is no pool.
     let one =
         Suite::new(&["none", "curated"], &[("a", &["FF", "PP"]), ("b", &["FF", "FF"]), ("c", &["F", "P"])]);
-    assert_eq!(one.report().pooled, []);
+    assert_eq!(one.report().exploration.pooled, []);
     // On a: 1 and ½; on b: 0 and 1; c the second has not.
     let two = one.agent("openai:two", &[("a", &["FFFF", "PPFF"]), ("b", &["F", "P"])]);
     let report = two.report();
-    let pool = &report.pooled[0];
+    let pool = &report.exploration.pooled[0];
     assert_eq!((pool.condition.as_str(), pool.agents, pool.tasks), ("curated", 2, 2));
     close(pool.lift, 0.625);
     assert_eq!(pool.ci95, None);
@@ -141,7 +149,7 @@ fn a_pools_interval_is_that_of_all_trials_where_repetitions_are_equal() {
         })
         .collect();
     let expected = assay_stats::lift(&tasks, 0.95).unwrap();
-    let pool = &report.pooled[0];
+    let pool = &report.exploration.pooled[0];
     close(pool.lift, expected.mean);
     close(pool.ci95.unwrap()[0], expected.interval.unwrap().low);
     close(pool.ci95.unwrap()[1], expected.interval.unwrap().high);
@@ -159,7 +167,7 @@ fn the_frontier_holds_what_nothing_else_beats() {
             _ => (record.repetition == 1).then_some(0.01),
         };
     });
-    let frontier = suite.report().frontier;
+    let frontier = suite.report().exploration.frontier;
     let points: Vec<(&str, bool)> =
         frontier.points.iter().map(|point| (point.condition.as_str(), point.on_frontier)).collect();
     assert_eq!(points, [("none", true), ("curated", true), ("full", true), ("placebo", false)]);
@@ -173,7 +181,7 @@ fn variance_is_parted_into_tasks_and_trials() {
     let report =
         Suite::new(&["none", "curated"], &[("a", &["FF", "PF"]), ("b", &["FF", "PP"]), ("c", &["FF", "FF"])])
             .report();
-    let curated = &report.variance[1];
+    let curated = &report.exploration.variance[1];
     // Within: ½, 0, 0. The means ½, 1, 0 vary by ¼, of which the trials make (½/2 + 0 + 0)/3.
     close(curated.within, 1.0 / 6.0);
     close(curated.between, 0.25 - 1.0 / 12.0);
@@ -182,11 +190,11 @@ fn variance_is_parted_into_tasks_and_trials() {
     close(curated.narrower_by_repetitions, 1.0 - (5.0_f64 / 6.0).sqrt());
     close(curated.narrower_by_tasks, 1.0 - 0.5_f64.sqrt());
     // The baseline came out the same everywhere.
-    let none = &report.variance[0];
+    let none = &report.exploration.variance[0];
     assert_eq!((none.within, none.between, none.between_share), (Some(0.0), Some(0.0), None));
     assert_eq!((none.narrower_by_repetitions, none.narrower_by_tasks), (None, None));
     // The baseline adds nothing to the differences.
-    let lift = &report.repetitions[0];
+    let lift = &report.exploration.repetitions[0];
     close(lift.variance, 0.25);
     close(lift.noise, 1.0 / 12.0);
     close(lift.narrower_by_repetitions, 1.0 - (5.0_f64 / 6.0).sqrt());
@@ -196,7 +204,7 @@ fn variance_is_parted_into_tasks_and_trials() {
 #[test]
 fn repetitions_do_not_suffice_where_trials_make_most_of_the_spread() {
     let report = Suite::new(&["none", "curated"], &[("a", &["PF", "PF"]), ("b", &["FP", "PF"])]).report();
-    let lift = &report.repetitions[0];
+    let lift = &report.exploration.repetitions[0];
     // Equal differences: there is nothing but trials.
     assert_eq!((lift.variance, lift.suffice), (Some(0.0), Some(false)));
     close(lift.noise, 0.5);
@@ -206,12 +214,15 @@ fn repetitions_do_not_suffice_where_trials_make_most_of_the_spread() {
 #[test]
 fn one_repetition_says_nothing_of_the_spread_of_trials() {
     let report = Suite::uniform(&["none", "curated"], &["F", "P"]).report();
-    assert_eq!((report.variance[1].within, report.variance[1].between), (None, None));
-    assert_eq!((report.repetitions[0].noise, report.repetitions[0].suffice), (None, None));
+    assert_eq!((report.exploration.variance[1].within, report.exploration.variance[1].between), (None, None));
+    assert_eq!(
+        (report.exploration.repetitions[0].noise, report.exploration.repetitions[0].suffice),
+        (None, None)
+    );
     // Where some tasks have more, the others are taken to be like them.
     let some = Suite::new(&["none", "curated"], &[("a", &["PF", "P"]), ("b", &["P", "PF"])]).report();
-    close(some.variance[0].within, 0.5);
-    close(some.repetitions[0].noise, 0.375 + 0.375);
+    close(some.exploration.variance[0].within, 0.5);
+    close(some.exploration.repetitions[0].noise, 0.375 + 0.375);
 }
 
 #[test]
@@ -221,7 +232,7 @@ fn heat_is_ordered_by_lift() {
         &[("a", &["P", "F"]), ("b", &["F", "P"]), ("c", &["P", "i"]), ("d", &["F", "P"]), ("e", &["P", ""])],
     )
     .report();
-    let map = &report.heat[0];
+    let map = &report.exploration.heat[0];
     assert_eq!((map.conditions.len(), map.sorted_by.as_deref()), (2, Some("curated")));
     let rows: Vec<(&str, Option<f64>)> = map.rows.iter().map(|row| (row.task.as_str(), row.lift)).collect();
     assert_eq!(rows, [("b", Some(1.0)), ("d", Some(1.0)), ("a", Some(-1.0)), ("c", None), ("e", None)]);
@@ -242,12 +253,12 @@ fn the_five_largest_gains_and_losses_are_named() {
         ("i", &["PPPP", "FFFF"]),
     ];
     let report = Suite::new(&["none", "curated"], &rows).report();
-    let names = |tasks: &[assay_analysis::TopTask]| -> String {
+    let names = |tasks: &[assay_analysis::explore::TopTask]| -> String {
         tasks.iter().map(|task| task.task.as_str()).collect::<Vec<_>>().join(" ")
     };
-    assert_eq!(names(&report.gains[0].tasks), "b c d e a");
-    assert_eq!(names(&report.losses[0].tasks), "i h");
-    let first = &report.losses[0].tasks[0];
+    assert_eq!(names(&report.exploration.gains[0].tasks), "b c d e a");
+    assert_eq!(names(&report.exploration.losses[0].tasks), "i h");
+    let first = &report.exploration.losses[0].tasks[0];
     assert_eq!((first.lift, first.baseline_pass_rate, first.pass_rate), (-1.0, 1.0, 0.0));
 }
 
@@ -258,18 +269,25 @@ fn arms_of_a_suite_that_is_not_the_same_for_all_are_compared_on_what_they_share(
         &[("a", &["F", "P", "P"]), ("b", &["F", "P", ""]), ("c", &["F", "", "P"])],
     )
     .report();
-    let tasks: Vec<usize> = report.variance.iter().map(|arm| arm.tasks).collect();
+    let tasks: Vec<usize> = report.exploration.variance.iter().map(|arm| arm.tasks).collect();
     assert_eq!(tasks, [1, 1, 1]);
-    assert_eq!(report.gains.iter().map(|top| top.tasks.len()).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!(report.exploration.gains.iter().map(|top| top.tasks.len()).collect::<Vec<_>>(), [1, 1]);
 }
 
 #[test]
 fn where_everything_was_lost_nothing_is_found() {
     let report = Suite::new(&["none", "curated"], &[("a", &["PP", "ii"]), ("b", &["FF", "ii"])]).report();
     // The arm that was lost has no figures; the other one keeps its own.
-    assert_eq!((report.variance[0].tasks, report.variance[0].within), (2, Some(0.0)));
-    assert_eq!((report.variance[1].tasks, report.variance[1].within), (0, None));
+    assert_eq!((report.exploration.variance[0].tasks, report.exploration.variance[0].within), (2, Some(0.0)));
+    assert_eq!((report.exploration.variance[1].tasks, report.exploration.variance[1].within), (0, None));
     // And nothing is compared with what says nothing.
-    assert_eq!((report.repetitions.len(), report.gains.len(), report.losses.len()), (0, 0, 0));
-    assert_eq!((report.strata.len(), report.comparisons.len()), (0, 0));
+    assert_eq!(
+        (
+            report.exploration.repetitions.len(),
+            report.exploration.gains.len(),
+            report.exploration.losses.len()
+        ),
+        (0, 0, 0)
+    );
+    assert_eq!((report.exploration.strata.len(), report.comparisons.len()), (0, 0));
 }

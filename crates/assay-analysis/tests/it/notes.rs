@@ -5,7 +5,7 @@ use assay_trial::{Estimated, Metered};
 use crate::suite::{Suite, close};
 
 fn check(suite: &Suite, expected: &[&str]) {
-    let notes = suite.report().notes;
+    let notes = suite.notes();
     assert_eq!(notes.len(), expected.len(), "{notes:#?}");
     for (note, expected) in notes.iter().zip(expected) {
         assert!(note.contains(expected), "{note}\nlacks: {expected}");

@@ -1,5 +1,6 @@
 //! Runs of which little can be said: it is said plainly, and nothing is made up.
 
+use assay_analysis::{Direction, Reason, VerdictKind};
 use assay_trial::Exclusion;
 use serde_json::{Value, json};
 
@@ -55,7 +56,7 @@ fn one_repetition() {
     let suite = Suite::uniform(&["none", "curated"], &["F", "P"]);
     let compared = suite.compared();
     // There is nothing to split into halves.
-    assert_eq!((compared.noise_floor, compared.verdict), (None, "helps"));
+    assert_eq!((compared.noise_floor, compared.verdict), (None, VerdictKind::Helps));
 }
 
 #[test]
@@ -91,4 +92,26 @@ fn the_document_begins_with_its_schema() {
     let report = Suite::new(&["none", "curated"], &[("a", &["P", "F"])]).report();
     let json = serde_json::to_string(&report).unwrap();
     assert!(json.starts_with("{\"schema\":\"assay.report/1\","), "{json}");
+}
+
+#[test]
+fn the_words_of_json_are_those_of_reports() {
+    let word = |value: serde_json::Value| value.as_str().unwrap().to_owned();
+    for (kind, expected) in [
+        (VerdictKind::Helps, "helps"),
+        (VerdictKind::Harms, "harms"),
+        (VerdictKind::NoEffect, "no-effect"),
+        (VerdictKind::Underpowered, "underpowered"),
+    ] {
+        assert_eq!((kind.word(), word(serde_json::to_value(kind).unwrap()).as_str()), (expected, expected));
+    }
+    for (direction, expected) in [(Direction::Positive, "positive"), (Direction::Negative, "negative")] {
+        let json = word(serde_json::to_value(direction).unwrap());
+        assert_eq!((direction.word(), json.as_str()), (expected, expected));
+    }
+    let reasons = [Reason::Design, Reason::Losses, Reason::Noise];
+    assert_eq!(
+        reasons.map(|reason| word(serde_json::to_value(reason).unwrap())),
+        ["design", "losses", "noise"]
+    );
 }

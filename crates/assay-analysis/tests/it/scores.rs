@@ -1,9 +1,10 @@
 //! Rewards between 0 and 1, and beyond.
 
+use assay_analysis::VerdictKind;
 use assay_stats::PairedTask;
 use assay_trial::{Outcome, Record};
 
-use crate::suite::{Suite, close};
+use crate::suite::{Suite, close, sentences};
 
 #[test]
 fn a_reward_is_the_score_wherever_figures_are_made_of_trials() {
@@ -17,7 +18,7 @@ fn a_reward_is_the_score_wherever_figures_are_made_of_trials() {
     assert!(curated.score_ci95.is_some_and(|[low, high]| low < 0.75 && 0.75 < high));
     close(curated.bounds.map(|[low, _]| low), 0.75);
     let compared = &report.comparisons[0];
-    assert_eq!((compared.verdict, compared.better_equal_worse), ("helps", [20, 0, 0]));
+    assert_eq!((compared.verdict, compared.better_equal_worse), (VerdictKind::Helps, [20, 0, 0]));
     close(compared.lift, 0.45);
     close(compared.pass_rate_lift, 0.0);
     close(compared.normalized_gain, 0.45 / 0.7);
@@ -25,16 +26,16 @@ fn a_reward_is_the_score_wherever_figures_are_made_of_trials() {
     assert_eq!((arm.trials, arm.passed, arm.pass_rate), (4, 0, Some(0.0)));
     close(arm.score, 0.75);
     close(arm.lift, 0.45);
-    let row = &report.heat[0].rows[0];
+    let row = &report.exploration.heat[0].rows[0];
     assert_eq!(row.pass_rates, [Some(0.0), Some(0.0)]);
     close(row.scores[1], 0.75);
     close(row.lift, 0.45);
-    let gain = &report.gains[0].tasks[0];
+    let gain = &report.exploration.gains[0].tasks[0];
     close(gain.score, 0.75);
     close(gain.baseline_score, 0.3);
     close(gain.lift, 0.45);
     // Of tenths 6 to 9 around .75: 5/300.
-    close(report.variance[1].within, 5.0 / 300.0);
+    close(report.exploration.variance[1].within, 5.0 / 300.0);
 }
 
 #[test]
@@ -43,9 +44,9 @@ fn a_frontier_is_of_scores() {
         .each(|record| record.cost_usd = Some(if record.condition == "none" { 1.0 } else { 2.0 }))
         .report();
     let points: Vec<(bool, f64)> =
-        report.frontier.points.iter().map(|point| (point.on_frontier, point.pass_rate)).collect();
+        report.exploration.frontier.points.iter().map(|point| (point.on_frontier, point.pass_rate)).collect();
     assert_eq!(points, [(true, 0.0), (true, 0.0)]);
-    close(report.frontier.points[1].score, 0.8);
+    close(report.exploration.frontier.points[1].score, 0.8);
 }
 
 #[test]
@@ -58,7 +59,8 @@ fn scores_of_0_and_1_are_pass_rates() {
     let compared = &report.comparisons[0];
     assert_eq!(compared.lift, compared.pass_rate_lift);
     close(compared.lift, 0.5);
-    assert!(!report.notes.iter().any(|note| note.contains("reward")), "{:?}", report.notes);
+    let notes = sentences(&report.notes);
+    assert!(!notes.iter().any(|note| note.contains("reward")), "{notes:?}");
 }
 
 #[test]
@@ -105,7 +107,8 @@ fn what_lies_outside_0_to_1_is_cut_and_told() {
     let report = Suite::uniform(&["none", "curated"], &["F", "F"]).each(rewards).report();
     let scores: Vec<Option<f64>> = report.tasks.iter().take(6).map(|row| row.arms[1].score).collect();
     assert_eq!(scores, [1.0, 0.0, 0.75, 0.0, 0.0, 0.0].map(Some));
-    let told: Vec<&String> = report.notes.iter().filter(|note| note.contains("reward")).collect();
+    let notes = sentences(&report.notes);
+    let told: Vec<&String> = notes.iter().filter(|note| note.contains("reward")).collect();
     assert_eq!(told.len(), 1, "{told:?}");
     assert!(told[0].starts_with("3 trials have a reward outside 0 to 1 (−2 to 37)."), "{told:?}");
 }

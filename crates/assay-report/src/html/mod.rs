@@ -2,7 +2,7 @@
 //!
 //! Its policy forbids the browser to load anything. Every name and text is escaped.
 
-use assay_analysis::Report;
+use assay_analysis::{Report, VerdictKind};
 
 use crate::doc::{Block, Cell, Document, Grid, Section, Span, Verdict, spans};
 use crate::plot::Plot;
@@ -82,17 +82,16 @@ fn list(html: &mut String, lines: &[String]) {
 
 fn verdict(html: &mut String, verdict: &Verdict) {
     // A sign for those who do not see colour; the word says it in any case.
-    let sign = match verdict.word {
-        "helps" => "▲",
-        "harms" => "▼",
-        "no-effect" => "■",
-        _ => "○",
+    let sign = match verdict.kind {
+        VerdictKind::Helps => "▲",
+        VerdictKind::Harms => "▼",
+        VerdictKind::NoEffect => "■",
+        VerdictKind::Underpowered => "○",
     };
+    let word = verdict.kind.word();
     html.push_str(&format!(
-        "<div class=\"verdict {}\">\n<p class=\"word\"><span aria-hidden=\"true\">{sign}</span> {}</p>\n\
+        "<div class=\"verdict {word}\">\n<p class=\"word\"><span aria-hidden=\"true\">{sign}</span> {word}</p>\n\
          <p><b>{}</b> against {}. {}</p>\n</div>\n",
-        escape(verdict.word),
-        escape(verdict.word),
         escape(&verdict.condition),
         escape(&verdict.baseline),
         words(&verdict.sentence)

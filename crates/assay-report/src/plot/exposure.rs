@@ -17,7 +17,7 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
         .iter()
         .filter(|arm| arm.exposure.offered > 0.0)
         .map(|arm| {
-            let name = labels.arm(&arm.agent, arm.model.as_deref(), &arm.sandbox, &arm.condition);
+            let name = labels.arm(&arm.who, &arm.condition);
             let shares = &arm.exposure;
             let shares = [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed];
             (name, shares)

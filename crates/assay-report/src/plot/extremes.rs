@@ -1,4 +1,4 @@
-use assay_analysis::{TopTask, TopTasks};
+use assay_analysis::explore::{TopTask, TopTasks};
 use plotters::prelude::*;
 
 use super::{
@@ -21,7 +21,7 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
         .iter()
         .zip(losses)
         .map(|(gains, losses)| {
-            let name = labels.arm(&gains.agent, gains.model.as_deref(), &gains.sandbox, &gains.condition);
+            let name = labels.arm(&gains.who, &gains.condition);
             (name, gains.tasks.iter().chain(losses.tasks.iter().rev()).collect::<Vec<_>>())
         })
         .filter(|(_, tasks)| !tasks.is_empty())

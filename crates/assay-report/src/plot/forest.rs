@@ -1,4 +1,4 @@
-use assay_analysis::Comparison;
+use assay_analysis::{Comparison, VerdictKind};
 use plotters::prelude::*;
 
 use super::{
@@ -19,7 +19,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
     let rows: Vec<(String, &Comparison)> = comparisons
         .iter()
         .filter(|comparison| comparison.lift.is_some())
-        .map(|item| (labels.arm(&item.agent, item.model.as_deref(), &item.sandbox, &item.condition), item))
+        .map(|item| (labels.arm(&item.who, &item.condition), item))
         .collect();
     if rows.is_empty() {
         return None;
@@ -30,7 +30,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
             let between = item
                 .family
                 .map_or("no interval".to_owned(), |family| points_between(Some([family.low, family.high])));
-            format!("{name}: {} points, {between}, {}", points(item.lift.unwrap_or(0.0)), item.verdict)
+            format!("{name}: {} points, {between}, {}", points(item.lift.unwrap_or(0.0)), item.verdict.word())
         })
         .collect();
     let caption = format!(
@@ -96,7 +96,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
             let figures = format!("{} ({between})", points(item.lift.unwrap_or(0.0)));
             write(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
             let verdict = bold(text_style(TEXT, INK, Side::Right));
-            write(area, item.verdict, (WIDTH - 4, y), &verdict)?;
+            write(area, item.verdict.word(), (WIDTH - 4, y), &verdict)?;
         }
         let middle = pixel(f64::from(left + WIDTH - RIGHT) / 2.0);
         write(
@@ -109,19 +109,19 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
 }
 
 /// One shape for each verdict.
-fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: &str) -> Drawn {
+fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: VerdictKind) -> Drawn {
     let size = 8;
     match verdict {
-        "helps" => area.draw(&Polygon::new(
+        VerdictKind::Helps => area.draw(&Polygon::new(
             [(x, y - size), (x + size, y + size - 2), (x - size, y + size - 2)],
             INK.filled(),
         )),
-        "harms" => area.draw(&Polygon::new(
+        VerdictKind::Harms => area.draw(&Polygon::new(
             [(x, y + size), (x + size, y - size + 2), (x - size, y - size + 2)],
             INK.filled(),
         )),
-        "no-effect" => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
-        _ => {
+        VerdictKind::NoEffect => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
+        VerdictKind::Underpowered => {
             area.draw(&Circle::new((x, y), 6, WHITE.filled()))?;
             area.draw(&Circle::new((x, y), 6, INK.stroke_width(2)))
         }

@@ -1,4 +1,4 @@
-use assay_analysis::{Frontier, FrontierPoint};
+use assay_analysis::explore::{Frontier, FrontierPoint};
 use plotters::prelude::*;
 
 use super::{
@@ -21,10 +21,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
     let (cheapest, dearest) = (points.first()?.cost_usd, points.last()?.cost_usd);
     let logarithmic = cheapest > 0.0 && dearest / cheapest > FAR;
     let place = |cost: f64| if logarithmic { cost.log10() } else { cost };
-    let names: Vec<String> = points
-        .iter()
-        .map(|point| labels.arm(&point.agent, point.model.as_deref(), &point.sandbox, &point.condition))
-        .collect();
+    let names: Vec<String> = points.iter().map(|point| labels.arm(&point.who, &point.condition)).collect();
     let described: Vec<String> = points
         .iter()
         .zip(&names)

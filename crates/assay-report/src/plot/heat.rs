@@ -1,4 +1,4 @@
-use assay_analysis::{HeatMap, HeatRow};
+use assay_analysis::explore::{HeatMap, HeatRow};
 use plotters::prelude::*;
 
 use super::{INK, MUTED, Plot, RULE, Side, TEXT, WIDTH, column, draw, fit, pixel, pixels, text_style, write};
@@ -26,7 +26,7 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
     };
     let mut caption = String::new();
     if labels.several() {
-        caption.push_str(&format!("{}. ", who(&map.agent, map.model.as_deref(), &map.sandbox)));
+        caption.push_str(&format!("{}. ", who(&map.who)));
     }
     let fractional = map.rows.iter().any(|row| row.scores != row.pass_rates);
     caption.push_str(if fractional { "Mean score" } else { "Share of trials passed" });

@@ -1,5 +1,7 @@
+use assay_analysis::explore::{Exploration, Repetitions};
 use assay_analysis::{
-    EstimatedShare, ExposureShares, FamilyInterval, Gathered, RepliedModel, TaskArm, TaskRow,
+    AgentKey, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered, Note, Reason,
+    RepliedModel, TaskArm, TaskRow,
 };
 use assay_trial::{Exclusion, RunFolder};
 use serde_json::json;
@@ -62,7 +64,7 @@ fn offered(condition: &str, pass_rate: f64, opened: f64) -> Arm {
     Arm { exposure, ..arm(condition, pass_rate) }
 }
 
-fn comparison(condition: &str, verdict: &'static str, reason: Option<&'static str>) -> Comparison {
+fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> Comparison {
     Comparison {
         condition: condition.to_owned(),
         tasks: 12,
@@ -105,11 +107,15 @@ fn row(task: &str, arms: &[(&str, usize, Option<f64>)]) -> TaskRow {
     TaskRow { task: task.to_owned(), arms: arms.iter().map(arm).collect(), ..nothing().tasks.remove(0) }
 }
 
+/// The other agent's key.
+fn of_other() -> AgentKey {
+    AgentKey { agent: "loop".into(), model: Some("gemini:two".into()), sandbox: "bubblewrap".into() }
+}
+
 /// A report with everything in it: two agents, losses, tampering, exclusions, unknown costs.
 pub(crate) fn whole() -> Report {
-    let other = "gemini:two";
     let lost = Arm {
-        model: Some(other.to_owned()),
+        who: of_other(),
         trials: 51,
         infrastructure: 9,
         infrastructure_causes: [("model_provider".to_owned(), 7), ("verifier".to_owned(), 2)].into(),
@@ -120,11 +126,11 @@ pub(crate) fn whole() -> Report {
         ..offered("curated", 0.47, 0.6)
     };
     let mut broken = row("log-audit", &[("none", 1, None), ("curated", 2, Some(0.2))]);
-    broken.model = Some(other.to_owned());
+    broken.who = of_other();
     broken.arms[1].infrastructure = 4;
     let mut alone = row("migrate-money", &[("none", 2, None)]);
-    alone.model = Some(other.to_owned());
-    let none = Arm { model: Some(other.to_owned()), tokens: None, ..arm("none", 0.4) };
+    alone.who = of_other();
+    let none = Arm { who: of_other(), tokens: None, ..arm("none", 0.4) };
     Report {
         arms: vec![
             arm("none", 0.383),
@@ -134,7 +140,7 @@ pub(crate) fn whole() -> Report {
             lost,
         ],
         comparisons: vec![
-            Comparison { tasks_needed: None, ..comparison("curated", "helps", None) },
+            Comparison { tasks_needed: None, ..comparison("curated", VerdictKind::Helps, None) },
             Comparison {
                 lift: Some(-0.05),
                 ci95: Some([-0.18, 0.07]),
@@ -142,9 +148,9 @@ pub(crate) fn whole() -> Report {
                 normalized_gain: None,
                 tasks_needed: Some(35),
                 better_equal_worse: [2, 6, 4],
-                ..comparison("placebo", "underpowered", Some("noise"))
+                ..comparison("placebo", VerdictKind::Underpowered, Some(Reason::Noise))
             },
-            Comparison { model: Some(other.to_owned()), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", "underpowered", Some("losses")) },
+            Comparison { who: of_other(), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses)) },
         ],
         tasks: vec![
             row("config-drift", &[("none", 2, None), ("curated", 5, Some(0.6)), ("placebo", 1, Some(-0.2))]),
@@ -160,10 +166,11 @@ pub(crate) fn whole() -> Report {
                 reason: "no curated skill: pair it in the experiment, `[tasks.\"odd\"] curated = [\"…\"]`, or name it in the task".into(),
             },
         ],
-        notes: vec![
-            "This run holds all trials of `quickstart` and more. If its report was looked at before, the verdict is too sure of itself.".into(),
-        ],
-        repetitions: vec![assay_analysis::Repetitions { tasks: 0, ..begun().repetitions.remove(0) }],
+        notes: vec![Note::Extended { earlier: "quickstart".into() }],
+        exploration: Exploration {
+            repetitions: vec![Repetitions { tasks: 0, ..begun().exploration.repetitions.remove(0) }],
+            ..nothing().exploration
+        },
         ..nothing()
     }
 }
@@ -302,7 +309,10 @@ fn verdict(comparison: Comparison) -> String {
 
 #[test]
 fn nobody_is_told_to_try_imported_trials_again() {
-    let lost = |imported| Comparison { imported, ..comparison("curated", "underpowered", Some("losses")) };
+    let lost = |imported| Comparison {
+        imported,
+        ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses))
+    };
     let told = |imported| verdict(lost(imported)).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told(false).contains("run it again"));
     let text = told(true);
@@ -315,31 +325,45 @@ fn each_verdict_in_words() {
         |comparison| Comparison { tasks_needed: Some(1_293), tasks_to_confirm: Some(18), ..comparison };
     let mut all = String::new();
     for comparison in [
-        comparison("curated", "helps", None),
-        comparison("curated", "harms", None),
-        comparison("curated", "no-effect", None),
-        Comparison { direction: Some("negative"), ..comparison("curated", "no-effect", None) },
-        needs(comparison("curated", "underpowered", Some("noise"))),
-        Comparison { tasks_to_confirm: None, ..needs(comparison("curated", "underpowered", Some("design"))) },
-        comparison("curated", "underpowered", Some("losses")),
-        Comparison { family: None, tasks: 4, ..comparison("curated", "underpowered", Some("design")) },
+        comparison("curated", VerdictKind::Helps, None),
+        comparison("curated", VerdictKind::Harms, None),
+        comparison("curated", VerdictKind::NoEffect, None),
+        Comparison {
+            direction: Some(Direction::Negative),
+            ..comparison("curated", VerdictKind::NoEffect, None)
+        },
+        needs(comparison("curated", VerdictKind::Underpowered, Some(Reason::Noise))),
+        Comparison {
+            tasks_to_confirm: None,
+            ..needs(comparison("curated", VerdictKind::Underpowered, Some(Reason::Design)))
+        },
+        comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses)),
+        Comparison {
+            family: None,
+            tasks: 4,
+            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
+        },
         Comparison {
             lift: None,
             family: None,
             tasks: 0,
-            ..comparison("curated", "underpowered", Some("losses"))
+            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses))
         },
-        Comparison { family: None, tasks: 1, ..comparison("curated", "underpowered", Some("design")) },
+        Comparison {
+            family: None,
+            tasks: 1,
+            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
+        },
         Comparison {
             clusters: Some(6),
             effective_clusters: Some(6.0),
-            ..comparison("curated", "helps", None)
+            ..comparison("curated", VerdictKind::Helps, None)
         },
         Comparison {
             family: None,
             clusters: Some(10),
             effective_clusters: Some(1.7),
-            ..comparison("curated", "underpowered", Some("design"))
+            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
         },
     ] {
         all.push_str(&verdict(comparison));
@@ -453,12 +477,12 @@ fn hostile_names_stay_in_their_line_and_in_their_column() {
     let evil = "\u{1b}[2J\u{202e}gpj.exe\n\u{7}\u{200b}x";
     let mut report = whole();
     report.run = evil.into();
-    report.notes.push(evil.into());
+    report.notes.push(Note::Planned(evil.into()));
     report.excluded[0].task = evil.into();
     report.excluded[0].reason = evil.into();
     report.tasks[0].task = evil.into();
     for arm in &mut report.arms {
-        arm.model = Some(evil.into());
+        arm.who.model = Some(evil.into());
         arm.infrastructure_causes = [(evil.to_owned(), 1)].into();
     }
     let text = plain(&report);
@@ -513,9 +537,12 @@ fn nothing_is_wider_than_a_wide_terminal() {
     let cells: Vec<_> = conditions.iter().map(|name| (*name, 5, Some(-1.0))).collect();
     let report = Report {
         arms,
-        comparisons: conditions[1..].iter().map(|name| comparison(name, "underpowered", None)).collect(),
+        comparisons: conditions[1..]
+            .iter()
+            .map(|name| comparison(name, VerdictKind::Underpowered, None))
+            .collect(),
         tasks: vec![row(&long, &cells), row("t", &cells)],
-        notes: vec![long.clone(), format!("{long} {long}")],
+        notes: vec![Note::Planned(long.clone()), Note::Planned(format!("{long} {long}"))],
         excluded: vec![Exclusion { task: long.clone(), condition: None, reason: long.repeat(5) }],
         ..nothing()
     };

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
         .hint(format!("an arm needs {} tasks with results in both runs", assay_analysis::LEAST_TASKS)));
     }
     if ui.json() {
-        ui.document(&found)?;
+        ui.document(&assay_report::WithNotes::from(&found))?;
     } else {
         ui.out(&lay_out(&found))?;
     }
@@ -47,7 +47,7 @@ fn lay_out(found: &RunComparison) -> String {
         ));
     }
     for note in &found.notes {
-        text.push_str(&format!("! {}\n", clean(note)));
+        text.push_str(&format!("! {}\n", clean(&assay_report::note(note))));
     }
     for skill in found.skills.iter().filter(|skill| skill.changed) {
         let short = |digest: &Option<String>| {

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_analysis::Report;
 use assay_model::ModelError;
+use assay_report::WithNotes;
 use assay_skill::Severity;
 use assay_trial::{
     Experiment, Machine, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome, Selection, Store,
@@ -41,7 +42,7 @@ struct Document<'a> {
     /// Tasks of the suite that could not be read.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     unreadable: &'a [String],
-    report: &'a Report,
+    report: WithNotes<'a, Report>,
 }
 
 pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -204,7 +205,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
             capped: outcome.capped.as_deref(),
             stopped: outcome.stopped.as_deref(),
             unreadable: &plan.unreadable,
-            report,
+            report: report.into(),
         });
     }
     super::report::print(report, ui)?;
@@ -417,7 +418,7 @@ fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report
         .iter()
         .map(|comparison| {
             json!({
-                "agent": comparison.agent, "model": comparison.model, "sandbox": comparison.sandbox,
+                "agent": comparison.who.agent, "model": comparison.who.model, "sandbox": comparison.who.sandbox,
                 "baseline": comparison.baseline, "condition": comparison.condition, "tasks": comparison.tasks,
                 "lift": comparison.lift, "verdict": comparison.verdict,
             })

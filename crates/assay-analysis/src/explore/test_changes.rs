@@ -4,27 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_trial::RunFolder;
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::gather::{Slot, Table};
-
-/// Tests of one trial that are looked at; a report that names more is not about tests.
-const MOST: usize = 2_000;
-
-/// A test's name is cut here.
-const NAME: usize = 200;
+use crate::model::AgentKey;
 
 /// One test of one task under one agent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TestRow {
     /// The task.
     pub task: String,
-    /// The harness.
-    pub agent: String,
-    /// `provider:model`.
-    pub model: Option<String>,
-    /// The sandbox.
-    pub sandbox: String,
+    /// Whose results these are.
+    #[serde(flatten)]
+    pub who: AgentKey,
     /// The test, as the verifier calls it.
     pub test: String,
     /// By condition, in the plan's order; only where a trial reports the test.
@@ -44,7 +35,17 @@ pub struct TestArm {
     pub lift: Option<f64>,
     /// `failed_to_passed` where the test passes in fewer than half of the baseline's trials and in at least half of these;
     /// `passed_to_failed` the other way round.
-    pub change: Option<&'static str>,
+    pub change: Option<TestChange>,
+}
+
+/// How a test comes out under a condition that came out otherwise in the baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TestChange {
+    /// It failed in most trials of the baseline.
+    FailedToPassed,
+    /// It passed in most trials of the baseline.
+    PassedToFailed,
 }
 
 impl TestArm {
@@ -53,30 +54,10 @@ impl TestArm {
     }
 }
 
-/// Whether each test of a CTRF report passed, by name. One that was skipped or never ended says nothing; of several with one
-/// name, all have to pass.
-pub(crate) fn verdicts(ctrf: &Value) -> BTreeMap<String, bool> {
-    let mut verdicts = BTreeMap::new();
-    let tests = ctrf.get("tests").and_then(Value::as_array);
-    for test in tests.into_iter().flatten().take(MOST) {
-        let text = |key: &str| test.get(key).and_then(Value::as_str);
-        let passed = match text("status") {
-            Some("passed") => true,
-            Some("failed") => false,
-            _ => continue,
-        };
-        let Some(name) = text("name").filter(|name| !name.is_empty()) else { continue };
-        let name: String = name.chars().take(NAME).collect();
-        verdicts.entry(name).and_modify(|all| *all &= passed).or_insert(passed);
-    }
-    verdicts
-}
-
 /// Every test of a run, table by table, in order of task and name.
-pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
+pub(super) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
     let mut rows = Vec::new();
     for table in tables {
-        let who = &run.agents[table.agent];
         for task in &run.tasks {
             let arms: Vec<(&str, BTreeMap<&str, [usize; 2]>)> = run
                 .conditions
@@ -89,9 +70,7 @@ pub(crate) fn rows(run: &RunFolder, tables: &[Table]) -> Vec<TestRow> {
             for test in tests {
                 rows.push(TestRow {
                     task: task.name.clone(),
-                    agent: who.name().to_owned(),
-                    model: who.label.model.clone(),
-                    sandbox: table.sandbox.clone(),
+                    who: table.who.clone(),
                     test: test.to_owned(),
                     arms: row(run, test, &arms),
                 });
@@ -125,8 +104,8 @@ fn row(run: &RunFolder, test: &str, arms: &[(&str, BTreeMap<&str, [usize; 2]>)])
         let own = arm.share();
         arm.lift = Some(own - base);
         arm.change = match (base >= 0.5, own >= 0.5) {
-            (false, true) => Some("failed_to_passed"),
-            (true, false) => Some("passed_to_failed"),
+            (false, true) => Some(TestChange::FailedToPassed),
+            (true, false) => Some(TestChange::PassedToFailed),
             _ => None,
         };
     }

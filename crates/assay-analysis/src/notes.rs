@@ -1,0 +1,309 @@
+//! Which notes a report has.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_stats::{Reason, VerdictKind};
+use assay_trial::{Outcome, Placement, PlannedAgent, RunFolder, SharedSkills};
+
+use crate::controls::NegativeControls;
+use crate::gather::{Gathered, Slot};
+use crate::model::{AgentKey, Arm, Comparison};
+use crate::models::RepliedModel;
+use crate::note::{ArmName, ArmNames, ControlNote, Note};
+use crate::usage::total;
+
+/// A placebo that is opened in a smaller share of its trials than this has not acted as one.
+const UNREAD: f64 = 0.05;
+
+/// A comparison with less overlap in time than this gets a warning.
+const LEAST_OVERLAP: f64 = 0.5;
+
+/// What the notes of a run are about.
+pub(crate) struct Findings<'a> {
+    pub(crate) arms: &'a [Arm],
+    pub(crate) comparisons: &'a [Comparison],
+    pub(crate) controls: Option<&'a NegativeControls>,
+    pub(crate) replied_models: &'a [RepliedModel],
+}
+
+pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_>) -> Vec<Note> {
+    let control_comparisons = findings.controls.map_or(&[][..], |controls| &controls.comparisons);
+    let control_arms = findings.controls.map_or(&[][..], |controls| &controls.arms);
+    let mut notes = unusable(run, gathered);
+    let mismatches = findings.replied_models.iter().filter(|model| !model.matches);
+    notes.extend(mismatches.cloned().map(Note::OtherModelReplied));
+    notes.extend(scripted(run));
+    notes.extend(run.warnings.iter().cloned().map(Note::Planned));
+    notes.extend(run.imported.clone().map(|origin| Note::Imported { origin }));
+    let late = results(gathered).filter(|result| result.late).count();
+    notes.extend((late > 0).then_some(Note::Late { trials: late }));
+    notes.extend(clamped(gathered));
+    notes.extend(different_times(run, findings.comparisons.iter().chain(control_comparisons)));
+    notes.extend(told(run));
+    notes.extend(metered(run, gathered));
+    notes.extend(estimated(run, gathered));
+    notes.extend(run.equal_conditions.iter().map(|(one, other, tasks)| Note::EqualConditions {
+        one: one.clone(),
+        other: other.clone(),
+        tasks: *tasks,
+    }));
+    if run.imported.is_none() {
+        let planned: BTreeSet<&str> = run.cells.iter().map(|cell| cell.task.as_str()).collect();
+        let tasks = run.tasks.iter().filter(|task| planned.contains(task.name.as_str()));
+        notes.extend(SharedSkills::among(tasks).map(Note::SharedSkills));
+    }
+    let all_arms: Vec<&Arm> = findings.arms.iter().chain(control_arms).collect();
+    let unfinished: usize = all_arms.iter().map(|arm| arm.unfinished).sum();
+    if unfinished > 0 {
+        notes.push(Note::Unfinished { trials: unfinished, imported: run.imported.is_some() });
+    }
+    let placebos = findings.arms.iter().filter(|arm| arm.condition == "placebo" && run.imported.is_none());
+    notes.extend(placebos.filter(|arm| arm.trials > 0 && arm.exposure.opened < UNREAD).map(|arm| {
+        Note::UnreadPlacebo { arm: name(run, &arm.condition, &arm.who), opened: arm.exposure.opened }
+    }));
+    notes.extend(all_arms.iter().filter(|arm| arm.contaminated > 0).map(|arm| Note::Contaminated {
+        arm: name(run, &arm.condition, &arm.who),
+        trials: arm.contaminated,
+    }));
+    notes.extend(helping_controls(run, findings.comparisons));
+    notes.extend(negative_controls(run, control_comparisons).into_iter().map(Note::Control));
+    notes.extend(run.extends.clone().map(|earlier| Note::Extended { earlier }));
+    if gathered.unreadable > 0 {
+        notes.push(Note::Unreadable { records: gathered.unreadable });
+    }
+    notes
+}
+
+/// Notes on conditions that were measured at different times.
+pub(crate) fn different_times<'a>(
+    run: &RunFolder,
+    comparisons: impl Iterator<Item = &'a Comparison>,
+) -> Vec<Note> {
+    let mut notes = Vec::new();
+    for comparison in comparisons {
+        let (Some(overlap), Some(measured)) = (comparison.time_overlap, &comparison.measured) else {
+            continue;
+        };
+        if overlap >= LEAST_OVERLAP {
+            continue;
+        }
+        let note = Note::DifferentTimes {
+            arm: of(run, comparison),
+            baseline: comparison.baseline.clone(),
+            measured: measured.clone(),
+            overlap,
+        };
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    notes
+}
+
+fn name(run: &RunFolder, condition: &str, who: &AgentKey) -> ArmName {
+    let by = (run.agents.len() > 1).then(|| who.short().to_owned());
+    ArmName { condition: condition.to_owned(), by }
+}
+
+fn of(run: &RunFolder, comparison: &Comparison) -> ArmName {
+    name(run, &comparison.condition, &comparison.who)
+}
+
+/// All results, those on negative controls last.
+fn results(gathered: &Gathered) -> impl Iterator<Item = &crate::result::TrialResult> {
+    gathered.slots().flat_map(|slot| &slot.results)
+}
+
+/// Conditions that ran without a usable trial, with the outcomes of their trials.
+fn unusable(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let tables = gathered.tables.iter().map(|table| (table, false));
+    let controls = gathered.controls.iter().map(|table| (table, true));
+    for (table, on_controls) in tables.chain(controls) {
+        for condition in run.conditions.iter().filter(|condition| !table.is_usable(condition)) {
+            let Some(tasks) = table.cells.get(condition) else { continue };
+            let results: Vec<_> = tasks.values().flat_map(|slot: &Slot| &slot.results).collect();
+            if results.is_empty() {
+                continue;
+            }
+            let count = |outcome| results.iter().filter(|result| result.outcome == outcome).count();
+            let (infrastructure, timed_out) = (count(Outcome::Infrastructure), count(Outcome::TimedOut));
+            notes.push(Note::Unusable {
+                arm: name(run, condition, &table.who),
+                on_controls,
+                trials: results.len(),
+                timed_out,
+                silent: results.len() - infrastructure - timed_out,
+                infrastructure,
+            });
+        }
+    }
+    notes
+}
+
+fn scripted(run: &RunFolder) -> Option<Note> {
+    let mut names: Vec<String> = Vec::new();
+    for agent in run.agents.iter().filter(|agent| !agent.measures_a_model) {
+        let name = agent.label.model.as_deref().unwrap_or(agent.name());
+        if !names.iter().any(|known| known == name) {
+            names.push(name.to_owned());
+        }
+    }
+    (!names.is_empty()).then_some(Note::Scripted { names })
+}
+
+/// Where rewards had to be clamped to give scores.
+fn clamped(gathered: &Gathered) -> Option<Note> {
+    let outside: Vec<[f64; 2]> = results(gathered).filter_map(|result| result.outside).collect();
+    (!outside.is_empty()).then(|| Note::Clamped {
+        trials: outside.len(),
+        low: outside.iter().fold(f64::INFINITY, |low, [one, _]| low.min(*one)),
+        high: outside.iter().fold(f64::NEG_INFINITY, |high, [_, one]| high.max(*one)),
+    })
+}
+
+/// Which agents were told of skills otherwise than by their own folders, and what all of them were told.
+fn told(run: &RunFolder) -> Vec<Note> {
+    let agents: BTreeSet<&str> = run
+        .agents
+        .iter()
+        .filter(|agent| agent.placement == Some(Placement::System))
+        .map(PlannedAgent::name)
+        .collect();
+    let mut notes = Vec::new();
+    if !agents.is_empty() {
+        notes.push(Note::PlacedInSystem { agents: agents.into_iter().map(str::to_owned).collect() });
+    }
+    match run.disclosure.as_str() {
+        "told" => notes.push(Note::SkillsTold),
+        "eager" => notes.push(Note::SkillsEager),
+        _ => {}
+    }
+    notes
+}
+
+/// Where tokens are an estimate, agent by agent.
+fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
+    let mut found: BTreeMap<String, (usize, usize, u64, u64)> = BTreeMap::new();
+    for table in gathered.tables.iter().chain(&gathered.controls) {
+        let agent = &run.agents[table.agent];
+        let name = agent
+            .label
+            .model
+            .as_deref()
+            .map_or_else(|| agent.name().to_owned(), |model| format!("{} with {model}", agent.name()));
+        let (trials, estimates, tokens, guessed) = found.entry(name).or_default();
+        let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
+        for result in results {
+            *trials += 1;
+            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, total));
+            if let Some(estimated) = &result.estimated {
+                *estimates += 1;
+                *guessed = guessed.saturating_add(total(&estimated.usage));
+            }
+        }
+    }
+    found.retain(|_, (_, estimates, ..)| *estimates > 0);
+    let note = |(agent, (trials, estimates, tokens, guessed))| Note::Estimated {
+        agent,
+        trials,
+        estimates,
+        share: if tokens > 0 { guessed as f64 / tokens as f64 } else { 0.0 },
+    };
+    found.into_iter().map(note).collect()
+}
+
+/// Whether agents count the tokens that the gateway counted, for those that it stood in between.
+fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
+    #[derive(Default)]
+    struct Count {
+        trials: usize,
+        equal: usize,
+        less: usize,
+        beside: u64,
+    }
+    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
+    let mut replayed = 0;
+    for table in &gathered.tables {
+        let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
+        for metered in results.filter_map(|result| result.metered) {
+            replayed += usize::from(metered.replayed);
+            // An estimate cannot be checked against a transcript.
+            if metered.estimated_tokens > 0 {
+                continue;
+            }
+            let count = counts.entry(run.agents[table.agent].name()).or_default();
+            count.trials += 1;
+            count.equal += usize::from(metered.agrees());
+            count.less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
+            let left_out = metered.transcript_tokens != Some(metered.tokens);
+            count.beside += if left_out { metered.beside_tokens } else { 0 };
+        }
+    }
+    let mut notes = Vec::new();
+    let agreeing = counts.iter().filter(|(_, count)| count.equal == count.trials);
+    let agents: Vec<String> = agreeing.map(|(agent, _)| (*agent).to_owned()).collect();
+    if !agents.is_empty() {
+        notes.push(Note::TokensAgree { agents });
+    }
+    for (agent, Count { trials, equal, less, beside }) in counts {
+        let agent = agent.to_owned();
+        if equal < trials {
+            notes.push(Note::TokensDiffer { agent, trials, equal, less });
+        } else if beside > 0 {
+            notes.push(Note::TokensBeside { agent, tokens: beside / trials as u64 });
+        }
+    }
+    if replayed > 0 {
+        notes.push(Note::Replayed { trials: replayed });
+    }
+    notes
+}
+
+/// Conditions that should not help, and do.
+fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
+    let helping = comparisons.iter().filter(|comparison| comparison.verdict == VerdictKind::Helps);
+    let note = |comparison: &Comparison| {
+        let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
+        match comparison.condition.as_str() {
+            "placebo" => Some(Note::PlaceboHelps { arm, lift }),
+            "negative" => Some(Note::UnrelatedHelps { arm, lift }),
+            _ => None,
+        }
+    };
+    helping.filter_map(note).collect()
+}
+
+/// A gain or a loss on the negative controls is a note of its own; arms with the same outcome share one.
+fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<ControlNote> {
+    let Some(tasks) = comparisons.iter().map(|comparison| comparison.tasks).max() else { return Vec::new() };
+    let margin = run.margin;
+    let mut notes = Vec::new();
+    for comparison in comparisons {
+        let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
+        match comparison.verdict {
+            VerdictKind::Helps => notes.push(ControlNote::Helped { arm, tasks, lift }),
+            VerdictKind::Harms => notes.push(ControlNote::Harmed { arm, tasks, lift }),
+            VerdictKind::NoEffect | VerdictKind::Underpowered => {}
+        }
+    }
+    let alike = |holds: &dyn Fn(&Comparison) -> bool| -> Option<(ArmNames, Option<usize>)> {
+        let alike: Vec<&Comparison> = comparisons.iter().filter(|comparison| holds(comparison)).collect();
+        let needed = alike.iter().filter_map(|comparison| comparison.tasks_needed).max();
+        let arms: Vec<ArmName> = alike.iter().map(|comparison| of(run, comparison)).collect();
+        (!arms.is_empty()).then_some((ArmNames { arms, of: comparisons.len() }, needed))
+    };
+    if let Some((arms, _)) = alike(&|comparison| comparison.verdict == VerdictKind::NoEffect) {
+        notes.push(ControlNote::Unchanged { arms, tasks, margin });
+    }
+    let lost = |comparison: &Comparison| comparison.reason == Some(Reason::Losses);
+    if let Some((arms, _)) = alike(&lost) {
+        notes.push(ControlNote::Lost { arms, tasks });
+    }
+    let unclear =
+        |comparison: &Comparison| comparison.verdict == VerdictKind::Underpowered && !lost(comparison);
+    if let Some((arms, needed)) = alike(&unclear) {
+        notes.push(ControlNote::Unclear { arms, tasks, margin, needed });
+    }
+    notes
+}

@@ -1,0 +1,33 @@
+//! What every renderer is.
+
+use assay_analysis::Report;
+
+/// Lays a report out.
+pub trait Renderer {
+    /// The name it has on the command line.
+    fn name(&self) -> &'static str;
+
+    /// The report, whole, with a line break at its end.
+    fn render(&self, report: &Report, style: Style) -> String;
+}
+
+/// What the reader's screen is like.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Whether to colour. Nothing needs colour to be understood.
+    pub color: bool,
+    /// Columns of the terminal; `None` where the text goes elsewhere.
+    pub width: Option<usize>,
+}
+
+impl Style {
+    /// Longest line of a sentence, in columns: longer ones are hard to follow.
+    pub(crate) fn sentence(self) -> usize {
+        self.width.map_or(100, |width| width.clamp(40, 120))
+    }
+
+    /// Longest line of a table, in columns.
+    pub(crate) fn table(self) -> usize {
+        self.width.map_or(160, |width| width.max(40))
+    }
+}
