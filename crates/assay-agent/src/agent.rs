@@ -7,11 +7,10 @@ use std::time::{Duration, Instant};
 
 use assay_model::{Scene, Usage};
 use assay_sandbox::{Mount, Session};
-use assay_trace::Trajectory;
-use serde::{Deserialize, Serialize};
+use assay_trace::{Disclosure, Ended, Trajectory};
 use serde_json::Value;
 
-use crate::catalogue::{CatalogueEntry, Disclosure};
+use crate::catalogue::CatalogueEntry;
 
 /// Something that works on a task inside a sandbox.
 pub trait Agent: Send + Sync {
@@ -169,54 +168,6 @@ pub struct Estimated {
     pub requests: u64,
     /// How many.
     pub usage: Usage,
-}
-
-/// Why an agent stopped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Ended {
-    /// It said that it is done.
-    Finished,
-    /// It used up its turns.
-    TurnLimit,
-    /// It used up its tokens.
-    TokenLimit,
-    /// It used up its money.
-    CostLimit,
-    /// Its conversation grew longer than its model's context.
-    ContextLimit,
-    /// It detected that it was repeating the same step, and stopped.
-    LoopDetected,
-    /// It passed the limit of memory or disk.
-    ResourceLimit {
-        /// Which.
-        limit: String,
-    },
-    /// Its time was over.
-    Deadline,
-    /// The run was interrupted.
-    Cancelled,
-    /// Something under it broke; nothing can be said of the agent.
-    Broken {
-        /// What.
-        part: Part,
-        /// How.
-        message: String,
-    },
-}
-
-/// What can break under an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Part {
-    /// The sandbox.
-    Sandbox,
-    /// The provider of its model.
-    ModelProvider,
-    /// The agent's own set-up.
-    AgentSetup,
-    /// What the whole run may spend: it was spent before the agent was done.
-    Budget,
 }
 
 /// The time of day, for a step.

@@ -2,52 +2,7 @@
 
 use std::path::PathBuf;
 
-use serde::{Deserialize, Serialize};
-
-/// How skills are made known to the agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Disclosure {
-    /// They stand in its catalogue; it has to notice.
-    #[default]
-    Offered,
-    /// It is told that they were installed for this task.
-    Told,
-    /// Their bodies stand in its context from the start.
-    Eager,
-}
-
-impl Disclosure {
-    /// The word in records and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Offered => "offered",
-            Self::Told => "told",
-            Self::Eager => "eager",
-        }
-    }
-}
-
-/// Where an agent finds skills.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Placement {
-    /// In the folder where it looks by itself: its maker decides what it tells its model.
-    #[default]
-    Native,
-    /// In a text of the system, added by the means that its maker documents: the same words for every agent.
-    System,
-}
-
-impl Placement {
-    /// The word in records and reports.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Native => "native",
-            Self::System => "system",
-        }
-    }
-}
+use assay_trace::Disclosure;
 
 /// A skill as an agent's catalogue shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,12 @@ use assay_model::{
     Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Price, Stop, Tool, Usage, chars, estimate,
 };
 use assay_sandbox::{Exec, ExecOutcome, Exit, Session, Sink};
-use assay_trace::{AgentInfo, FinalMetrics, Metrics, ObservationResult, Source, Step, ToolCall, Trajectory};
+use assay_trace::{
+    AgentInfo, Ended, FinalMetrics, Metrics, ObservationResult, Part, Source, Step, ToolCall, Trajectory,
+};
 use serde_json::{Map, Value, json};
 
-use crate::agent::{Agent, AgentRun, Ended, Estimated, Job, Part, count_model, now};
+use crate::agent::{Agent, AgentRun, Estimated, Job, count_model, now};
 use crate::catalogue::catalogue;
 use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};

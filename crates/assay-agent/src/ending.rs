@@ -12,8 +12,7 @@
 use std::time::Duration;
 
 use assay_model::ModelError;
-
-use crate::agent::{Ended, Part};
+use assay_trace::{Ended, Part};
 
 /// How the provider behaved, as far as it decides whether a trial counts as the agent's result.
 #[derive(Debug, Clone, Default, PartialEq)]

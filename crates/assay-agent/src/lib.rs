@@ -17,8 +17,9 @@ use std::sync::Arc;
 
 use assay_model::ChatModel;
 
-pub use agent::{Agent, AgentRun, Ended, Endpoint, Estimated, Job, Part, RunBudget, count_model};
-pub use catalogue::{CatalogueEntry, Disclosure, Placement};
+pub use agent::{Agent, AgentRun, Endpoint, Estimated, Job, RunBudget, count_model};
+pub use assay_trace::{Disclosure, Ended, Part, Placement};
+pub use catalogue::CatalogueEntry;
 pub use cli_agents::CliAgent;
 pub use conversation::{CostCap, Loop, LoopOptions};
 pub use nop::Nop;

@@ -1,8 +1,8 @@
 use assay_sandbox::Session;
-use assay_trace::{AgentInfo, Source, Trajectory};
+use assay_trace::{AgentInfo, Ended, Source, Trajectory};
 use serde_json::{Value, json};
 
-use crate::agent::{Agent, AgentRun, Ended, Job};
+use crate::agent::{Agent, AgentRun, Job};
 
 /// Does nothing: what passes with it passes without work.
 #[derive(Debug, Clone, Copy)]

@@ -2,10 +2,10 @@ use std::path::Path;
 
 use assay_diagnostic::chain;
 use assay_sandbox::{Exec, Exit, LimitKind, SandboxError, Session, Sink};
-use assay_trace::{AgentInfo, Observation, ObservationResult, Source, ToolCall, Trajectory};
+use assay_trace::{AgentInfo, Ended, Observation, ObservationResult, Part, Source, ToolCall, Trajectory};
 use serde_json::{Map, Value, json};
 
-use crate::agent::{Agent, AgentRun, Ended, Job, Part, now};
+use crate::agent::{Agent, AgentRun, Job, now};
 
 /// Plays the task's own solution: what fails with it cannot be passed.
 #[derive(Debug, Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_trial::{Outcome, RunFolder};
+use assay_store::{Outcome, RunFolder};
 
 use crate::gather::{Slot, Table};
 use crate::model::{Arm, EstimatedShare, ExposureShares, TokenCounts};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_trial::{RunFolder, Selection, Store, StoreError};
+use assay_store::{RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::comparisons::{Pairing, adjust, clusters, judge};

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Interval, Losses, LossyTask, PairedTask, VerdictKind};
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 
 use crate::gather::{Slot, Table};
 use crate::model::{AgentKey, Comparison, FamilyInterval};

@@ -1,6 +1,6 @@
 //! Tasks on which no skill should help, and conditions that should not: what they tell of the rest.
 
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::gather::Gathered;

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, SPREAD, Shape, Wanted};
 use assay_stats::simulate::Baseline;
-use assay_trial::{
-    Exclusion, Placement, Plan, PlannedTask, Record, SharedSkills, Store, StoreError, TaskLimits,
-};
+use assay_store::{Cell, Exclusion, PlannedTask, Record, RunFolder, Store, StoreError, TaskLimits, TrialId};
+use assay_trace::Placement;
 use serde::Serialize;
+
+use crate::shared::SharedSkills;
 
 /// With fewer tasks that have two trials or more, recorded trials do not stand for the baseline.
 const PILOT_TASKS: usize = 5;
@@ -167,10 +168,25 @@ pub struct WishForecast {
     pub smallest_p: f64,
 }
 
+/// How a plan is to be executed, as far as a forecast depends on it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Execution {
+    /// Trials at once.
+    pub concurrency: usize,
+    /// The limits that hold, for every agent and every task with a cell.
+    pub limits: Vec<TaskLimits>,
+}
+
 /// Forecasts a plan from what the store holds.
-pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, StoreError> {
-    let mut records: BTreeMap<&assay_trial::TrialId, Record> = BTreeMap::new();
-    for id in plan.trials.keys() {
+pub fn forecast(
+    plan: &RunFolder,
+    execution: &Execution,
+    store: &Store,
+    wish: Wish,
+) -> Result<PlanForecast, StoreError> {
+    let trials = plan.trials();
+    let mut records: BTreeMap<&TrialId, Record> = BTreeMap::new();
+    for &id in &trials {
         match store.record(id) {
             Ok(Some(record)) if record.outcome.counts() => {
                 records.insert(id, record);
@@ -180,23 +196,23 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         }
     }
     let arms = arms(plan, &records);
-    let (cost_usd, seconds) = bill(plan, &arms);
+    let (cost_usd, seconds) = bill(plan, execution, &arms);
     // The primary comparison is what a plan is for. Without one all comparisons count alike.
-    let conditions = match &plan.experiment.primary {
+    let conditions = match &plan.primary {
         Some(_) => 1,
-        None => plan.experiment.conditions.len().saturating_sub(1),
+        None => plan.conditions.len().saturating_sub(1),
     };
     let names: BTreeSet<&str> = plan.cells.iter().map(|cell| cell.task.as_str()).collect();
     let planned: Vec<PlannedTask> =
-        PlannedTask::of(plan).into_iter().filter(|task| names.contains(task.name.as_str())).collect();
+        plan.tasks.iter().filter(|task| names.contains(task.name.as_str())).cloned().collect();
     let size = Size::of(&planned);
     let pilot = pilot(plan, &records, &planned);
     let design = Design {
         tasks: size.units,
-        repetitions: plan.experiment.repetitions as usize,
-        base_repetitions: plan.experiment.repetitions as usize,
-        family: (conditions * plan.roster.len()).max(1),
-        margin: plan.experiment.margin,
+        repetitions: plan.repetitions as usize,
+        base_repetitions: plan.repetitions as usize,
+        family: (conditions * plan.agents.len()).max(1),
+        margin: plan.margin,
         baseline: pilot.unwrap_or_default(),
         spread: SPREAD,
         moving: MOVING,
@@ -204,11 +220,11 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
     let (found, wanted, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
     Ok(PlanForecast {
         schema: "assay.plan-forecast/1",
-        run: plan.experiment.name.clone(),
-        trials: plan.trials.len(),
+        run: plan.run.clone(),
+        trials: trials.len(),
         in_store: records.len(),
         arms,
-        limits: limits(plan),
+        limits: limits(plan, execution),
         cost_usd,
         seconds,
         design: found,
@@ -216,19 +232,24 @@ pub fn forecast(plan: &Plan, store: &Store, wish: Wish) -> Result<PlanForecast, 
         impossible,
         excluded: plan.excluded.clone(),
         warnings: plan
-            .warnings()
-            .map(str::to_owned)
+            .warnings
+            .iter()
+            .cloned()
             .chain(SharedSkills::among(&planned).map(|shared| shared.to_string()))
             .collect(),
     })
 }
 
-fn limits(plan: &Plan) -> Vec<LimitForecast> {
-    let named = |limits: TaskLimits| {
-        let entry = &plan.roster[limits.agent];
-        LimitForecast { agent: entry.arm.clone(), model: entry.label.model.clone(), limits }
+fn limits(plan: &RunFolder, execution: &Execution) -> Vec<LimitForecast> {
+    let named = |limits: &TaskLimits| {
+        let entry = &plan.agents[limits.agent];
+        LimitForecast {
+            agent: entry.name().to_owned(),
+            limits: limits.clone(),
+            model: entry.label.model.clone(),
+        }
     };
-    plan.limits().into_iter().map(named).collect()
+    execution.limits.iter().map(named).collect()
 }
 
 /// How many tasks, and what they count as.
@@ -257,17 +278,17 @@ impl Size {
     }
 }
 
-fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<ArmForecast> {
+fn arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForecast> {
     let mut arms = Vec::new();
-    for (agent, entry) in plan.roster.iter().enumerate() {
+    for (agent, entry) in plan.agents.iter().enumerate() {
         let of_agent: Vec<&Record> = recorded(plan, records, |cell| cell.agent == agent);
-        for condition in &plan.experiment.conditions {
-            let is_own = |cell: &assay_trial::Cell| cell.agent == agent && cell.condition == *condition;
+        for condition in &plan.conditions {
+            let is_own = |cell: &Cell| cell.agent == agent && cell.condition == *condition;
             let cells = plan.cells.iter().filter(|cell| is_own(cell)).count();
             let own = recorded(plan, records, is_own);
             let like = if own.is_empty() { &of_agent } else { &own };
             arms.push(ArmForecast {
-                agent: entry.arm.clone(),
+                agent: entry.name().to_owned(),
                 model: entry.label.model.clone(),
                 placement: entry.placement,
                 condition: condition.clone(),
@@ -282,9 +303,9 @@ fn arms(plan: &Plan, records: &BTreeMap<&assay_trial::TrialId, Record>) -> Vec<A
 }
 
 fn recorded<'a>(
-    plan: &Plan,
-    records: &'a BTreeMap<&assay_trial::TrialId, Record>,
-    holds: impl Fn(&assay_trial::Cell) -> bool,
+    plan: &RunFolder,
+    records: &'a BTreeMap<&TrialId, Record>,
+    holds: impl Fn(&Cell) -> bool,
 ) -> Vec<&'a Record> {
     plan.cells.iter().filter(|cell| holds(cell)).filter_map(|cell| records.get(&cell.trial)).collect()
 }
@@ -298,7 +319,7 @@ fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<
 }
 
 /// What the missing trials will cost and take. A script costs nothing; what is unknown makes the sum unknown.
-fn bill(plan: &Plan, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
+fn bill(plan: &RunFolder, execution: &Execution, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
     let missing = |arm: &ArmForecast| (arm.cells - arm.in_store) as f64;
     let sum = |figure: fn(&ArmForecast) -> Option<f64>| {
         arms.iter()
@@ -306,21 +327,21 @@ fn bill(plan: &Plan, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
             .map(|arm| figure(arm).map(|each| each * missing(arm)))
             .try_fold(0.0, |sum, figure| figure.map(|figure| sum + figure))
     };
-    let free = plan.roster.iter().all(|entry| !entry.agent.measures_a_model());
+    let free = plan.agents.iter().all(|entry| !entry.measures_a_model);
     let cost = if free { Some(0.0) } else { sum(|arm| arm.cost_usd_each) };
-    let seconds = sum(|arm| arm.seconds_each).map(|seconds| seconds / plan.experiment.concurrency as f64);
+    let seconds = sum(|arm| arm.seconds_each).map(|seconds| seconds / execution.concurrency as f64);
     (cost, seconds)
 }
 
 /// The baseline's scores as the store has them, where it has enough.
 fn pilot(
-    plan: &Plan,
-    records: &BTreeMap<&assay_trial::TrialId, Record>,
+    plan: &RunFolder,
+    records: &BTreeMap<&TrialId, Record>,
     planned: &[PlannedTask],
 ) -> Option<Baseline> {
     let controls: BTreeSet<&str> =
         planned.iter().filter(|task| task.negative_control).map(|task| task.name.as_str()).collect();
-    let baseline = plan.experiment.conditions.first()?;
+    let baseline = plan.conditions.first()?;
     let mut tasks: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let measured = plan
         .cells
@@ -336,17 +357,17 @@ fn pilot(
 }
 
 fn judge(
-    plan: &Plan,
+    plan: &RunFolder,
     design: &Design,
     size: Size,
     piloted: bool,
     wish: Wish,
 ) -> (DesignForecast, WishForecast, Vec<String>) {
-    let seed = plan.experiment.seed;
+    let seed = plan.seed;
     let mut impossible: Vec<Impossible> =
         design.impossible(&Wanted { lift: wish.lift, margin: wish.no_effect_within, p: None });
     // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
-    let compared = plan.experiment.conditions.len().saturating_sub(1) * plan.roster.len();
+    let compared = plan.conditions.len().saturating_sub(1) * plan.agents.len();
     let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
     let p_only = permuted.impossible(&Wanted { lift: None, margin: None, p: wish.p });
     impossible.extend(p_only.into_iter().filter(|reason| matches!(reason, Impossible::SmallestP { .. })));
@@ -367,9 +388,9 @@ fn judge(
         tasks: size.tasks,
         clusters: size.clusters,
         units: size.units,
-        repetitions: plan.experiment.repetitions,
+        repetitions: plan.repetitions,
         family: design.family,
-        primary: plan.experiment.primary.clone(),
+        primary: plan.primary.clone(),
         margin: design.margin,
         baseline_from: if piloted { "records" } else { "default" },
         baseline: design.baseline.mean(),

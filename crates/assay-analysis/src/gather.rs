@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fs, io, thread};
 
-use assay_trial::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
+use assay_store::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
 use crate::model::AgentKey;
 use crate::result::{Parsed, TrialResult};

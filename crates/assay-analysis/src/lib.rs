@@ -18,16 +18,18 @@ mod notes;
 mod overlap;
 mod report;
 mod result;
+mod shared;
 mod tasks;
 mod usage;
 
 pub use assay_stats::{Direction, Reason, VerdictKind};
-pub use assay_trial::{Exclusion, SharedSkills};
+pub use assay_store::Exclusion;
+pub use shared::SharedSkills;
 
 pub use compare::{LEAST_TASKS, LeftOutArm, RunComparison, SkillChange, compare, compare_gathered};
 pub use controls::NegativeControls;
 pub use forecast::{
-    ArmForecast, DesignForecast, LimitForecast, PlanForecast, ShapeForecast, VerdictChances, Wish,
+    ArmForecast, DesignForecast, Execution, LimitForecast, PlanForecast, ShapeForecast, VerdictChances, Wish,
     WishForecast, forecast,
 };
 pub use gather::Gathered;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use assay_stats::{Direction, Reason, VerdictKind};
-use assay_trial::{Placement, PlannedAgent};
+use assay_store::PlannedAgent;
+use assay_trace::Placement;
 use serde::Serialize;
 
 /// Whose results these are: arms that share a key are compared with each other.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_model::is_same_model;
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::gather::Gathered;

@@ -1,8 +1,7 @@
 //! What a reader has to know beside the figures, as data. `assay-report` puts it into sentences.
 
-use assay_trial::SharedSkills;
-
 use crate::models::RepliedModel;
+use crate::shared::SharedSkills;
 
 /// An arm as a note names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,13 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Reason, VerdictKind};
-use assay_trial::{Outcome, Placement, PlannedAgent, RunFolder, SharedSkills};
+use assay_store::{Outcome, PlannedAgent, RunFolder};
+use assay_trace::Placement;
 
 use crate::controls::NegativeControls;
 use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
 use crate::note::{ArmName, ArmNames, ControlNote, Note};
+use crate::shared::SharedSkills;
 use crate::usage::total;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.

@@ -1,6 +1,6 @@
 //! What a report says, and how it is found.
 
-use assay_trial::{Exclusion, RunFolder, Selection, Store, StoreError};
+use assay_store::{Exclusion, RunFolder, Selection, Store, StoreError};
 use serde::Serialize;
 
 use crate::controls::NegativeControls;

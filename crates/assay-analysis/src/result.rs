@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_model::Usage;
-use assay_trial::{Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
+use assay_store::{Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! Task by task.
 
-use assay_trial::{Outcome, RunFolder};
+use assay_store::{Outcome, RunFolder};
 
 use crate::gather::{Slot, Table};
 use crate::model::{TaskArm, TaskRow};

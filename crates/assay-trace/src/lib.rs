@@ -14,6 +14,7 @@ mod stats;
 mod trajectory;
 mod usage;
 mod watch;
+mod work;
 
 pub use diagnostic::Diagnostic;
 pub use exposure::{
@@ -30,3 +31,4 @@ pub use trajectory::{
 };
 pub use usage::{Counting, FIELDS, Known, Tally, Usage};
 pub use watch::Watch;
+pub use work::{Disclosure, Ended, Part, Placement};

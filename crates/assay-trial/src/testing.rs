@@ -12,12 +12,13 @@ use assay_sandbox::{
     Usage,
 };
 use assay_skill::Package;
+use assay_store::Store;
 use assay_task::Task;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::run::backend::Ground;
-use crate::{Experiment, Machine, Place, Plan, PlanError, Sandboxes, Store};
+use crate::{Experiment, Machine, Place, Plan, PlanError, Sandboxes};
 
 /// A skill's text, with enough telling lines to be told by.
 pub(crate) const SKILL: &str = "---\nname: one\ndescription: Writes ledgers in the house format.\n---\n# One\n\

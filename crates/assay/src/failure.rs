@@ -3,7 +3,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
-use assay_trial::{ExperimentError, PlanError, StoreError};
+use assay_store::StoreError;
+use assay_trial::{ExperimentError, PlanError};
 
 /// The exit status of a command, as scripts may rely on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
-use assay_trial::{Owner, Sandboxes, Shipping, Store, StoreError};
+use assay_store::{Owner, Store, StoreError};
+use assay_trial::{Sandboxes, Shipping};
 
 use crate::config::Settings;
 use crate::failure::Failure;

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_sandbox::{Exec, ExecOutcome, Exit, Mount, Session, Sink};
-use assay_trace::{AgentInfo, Source, Step, Trajectory};
+use assay_trace::{AgentInfo, Disclosure, Ended, Part, Placement, Source, Step, Trajectory};
 use serde_json::{Value, json};
 
 use super::harness::{Harness, Launch};
 use super::install::Installation;
-use crate::agent::{Agent, AgentRun, Ended, Job, Part, now};
-use crate::catalogue::{Disclosure, Placement, catalogue};
+use crate::agent::{Agent, AgentRun, Job, now};
+use crate::catalogue::catalogue;
 use crate::oracle::{broken, resource};
 
 /// Where an agent's installation lies inside the sandbox.

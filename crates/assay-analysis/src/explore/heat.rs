@@ -1,6 +1,6 @@
 //! Task by arm.
 
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::gather::{Slot, Table};

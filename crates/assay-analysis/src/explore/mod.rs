@@ -12,7 +12,7 @@ mod strata;
 mod test_changes;
 mod variance;
 
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::comparisons;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::{Interval, PairedTask};
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 
 use crate::gather::{Slot, Table};
 use crate::model::AgentKey;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::PairedTask;
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use super::pair::{Pair, ends};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::PairedTask;
-use assay_trial::{PlannedProvision, PlannedTask, RunFolder};
+use assay_store::{PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, ends, paired};

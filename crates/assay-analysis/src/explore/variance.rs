@@ -7,7 +7,7 @@
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
-use assay_trial::RunFolder;
+use assay_store::RunFolder;
 use serde::Serialize;
 
 use super::pair::{Pair, difference};

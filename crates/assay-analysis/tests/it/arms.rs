@@ -1,8 +1,8 @@
 use assay_analysis::Arm;
 use assay_analysis::Reason;
 use assay_model::Usage;
+use assay_store::{Cause, Outcome};
 use assay_trace::{Execution, Exposure};
-use assay_trial::{Cause, Outcome};
 
 use crate::suite::{Suite, close};
 
@@ -181,14 +181,14 @@ fn an_arm_is_shown_while_its_baseline_has_nothing() {
 
 #[test]
 fn a_report_on_a_part_holds_nothing_else() {
-    use assay_trial::Selection;
+    use assay_store::Selection;
     let suite = Suite::new(
         &["none", "curated", "placebo"],
         &[("a", &["FF", "PP", ".."]), ("b", &["..", "..", ".."]), ("c", &["..", "..", ".."])],
     )
     .plan(|run| {
         run.excluded = ["a", "b"]
-            .map(|task| assay_trial::Exclusion { task: task.into(), condition: None, reason: "x".into() })
+            .map(|task| assay_store::Exclusion { task: task.into(), condition: None, reason: "x".into() })
             .to_vec();
     });
     let only = |tasks: &[&str], conditions: &[&str]| Selection {

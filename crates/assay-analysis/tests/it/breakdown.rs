@@ -1,5 +1,5 @@
 use assay_analysis::explore::{TestArm, TestChange};
-use assay_trial::LATE;
+use assay_store::LATE;
 use serde_json::{Value, json};
 
 use crate::suite::{Rows, Suite, close};

@@ -3,7 +3,7 @@
 use assay_analysis::Report;
 use assay_analysis::explore::Stratum;
 use assay_stats::PairedTask;
-use assay_trial::{PlannedProvision, PlannedSkill};
+use assay_store::{PlannedProvision, PlannedSkill};
 
 use crate::suite::{Suite, close};
 

@@ -1,6 +1,6 @@
 use assay_model::Usage;
+use assay_store::{Estimated, Metered};
 use assay_trace::Exposure;
-use assay_trial::{Estimated, Metered};
 
 use crate::suite::{Suite, close};
 
@@ -157,7 +157,7 @@ fn another_model_than_the_one_asked_for_is_warned_of() {
 fn a_condition_without_a_usable_trial_comes_first() {
     let silent = |row: &'static [&'static str]| {
         Suite::new(&["none", "curated"], &[("a", row)]).each(|record| {
-            if record.outcome == assay_trial::Outcome::TimedOut {
+            if record.outcome == assay_store::Outcome::TimedOut {
                 record.turns = 0;
             }
         })

@@ -1,7 +1,7 @@
 //! Runs of which little can be said: it is said plainly, and nothing is made up.
 
 use assay_analysis::{Direction, Reason, VerdictKind};
-use assay_trial::Exclusion;
+use assay_store::Exclusion;
 use serde_json::{Value, json};
 
 use crate::suite::{Rows, Suite};

@@ -2,7 +2,7 @@
 
 use assay_analysis::VerdictKind;
 use assay_stats::PairedTask;
-use assay_trial::{Outcome, Record};
+use assay_store::{Outcome, Record};
 
 use crate::suite::{Suite, close, sentences};
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
-use assay_trial::{Cell, Record, RunFolder, Store, TrialId};
+use assay_store::{Cell, Record, RunFolder, Store, TrialId};
 use serde_json::{Value, json};
 
 use crate::suite::Suite;
@@ -33,7 +33,7 @@ fn what_is_read_from_disk_is_what_the_records_say() {
     )
     .each(|record| {
         record.cost_usd = Some(0.5);
-        if record.outcome == assay_trial::Outcome::Failed && record.reward.is_none() {
+        if record.outcome == assay_store::Outcome::Failed && record.reward.is_none() {
             record.rewards = [("a".to_owned(), -1.0), ("b".to_owned(), 0.5)].into();
         }
         record.ctrf = Some(json!({ "results": { "tests": [{ "name": "one" }] } }));

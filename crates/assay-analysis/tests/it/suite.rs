@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use assay_analysis::{Comparison, Gathered, Note, Report, find};
-use assay_trial::{
+use assay_store::{
     AgentLabel, Cause, Cell, Exclusion, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds,
     Selection, StoreError, TrialId,
 };

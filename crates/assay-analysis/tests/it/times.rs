@@ -3,7 +3,7 @@
 use assay_analysis::{Reason, VerdictKind};
 use assay_analysis::{RunComparison, compare_gathered};
 use assay_stats::PairedTask;
-use assay_trial::Record;
+use assay_store::Record;
 
 use crate::suite::{Suite, close, sentences};
 

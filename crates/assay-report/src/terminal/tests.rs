@@ -3,7 +3,7 @@ use assay_analysis::{
     AgentKey, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered, Note, Reason,
     RepliedModel, TaskArm, TaskRow,
 };
-use assay_trial::{Exclusion, RunFolder};
+use assay_store::{Exclusion, RunFolder};
 use serde_json::json;
 
 use super::*;
@@ -26,7 +26,7 @@ fn begun() -> Report {
 }
 
 fn found(record: Option<serde_json::Value>) -> Report {
-    let record: Option<assay_trial::Record> = record.map(|record| serde_json::from_value(record).unwrap());
+    let record: Option<assay_store::Record> = record.map(|record| serde_json::from_value(record).unwrap());
     let cell = |condition: &str| json!({ "task": "t", "agent": 0, "sandbox": "bubblewrap", "condition": condition, "repetition": 1, "trial": "0".repeat(64) });
     let run: RunFolder = serde_json::from_value(json!({
         "schema": "assay.plan/1", "run": "quickstart", "plan": "", "margin": 0.1, "seed": 1, "repetitions": 5,

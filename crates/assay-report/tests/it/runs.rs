@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use assay_analysis::{Gathered, Report, find};
-use assay_trial::{Record, RunFolder, TrialId};
+use assay_store::{Record, RunFolder, TrialId};
 use serde_json::{Value, json};
 
 /// What a hostile skill, task or model is called.

@@ -390,7 +390,7 @@ impl Experiment {
             &format!("this is {:?}; this version of assay reads {SCHEMA:?}", file.schema.get_ref()),
         )?;
         check(
-            is_run_name(file.name.get_ref()),
+            assay_store::is_run_name(file.name.get_ref()),
             file.name.span().start,
             "`name` becomes a folder: use letters, digits, `-`, `_` and `.`, at most 80, beginning with a letter or digit",
         )?;
@@ -616,13 +616,6 @@ fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {
             .and_then(|hosts| assay_gateway::Hosts::parse(&hosts).map(|_| NetworkGrant::Hosts(hosts))),
         _ => Err(wrong()),
     }
-}
-
-/// Whether a name can be a folder of its own everywhere.
-pub(crate) fn is_run_name(name: &str) -> bool {
-    name.len() <= 80
-        && name.starts_with(|c: char| c.is_ascii_alphanumeric())
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'))
 }
 
 fn floor_boundary(text: &str, offset: usize) -> usize {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_agent::Ended;
 use assay_model::Usage;
+use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::Value;
 
 use super::condition::Witnesses;
@@ -12,7 +13,6 @@ use super::harbor::{Came, Exception, ForeignTrial, Ran, number, text};
 use super::times;
 use super::walk::Found;
 use crate::run::verifier::{self, Reward};
-use crate::{AgentLabel, Cause, Outcome, Seconds};
 
 /// What its categories of errors are called among Harbor's exceptions, by which they are judged.
 const CATEGORIES: &[(&str, &str)] = &[

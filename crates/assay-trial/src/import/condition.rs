@@ -242,7 +242,7 @@ impl Overrides {
             let glob = GlobBuilder::new(pattern).literal_separator(false).build().map_err(|error| {
                 ImportError::Pattern { pattern: pattern.clone(), message: error.to_string() }
             })?;
-            if !crate::experiment::is_run_name(condition) {
+            if !assay_store::is_run_name(condition) {
                 return Err(ImportError::Name { what: "condition", name: condition.clone() });
             }
             Ok((glob.compile_matcher(), condition.clone()))

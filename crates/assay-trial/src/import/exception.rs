@@ -2,8 +2,7 @@
 
 use assay_agent::Ended;
 use assay_model::exceeds_context;
-
-use crate::Cause;
+use assay_store::Cause;
 
 /// Most lines at the end of a text that are taken for the words with which an agent died.
 const LAST_LINES: usize = 6;

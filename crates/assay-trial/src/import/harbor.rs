@@ -6,6 +6,7 @@ use std::path::Path;
 use assay_agent::Ended;
 use assay_model::Usage;
 use assay_sandbox::read_beneath;
+use assay_store::{AgentLabel, Cause, LATE, Outcome, Seconds};
 use serde_json::{Value, json};
 
 use super::condition::Witnesses;
@@ -13,7 +14,6 @@ use super::exception::{self, Meaning};
 use super::times::{self, Time};
 use super::walk::Found;
 use crate::run::verifier::{self, Reward};
-use crate::{AgentLabel, Cause, LATE, Outcome, Seconds};
 
 /// A task's or an agent's name is cut here.
 const NAME: usize = 200;

@@ -14,14 +14,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_sandbox::read_beneath;
+use assay_store::{
+    AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
+    TrialId, pretty, write_atomically, write_json, write_new,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::store::{write_atomically, write_new};
-use crate::{
-    AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
-    TrialId,
-};
 use condition::{Beside, Inferred, Overrides, UNKNOWN};
 use harbor::{Came, ForeignTrial, Ran};
 use walk::{Found, Walk};
@@ -131,7 +130,7 @@ struct Placed {
 /// Folders without any trial, names that cannot be names, a store that cannot be written.
 pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Result<Imported, ImportError> {
     let overrides = Overrides::new(&options.conditions)?;
-    if !crate::experiment::is_run_name(&options.name) {
+    if !assay_store::is_run_name(&options.name) {
         return Err(ImportError::Name { what: "run", name: options.name.clone() });
     }
     let mut walk = Walk::default();
@@ -159,7 +158,7 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
     for exclusion in &excluded {
         *unusable.entry(exclusion.reason.clone()).or_default() += 1;
     }
-    let run = run_folder(&placed, &excluded, options, &mut notes)?;
+    let mut run = run_folder(&placed, &excluded, options, &mut notes)?;
     let by_outcome = write(store, &placed)?;
     let count = |key: fn(&Placed) -> &str| {
         placed.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, placed| {
@@ -178,7 +177,9 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
         notes,
     };
     let origin = serde_json::to_value(&imported).unwrap_or_default();
-    imported.run = store.begin_import(run, &options.name, &origin)?.run;
+    run.seal();
+    let origin = pretty(&origin, Path::new("import.json"))?;
+    imported.run = store.begin_run(run, &options.name, ("import.json", &origin))?.run;
     Ok(imported)
 }
 
@@ -372,7 +373,7 @@ fn run_folder(
     });
     let origins: BTreeSet<Ran> = placed.iter().map(|placed| placed.trial.by).collect();
     Ok(RunFolder {
-        schema: String::new(),
+        schema: RunFolder::SCHEMA.to_owned(),
         run: String::new(),
         plan: String::new(),
         extends: None,
@@ -452,7 +453,7 @@ fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, St
         let (attempt, folder) = store.begin(&placed.id, &placed.specification, &lease)?;
         record.attempt = attempt;
         if let Some(trajectory) = &trajectory {
-            crate::run::life::keep_json(&folder.join("trajectory.json"), trajectory)?;
+            write_json(&folder.join("trajectory.json"), trajectory)?;
         }
         let output = Path::new("verifier/test-stdout.txt");
         if let Ok(Some(bytes)) = read_beneath(&placed.folder, output, OUTPUT_CAP) {

@@ -2,11 +2,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_agent::Ended;
+use assay_store::{Cause, LATE, Outcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
-use crate::{Cause, LATE, Outcome};
 
 /// A store, and a folder for jobs beside it.
 struct Place {

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use assay_agent::Agent;
 use assay_model::{ModelOptions, Price};
+use assay_store::AgentLabel;
+use assay_trace::Placement;
 
 use crate::plan::{Machine, PlanError};
 use crate::run::cli_agents::{self, Way};
-use crate::{AgentLabel, AgentSpec, Experiment, Placement};
+use crate::{AgentSpec, Experiment};
 
 /// An agent of a plan.
 #[derive(Clone)]

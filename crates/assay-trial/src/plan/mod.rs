@@ -2,6 +2,7 @@
 
 pub(crate) mod agents;
 pub(crate) mod dependencies;
+mod folder;
 pub(crate) mod limits;
 pub(crate) mod preflight;
 
@@ -15,8 +16,9 @@ use assay_gateway::Hosts;
 use assay_model::{Price, Scene};
 use assay_sandbox::Limits;
 use assay_skill::{Diagnostic, Library, Severity};
+use assay_store::{AgentLabel, Cell, Exclusion, Store, StoreError, TrialId};
 use assay_task::{LoginMount, NetworkWish, Suite, Task, TaskError, Unreadable};
-use serde::{Deserialize, Serialize};
+use assay_trace::Disclosure;
 use serde_json::{Value, json};
 
 use self::agents::{RosterEntry, roster};
@@ -24,7 +26,7 @@ use crate::condition::{self, ConditionContext, Provision};
 use crate::run::backend::{self, Place};
 use crate::run::cli_agents::{Shipping, Way};
 use crate::run::egress_proxy::Reach;
-use crate::{AgentLabel, AgentSpec, Disclosure, Experiment, NetworkGrant, Store, StoreError, TrialId};
+use crate::{AgentSpec, Experiment, NetworkGrant};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
 pub const PROTOCOL: &str = "assay.trial/2";
@@ -60,35 +62,6 @@ pub struct Plan {
     pub unreadable: Vec<String>,
     /// What there is to say about tasks and skills.
     pub diagnostics: Vec<Diagnostic>,
-}
-
-/// One cell of a plan: a place in the tables, and the trial that fills it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Cell {
-    /// The task's name.
-    pub task: String,
-    /// Which agent, counted from 0 in the experiment's order.
-    pub agent: usize,
-    /// Which sandbox.
-    pub sandbox: String,
-    /// Which condition.
-    pub condition: String,
-    /// From 1.
-    pub repetition: u32,
-    /// Which trial.
-    pub trial: TrialId,
-}
-
-/// What cannot be run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Exclusion {
-    /// The task's name.
-    pub task: String,
-    /// The condition, where it is that one only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
-    /// Why.
-    pub reason: String,
 }
 
 /// Two trials that tell whether a task can be graded here.

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use assay_agent::cli_agents::Harness;
 use assay_model::{Api, Call, ModelError, ModelOptions, Scene, address};
+use assay_store::{Cause, Store};
 
-use crate::{Cause, Plan, RunOptions, Store};
+use crate::{Plan, RunOptions};
 
 /// Delay before a waiting message is shown.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -164,7 +164,7 @@ fn no_trial_asks_for_more_processors_than_there_are() {
         let trial = plan.trials.values().next().unwrap();
         assert_eq!((trial.limits.cpus, trial.warnings.is_empty()), (cpus, !is_capped), "{experiment} {task}");
         assert_eq!(plan.warnings().count(), usize::from(is_capped), "{:?}", plan.diagnostics);
-        let run = house.store.begin_run(&plan).unwrap();
+        let run = plan.begin_run(&house.store).unwrap();
         assert_eq!(run.warnings.len(), usize::from(is_capped));
     };
     check("", "", None, false);

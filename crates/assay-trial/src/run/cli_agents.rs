@@ -14,13 +14,14 @@ use assay_gateway::{
     ProviderOptions, TrialPass, Varying, WatchedSkill,
 };
 use assay_sandbox::{Hold, Mount, Network};
+use assay_store::{Cause, Metered, Store, TrialId};
 use assay_trace::{Exposure, Prices, Source, Trajectory};
 use serde_json::json;
 
 use crate::experiment::AgentSpec;
 use crate::plan::{Machine, Trial};
 use crate::run::environment::{Attempt, Broken, make};
-use crate::{Cause, Experiment, Metered, SandboxKind, Store, TrialId};
+use crate::{Experiment, SandboxKind};
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.
 const INSIDE: &str = "/opt/assay/door";

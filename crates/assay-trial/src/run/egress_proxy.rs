@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 use assay_diagnostic::chain;
 use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Network, Session, Sink};
+use assay_store::Cause;
 use serde::Serialize;
 
-use crate::Cause;
 use crate::plan::Trial;
 use crate::run::environment::Broken;
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::{chain, clean_start};
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
+use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::plan::Trial;
@@ -17,8 +18,6 @@ use crate::run::cli_agents::{self, OpenDoor};
 use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::run::prep_cache::Workshop;
 use crate::run::verifier::{self, Reward};
-use crate::store::{Lease, write_atomically};
-use crate::{Cause, Estimated, Metered, Outcome, Record, Seconds, Store, StoreError};
 
 /// Most bytes of the verifier's output that are kept.
 const VERIFIER_OUTPUT: u64 = 4 << 20;
@@ -389,9 +388,4 @@ fn outcome(findings: &Findings, ended: Option<&Ended>) -> (Outcome, Option<Cause
         (_, Some(reward)) if reward.is_full() => (Outcome::Passed, None, None),
         _ => (Outcome::Failed, None, None),
     }
-}
-
-/// Writes what is worth keeping of a run beside its records, whole or not at all.
-pub(crate) fn keep_json<T: serde::Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
-    write_atomically(path, &crate::store::pretty(value, path)?)
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use assay_gateway::Caps;
+use assay_store::{Cause, Cell, Claim, Exclusion, Outcome, Record, Selection, Store, StoreError, TrialId};
 use serde_json::{Value, json};
 
 use self::breaker::Breaker;
@@ -16,8 +17,6 @@ use crate::plan::{Check, Plan, Trial};
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::Workshop;
 use crate::run::purse::{Leave, Purse};
-use crate::store::Claim;
-use crate::{Cause, Cell, Exclusion, Outcome, Record, Store, StoreError, TrialId};
 
 /// How long to wait before asking again for trials that other processes hold.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -39,46 +38,6 @@ pub struct RunOptions {
     pub retry_broken: bool,
     /// Whether oracle and nop go first.
     pub checks: bool,
-}
-
-/// Which cells of a plan are meant; an empty list means all.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Selection {
-    /// By task.
-    pub tasks: Vec<String>,
-    /// By condition.
-    pub conditions: Vec<String>,
-    /// By agent's name.
-    pub agents: Vec<String>,
-    /// By repetition.
-    pub repetitions: Vec<u32>,
-}
-
-impl Selection {
-    /// Whether a cell is meant. Names may hold `*`.
-    pub fn holds(&self, cell: &Cell, agent: &str) -> bool {
-        let any = |patterns: &[String], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern_means(pattern, name))
-        };
-        any(&self.tasks, &cell.task)
-            && any(&self.conditions, &cell.condition)
-            && any(&self.agents, agent)
-            && (self.repetitions.is_empty() || self.repetitions.contains(&cell.repetition))
-    }
-
-    /// Whether what was left out would have been meant.
-    pub fn covers(&self, excluded: &Exclusion) -> bool {
-        let any = |patterns: &[String], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern_means(pattern, name))
-        };
-        any(&self.tasks, &excluded.task)
-            && excluded.condition.as_deref().is_none_or(|condition| any(&self.conditions, condition))
-    }
-}
-
-/// Whether a name is meant by a pattern, in which `*` stands for anything.
-pub fn pattern_means(pattern: &str, name: &str) -> bool {
-    pattern == name || globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }
 
 /// What happens on the way.

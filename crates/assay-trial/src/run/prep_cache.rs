@@ -12,13 +12,13 @@ use assay_gateway::{Gateway, GatewayOptions};
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_sandbox::{Caps, Manifest, Root, copy_tree};
 use assay_skill::Package;
+use assay_store::{Cause, Store, StoreError};
 use assay_task::{Healthcheck, Task};
 
 use crate::plan::{AbsentSkill, Trial};
 use crate::run::backend::Material;
 use crate::run::environment::{Broken, make};
 use crate::run::image_scan::{Question, Survey};
-use crate::{Cause, Store, StoreError};
 
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;

@@ -12,7 +12,8 @@ use std::sync::Arc;
 
 use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
-use assay_trial::{Experiment, Machine, Plan, Sandboxes, Shipping, Store, Trial, TrialId};
+use assay_store::{Store, TrialId};
+use assay_trial::{Experiment, Machine, Plan, Sandboxes, Shipping, Trial};
 use serde_json::json;
 
 const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];

@@ -11,7 +11,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_trial::{Experiment, Machine, Outcome, Plan, RunOptions, Sandboxes, Selection, Store, TrialId};
+use assay_store::{Outcome, Selection, Store, TrialId};
+use assay_trial::{Experiment, Machine, Plan, RunOptions, Sandboxes};
 use serde::Serialize;
 
 use crate::args::{BenchArgs, BenchSandbox, BenchWhat};
@@ -158,7 +159,7 @@ fn execute(
     suite(base, 1)?;
     let store = Store::open(&base.join("store"))?;
     let plan = plan(base, &store, trials, sandbox, sandboxes)?;
-    let run = store.begin_run(&plan)?;
+    let run = plan.begin_run(&store)?;
     let options = RunOptions {
         concurrency,
         max_trials: None,
@@ -257,7 +258,7 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     for id in plan.trials.keys() {
         fill(&store, id, &record)?;
     }
-    let run = store.begin_run(&plan)?;
+    let run = plan.begin_run(&store)?;
     let options = RunOptions {
         concurrency: 2,
         max_trials: None,
@@ -277,7 +278,7 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     Ok((plan_seconds, resume_seconds))
 }
 
-fn fill(store: &Store, id: &TrialId, record: &assay_trial::Record) -> Result<(), Failure> {
+fn fill(store: &Store, id: &TrialId, record: &assay_store::Record) -> Result<(), Failure> {
     let mut record = record.clone();
     record.trial = id.clone();
     let folder = store.trial_folder(id);

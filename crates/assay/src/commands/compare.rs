@@ -2,7 +2,7 @@
 
 use assay_analysis::RunComparison;
 use assay_report::clean;
-use assay_trial::Store;
+use assay_store::Store;
 
 use crate::args::CompareArgs;
 use crate::config::Settings;

@@ -2,7 +2,7 @@
 
 use assay_sandbox::Mechanism;
 use assay_sandbox::docker::Docker;
-use assay_trial::Store;
+use assay_store::Store;
 use serde_json::json;
 
 use crate::config::Settings;

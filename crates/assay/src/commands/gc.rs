@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use assay_sandbox::docker::{self, Docker};
 use assay_sandbox::{SandboxError, remove_tree};
-use assay_trial::{Claim, Store, Swept, TrialId};
+use assay_store::{Claim, Store, Swept, TrialId};
 use serde_json::json;
 
 use crate::args::GcArgs;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_report::clean;
-use assay_trial::Store;
+use assay_store::Store;
 use serde_json::{Value, json};
 
 use crate::config::Settings;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use assay_report::clean;
-use assay_trial::Store;
+use assay_store::Store;
 use assay_trial::import::{ImportError, ImportOptions, Imported, harbor};
 
 use crate::args::{ImportArgs, ImportHarborArgs, ImportWhat};

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use assay_analysis::{LimitForecast, PlanForecast, VerdictChances, Wish};
+use assay_analysis::{Execution, LimitForecast, PlanForecast, VerdictChances, Wish};
 use assay_report::{clean, seconds};
-use assay_trial::{Experiment, Limit, LimitSource, Machine, Placement, Plan, Store, TaskLimits};
+use assay_store::{Limit, LimitSource, Store, TaskLimits};
+use assay_trace::Placement;
+use assay_trial::{Experiment, Machine, Plan};
 
 use crate::args::PlanArgs;
 use crate::config::Settings;
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     )?;
     super::dependencies::warn(&plan, ui);
     let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
-    let forecast = assay_analysis::forecast(&plan, &store, wish)?;
+    let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
+    let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, wish)?;
     if ui.json() {
         ui.document(&forecast)?;
     } else {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_analysis::Report;
 use assay_report::{Style, redact};
-use assay_trial::Store;
+use assay_store::Store;
 
 use crate::args::{Format, ReportArgs};
 use crate::config::Settings;

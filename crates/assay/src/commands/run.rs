@@ -9,10 +9,8 @@ use assay_analysis::Report;
 use assay_model::ModelError;
 use assay_report::WithNotes;
 use assay_skill::Severity;
-use assay_trial::{
-    Experiment, Machine, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome, Selection, Store,
-    pattern_means,
-};
+use assay_store::{Selection, Store, pattern_means};
+use assay_trial::{Experiment, Machine, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -95,7 +93,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     if !args.no_checks && args.replay.is_none() {
         super::agent::doctor::before(&plan, &only, &store, ui)?;
     }
-    let folder = store.begin_run(&plan)?;
+    let folder = plan.begin_run(&store)?;
     let mut progress = Progress::new(ui);
     let result =
         assay_trial::run(&plan, &folder.run, &store, &options, &cancel, &mut |event| progress.tell(&event));

@@ -1,7 +1,7 @@
 //! `assay runs`: what the store holds.
 
 use assay_report::clean;
-use assay_trial::Store;
+use assay_store::Store;
 use serde_json::json;
 
 use crate::config::Settings;

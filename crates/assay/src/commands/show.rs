@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use assay_report::{clean, seconds};
+use assay_store::{Record, Store, StoreError, TrialId};
 use assay_trace::{Source, Trajectory};
-use assay_trial::{Record, Store, StoreError, TrialId};
 use serde_json::{Value, json};
 
 use crate::args::ShowArgs;

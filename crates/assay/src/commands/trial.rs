@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_trial::{
-    AgentSpec, Claim, Executed, Experiment, Machine, Outcome, Plan, Runner, Store, Trial, Workshop,
-};
+use assay_store::{Claim, Outcome, Store};
+use assay_trial::{AgentSpec, Executed, Experiment, Machine, Plan, Runner, Trial, Workshop};
 use serde_json::json;
 
 use super::show::heading;

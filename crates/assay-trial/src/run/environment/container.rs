@@ -17,6 +17,7 @@ use assay_sandbox::{
     Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, SandboxError, Session, Sink, Usage,
     unified_diff,
 };
+use assay_store::Cause;
 use assay_task::{Healthcheck, VerifierMode};
 
 use account::Account;
@@ -24,7 +25,6 @@ use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 use pristine::Pristine;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
-use crate::Cause;
 use crate::run::backend::Material;
 use crate::run::cli_agents;
 use crate::run::egress_proxy::{self, Outlet, Reach};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use assay_diagnostic::chain;
 use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff};
+use assay_store::Cause;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
-use crate::Cause;
 use crate::run::cli_agents;
 use crate::run::egress_proxy::{self, Outlet, Reach};
 use crate::run::prep_cache::{Base, inside};

@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 
 use assay_diagnostic::chain;
 use assay_sandbox::{Caps, Change, SandboxError, Session, Usage};
+use assay_store::Cause;
 
 mod container;
 pub(crate) mod folders;
@@ -16,9 +17,9 @@ use container::Container;
 use folders::Folders;
 
 use crate::plan::Trial;
+use crate::run::backend::Ground;
 use crate::run::egress_proxy::Outlet;
 use crate::run::prep_cache::Workshop;
-use crate::{Cause, run::backend::Ground};
 
 /// What raw logs and artifacts of an attempt may take.
 pub(crate) const LOG_CAPS: Caps =

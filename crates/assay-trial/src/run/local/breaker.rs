@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
+use assay_store::{Cause, Outcome, Record, TrialId};
+
 use crate::plan::Plan;
 use crate::plan::agents::RosterEntry;
-use crate::{Cause, Outcome, Record, TrialId};
 
 /// Counts, for each provider, the trials that were lost to it in a row.
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Breaker {
             })
         };
         let names: Vec<Option<String>> = plan.roster.iter().map(provider).collect();
-        let named = |cell: &crate::Cell| Some((cell.trial.clone(), names.get(cell.agent)?.clone()?));
+        let named = |cell: &assay_store::Cell| Some((cell.trial.clone(), names.get(cell.agent)?.clone()?));
         Self {
             most: plan.experiment.stop_after,
             providers: plan.cells.iter().filter_map(named).collect(),

@@ -1,5 +1,6 @@
 use assay_agent::{Ended, Part};
 use assay_sandbox::Exit;
+use assay_store::{Selection, pattern_means};
 
 use super::*;
 use crate::testing::{Act, Ends, Fake, House, MISS, PASS};
@@ -66,7 +67,7 @@ impl Stage {
     }
 
     fn run(&self, plan: &Plan) -> Ran {
-        let folder = self.house.store.begin_run(plan).unwrap();
+        let folder = plan.begin_run(&self.house.store).unwrap();
         let mut told = Vec::new();
         let mut listen = |event: Event<'_>| {
             told.push(match event {

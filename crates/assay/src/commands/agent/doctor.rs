@@ -10,10 +10,9 @@ use std::sync::atomic::AtomicBool;
 
 use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
-use assay_trace::{Source, Trajectory};
-use assay_trial::{
-    Experiment, Machine, Outcome, Placement, Plan, PlanError, Record, RunOptions, Selection, Store, TrialId,
-};
+use assay_store::{Outcome, Record, Selection, Store, TrialId};
+use assay_trace::{Placement, Source, Trajectory};
+use assay_trial::{Experiment, Machine, Plan, PlanError, RunOptions};
 use serde::Serialize;
 
 use super::{Chosen, DoctorArgs, Kind};
@@ -199,7 +198,7 @@ fn examine(
         retry_broken: false,
         checks: false,
     };
-    let run = store.begin_run(&plan)?.run;
+    let run = plan.begin_run(&store)?.run;
     assay_trial::run(&plan, &run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
     let Some(id) = plan.trials.keys().next() else {
         return Err(Failure::infrastructure("the trial was not planned"));

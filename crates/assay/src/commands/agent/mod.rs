@@ -3,7 +3,7 @@
 pub(crate) mod doctor;
 
 use assay_agent::cli_agents::{self, HARNESSES, Harness, Installation};
-use assay_trial::Placement;
+use assay_trace::Placement;
 use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 

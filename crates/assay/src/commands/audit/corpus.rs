@@ -2,7 +2,7 @@ use std::path::Path;
 
 use assay_audit::corpus::{Corpus, CorpusError};
 use assay_audit::cta::{self, PairLine, PassRates, Tables};
-use assay_trial::{RunFolder, Store};
+use assay_store::{RunFolder, Store};
 
 use super::args::{CorpusArgs, MethodArg};
 use super::{Notices, calibrated, runs, tables};

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_audit::calibrated::{CorpusAudit, Run, TaskRuns, audit};
 use assay_audit::evidence::SkillText;
+use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
 use assay_trace::{Source, read};
-use assay_trial::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
 
 use super::Notices;
 use crate::failure::Failure;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use assay_audit::evidence::SkillText;
 use assay_audit::view::{View, view};
 use assay_report::{Style, redact, view_html, view_text};
-use assay_trial::{Store, TrialId};
+use assay_store::{Store, TrialId};
 
 use super::args::ShowArgs;
 use super::{Notices, input};

@@ -7,12 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_diagnostic::Severity;
 use assay_report::clean;
+use assay_store::{Cause, Outcome, Record, Selection, Store};
 use assay_task::Task;
 use assay_task::check::Finding;
-use assay_trial::{
-    AgentSpec, Cause, Experiment, Machine, Outcome, Plan, PlanError, Record, RunOptions, Sandboxes,
-    Selection, Store,
-};
+use assay_trial::{AgentSpec, Experiment, Machine, Plan, PlanError, RunOptions, Sandboxes};
 use serde::Serialize;
 
 use super::hints::{self, Who};
@@ -211,7 +209,7 @@ impl<'a> Executor<'a> {
             }
         };
         executed.sandbox = plan.cells.first().map(|cell| cell.sandbox.clone());
-        let run = self.store.begin_run(&plan)?.run;
+        let run = plan.begin_run(&self.store)?.run;
         let options = RunOptions {
             concurrency: self.jobs,
             max_trials: None,

@@ -40,7 +40,7 @@ impl Owner {
     }
 
     /// The process with a number.
-    pub(super) fn of(pid: u32) -> io::Result<Self> {
+    pub(crate) fn of(pid: u32) -> io::Result<Self> {
         let start =
             start_of(pid).ok_or_else(|| io::Error::other("/proc does not tell when this process started"))?;
         Ok(Self { pid, start, boot: boot()?, host: Some(host()), pid_namespace: pid_namespace() })
@@ -77,7 +77,7 @@ impl Owner {
     }
 
     /// The process that a name of [`Owner::label`] stands for, as far as it tells; `None` for anything else.
-    pub(super) fn of_label(label: &str) -> Option<Self> {
+    pub(crate) fn of_label(label: &str) -> Option<Self> {
         let mut parts = label.split('-');
         let (pid, start) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
         let own = Self { pid, start, boot: boot().ok()?, host: Some(host()), pid_namespace: pid_namespace() };

@@ -2,14 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_agent::Ended;
 use assay_model::Usage;
 use assay_sandbox::Enforcement;
-use assay_trace::Exposure;
+use assay_trace::{Ended, Exposure};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::TrialId;
+use crate::identity::TrialId;
 
 /// The result of one trial, written last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,20 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{CWD, FlockOperation, RenameFlags, flock, renameat_with};
 
-use super::{Owner, StoreError};
+use crate::error::StoreError;
+use crate::owner::Owner;
+
+/// Numbers the drafts of this process.
+static DRAFTS: AtomicU64 = AtomicU64::new(0);
+
+/// A number that nothing of this process has had.
+pub(crate) fn next_draft() -> u64 {
+    DRAFTS.fetch_add(1, Ordering::Relaxed)
+}
 
 /// The right to execute a trial. Given back when dropped; a process that dies leaves it to the next one that asks.
 #[derive(Debug)]
@@ -33,7 +43,7 @@ pub enum Claim {
 /// and a write in one), and a dead owner's is taken away under the store's lock, so that two cannot take it at once.
 ///
 /// `draft` is a path of the caller's own on the same file system.
-pub(super) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Result<Claim, StoreError> {
+pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Result<Claim, StoreError> {
     let io = |action: &'static str, path: &Path| {
         let path = path.to_owned();
         move |source: std::io::Error| StoreError::Io { action, path, source }
@@ -66,7 +76,7 @@ pub(super) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
 ///
 /// Under the lock nobody else does, so that what was seen is what is removed: who lives waits for the place to become free.
 /// A place that is free already is left alone, for in the next moment somebody may have it.
-pub(super) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
+pub(crate) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
     let file = fs::File::create(lock)?;
     flock(&file, FlockOperation::LockExclusive)?;
     match fs::read(path) {
@@ -78,7 +88,7 @@ pub(super) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
 }
 
 /// The holder of a lease; `None` when there is none, or none that can be read.
-pub(super) fn read(path: &Path) -> Option<Owner> {
+pub(crate) fn read(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use crate::PlannedTask;
+use assay_store::PlannedTask;
 
 /// Tasks that share curated skills with others and are not in one cluster with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

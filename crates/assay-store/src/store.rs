@@ -14,34 +14,25 @@
 //!   history.jsonl               a line a run
 //! ```
 
-mod lease;
-mod owner;
-mod runs;
-mod work;
-
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use assay_skill::tree;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use lease::{Claim, Lease};
-pub use owner::{Owner, Standing};
-pub use runs::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, RunSummary};
-
-use assay_skill::{Package, tree};
-
-use crate::{Record, TrialId};
+use crate::error::StoreError;
+use crate::files::{append_line, parse, pretty, read_json, write_atomically, write_json, write_new};
+use crate::identity::TrialId;
+use crate::lease::{self, Claim, Lease};
+use crate::owner::Owner;
+use crate::record::Record;
+use crate::work::{self, Work};
 
 /// The format of the folder.
 const SCHEMA: &str = "assay.store/1";
-
-/// Numbers the drafts of leases in this process.
-static DRAFTS: AtomicU64 = AtomicU64::new(0);
 
 /// A store.
 #[derive(Debug, Clone)]
@@ -49,35 +40,7 @@ pub struct Store {
     root: PathBuf,
     owner: Owner,
     label: String,
-    work: Arc<work::Work>,
-}
-
-/// Why the store cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// The disk said no.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// `read`, `write`, …
-        action: &'static str,
-        /// What.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A file of the store that cannot be understood.
-    #[error("{} is not what this version of assay writes: {message}", path.display())]
-    Format {
-        /// Which.
-        path: PathBuf,
-        /// How.
-        message: String,
-    },
-    /// A name that leads nowhere.
-    #[error("{0}")]
-    NotFound(String),
+    work: Arc<Work>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -128,7 +91,7 @@ impl Store {
     /// Has sandboxes at work keep their files beneath a folder, in place of `/var/tmp`.
     #[must_use]
     pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
-        self.work = Arc::new(work::Work::at(base));
+        self.work = Arc::new(Work::at(base));
         self
     }
 
@@ -143,9 +106,11 @@ impl Store {
     }
 
     /// Keeps a skill's SKILL.md: a run can be audited after its skills have changed.
-    fn keep_skill(&self, skill: &Package) -> Result<(), StoreError> {
-        let path = self.skill_path(&skill.digest.hex());
-        if path.exists() { Ok(()) } else { write_atomically(&path, skill.document.as_bytes()) }
+    ///
+    /// `hex` is the package's digest, without its prefix.
+    pub fn keep_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
+        let path = self.skill_path(hex);
+        if path.exists() { Ok(()) } else { write_atomically(&path, document) }
     }
 
     /// The SKILL.md of a package that a run provided, by the package's digest as plans write it.
@@ -182,7 +147,7 @@ impl Store {
     }
 
     /// A file that is there once the daemon was asked for.
-    pub(crate) fn docker_sign(&self) -> PathBuf {
+    pub fn docker_sign(&self) -> PathBuf {
         self.root.join("docker")
     }
 
@@ -223,7 +188,7 @@ impl Store {
             source,
         })?;
         // Threads of one process may ask for the same trial.
-        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let number = lease::next_draft();
         let draft = self.scratch()?.join(format!("lease-{number}"));
         lease::claim(&folder.join("lease"), &self.owner, &draft, &self.lock())
     }
@@ -243,7 +208,7 @@ impl Store {
         let folder = self.trial_folder(id);
         let path = folder.join("trial.json");
         if !path.exists() {
-            write_atomically(&path, &pretty(specification, &path)?)?;
+            write_json(&path, specification)?;
         }
         let attempts = folder.join("attempts");
         fs::create_dir_all(&attempts).map_err(|source| StoreError::Io {
@@ -274,7 +239,7 @@ impl Store {
                 source,
             })?;
         }
-        write_atomically(&path, &pretty(record, &path)?)
+        write_json(&path, record)
     }
 
     /// The one trial whose id begins so.
@@ -326,7 +291,7 @@ impl Store {
         })?;
         let sign = path.join("owner.json");
         if !sign.exists() {
-            write_atomically(&sign, &pretty(&self.owner, &sign)?)?;
+            write_json(&sign, &self.owner)?;
         }
         Ok(path)
     }
@@ -394,70 +359,6 @@ impl Store {
         }
         counts
     }
-}
-
-/// Writes a file so that it is there whole or not at all, also after a power cut.
-pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
-    let draft = draft(path, bytes)?;
-    draft.persist(path).map_err(|error| failed("rename", path)(error.error))?;
-    sync_folder(path)
-}
-
-/// The same for a file that is not there yet; says whether it was not.
-pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
-    match draft(path, bytes)?.persist_noclobber(path) {
-        Ok(_) => sync_folder(path).map(|()| true),
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
-        Err(error) => Err(failed("rename", path)(error.error)),
-    }
-}
-
-/// A whole file beside the place it is meant for.
-fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreError> {
-    let mut draft =
-        tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed("create a file beside", path))?;
-    draft.write_all(bytes).map_err(failed("write", path))?;
-    draft.as_file().sync_all().map_err(failed("write", path))?;
-    Ok(draft)
-}
-
-fn sync_folder(path: &Path) -> Result<(), StoreError> {
-    let folder = fs::File::open(folder_of(path)).map_err(failed("open the folder of", path))?;
-    folder.sync_all().map_err(failed("write the folder of", path))
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new("."))
-}
-
-fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
-    let path = path.to_owned();
-    move |source| StoreError::Io { action, path, source }
-}
-
-/// Adds one line of JSON to a file, in one write, so that two processes do not mix theirs.
-pub(crate) fn append_line(path: &Path, line: &Value) -> Result<(), StoreError> {
-    let io = |source| StoreError::Io { action: "write", path: path.to_owned(), source };
-    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
-    file.write_all(format!("{line}\n").as_bytes()).map_err(io)
-}
-
-pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
-    let bytes =
-        fs::read(path).map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })?;
-    parse(&bytes, path)
-}
-
-fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T, StoreError> {
-    serde_json::from_slice(bytes)
-        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })
-}
-
-pub(crate) fn pretty<T: Serialize>(value: &T, path: &Path) -> Result<Vec<u8>, StoreError> {
-    let mut bytes = serde_json::to_vec_pretty(value)
-        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })?;
-    bytes.push(b'\n');
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -14,7 +14,10 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FsWord, StatVfsMountFlags, statfs, statvfs};
 
-use super::{DRAFTS, Owner, StoreError, lease, pretty, write_atomically};
+use crate::error::StoreError;
+use crate::files::write_json;
+use crate::lease;
+use crate::owner::Owner;
 
 /// For what is large and need not last, on a disk on most machines (Filesystem Hierarchy Standard 3.0, 5.15).
 const BASE: &str = "/var/tmp";
@@ -31,19 +34,19 @@ const TMPFS: FsWord = 0x0102_1994;
 
 /// The folder of this process, made when it is first needed.
 #[derive(Debug, Default)]
-pub(super) struct Work {
+pub(crate) struct Work {
     /// Where it is to lie; `None`: beneath [`BASE`] where that will do, and else in the store.
     base: Option<PathBuf>,
     made: Mutex<Option<PathBuf>>,
 }
 
 impl Work {
-    pub(super) fn at(base: Option<PathBuf>) -> Self {
+    pub(crate) fn at(base: Option<PathBuf>) -> Self {
         Self { base, made: Mutex::default() }
     }
 
     /// The folder; `store` is what it serves, and `own` is taken where nothing else will do.
-    pub(super) fn folder(
+    pub(crate) fn folder(
         &self,
         owner: &Owner,
         store: &Path,
@@ -66,12 +69,12 @@ impl Work {
             None => return own(),
         };
         let sign = folder.join("owner.json");
-        write_atomically(&sign, &pretty(owner, &sign)?)?;
+        write_json(&sign, owner)?;
         Ok(made.insert(folder).clone())
     }
 
     /// Removes the folder.
-    pub(super) fn clear(&self) {
+    pub(crate) fn clear(&self) {
         if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What cannot be removed is swept later.
             let _ = assay_sandbox::remove_tree(&made);
@@ -79,7 +82,7 @@ impl Work {
     }
 
     /// Removes what dead processes of this user left, whatever store they served; says how much.
-    pub(super) fn sweep(&self) -> usize {
+    pub(crate) fn sweep(&self) -> usize {
         let base = self.base.as_deref().unwrap_or(Path::new(BASE));
         let entries = fs::read_dir(base).into_iter().flatten().flatten();
         let left = entries.map(|entry| entry.path()).filter(|path| is_ours(path) && is_left(path));
@@ -92,7 +95,7 @@ fn make(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
     let mut last = io::ErrorKind::AlreadyExists.into();
     for _ in 0..100 {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        let number = DRAFTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let number = lease::next_draft();
         let name = blake3::hash(format!("{} {} {number}", owner.mark(), now.as_nanos()).as_bytes()).to_hex();
         let folder = base.join(format!("{PREFIX}{}", &name[..LETTERS]));
         match DirBuilder::new().mode(0o700).create(&folder) {
@@ -115,7 +118,7 @@ fn serves(base: &Path, store: &Path) -> bool {
 }
 
 /// Whether a path is a folder of [`make`], of this user: nothing else in a folder of everybody's is touched.
-pub(super) fn is_ours(path: &Path) -> bool {
+pub(crate) fn is_ours(path: &Path) -> bool {
     let is_name = |name: &str| {
         name.strip_prefix(PREFIX).is_some_and(|rest| {
             rest.len() == LETTERS
@@ -129,7 +132,7 @@ pub(super) fn is_ours(path: &Path) -> bool {
 }
 
 /// Whether nobody alive has it.
-pub(super) fn is_left(path: &Path) -> bool {
+pub(crate) fn is_left(path: &Path) -> bool {
     match lease::read(&path.join("owner.json")) {
         Some(owner) => owner.is_dead(),
         // Folders are created only after owner.json, so a removal was interrupted.

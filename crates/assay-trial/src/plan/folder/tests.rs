@@ -1,9 +1,14 @@
+use std::fs;
+
+use assay_store::Exclusion;
+use serde_json::json;
+
 use super::*;
 use crate::testing::House;
 
 /// The name under which the experiment would run, and the run it extends.
 fn begin(house: &House) -> (String, Option<String>) {
-    let folder = house.store.begin_run(&house.plan()).unwrap();
+    let folder = house.plan().begin_run(&house.store).unwrap();
     assert_eq!(house.store.run(&folder.run).unwrap(), folder);
     (folder.run, folder.extends)
 }
@@ -37,12 +42,12 @@ fn equal_plans_are_one_run_and_others_get_the_next_number() {
 fn skills_are_kept_as_they_were() {
     let house = House::new();
     let plan = house.plan();
-    let folder = house.store.begin_run(&plan).unwrap();
+    let folder = plan.begin_run(&house.store).unwrap();
     let planned: Vec<_> = folder.provisions.iter().flat_map(|provision| &provision.skills).collect();
     assert!(!planned.is_empty());
     let before = fs::read(house.path("skills/one/SKILL.md")).unwrap();
     house.edit("skills/one/SKILL.md", "minor", "major");
-    house.store.begin_run(&house.plan()).unwrap();
+    house.plan().begin_run(&house.store).unwrap();
     let one = planned.iter().find(|skill| skill.name == "one").unwrap();
     assert_eq!(house.store.skill(&one.digest).unwrap(), before);
     for skill in planned {
@@ -83,8 +88,8 @@ fn two_at_once_never_share_a_name_for_different_plans() {
         .collect();
     let mut folders: Vec<RunFolder> = std::thread::scope(|scope| {
         let store = &house.store;
-        let begin = |plan| scope.spawn(move || store.begin_run(plan).unwrap());
-        let begun: Vec<_> = plans.iter().chain(&plans).map(begin).collect();
+        let all = plans.iter().chain(&plans);
+        let begun: Vec<_> = all.map(|plan| scope.spawn(move || plan.begin_run(store).unwrap())).collect();
         begun.into_iter().map(|begun| begun.join().unwrap()).collect()
     });
     for folder in &folders {
@@ -148,4 +153,33 @@ fn checks_and_events_are_kept_with_the_run() {
     }
     let events = fs::read_to_string(house.store.run_folder("test").join("events.jsonl")).unwrap();
     assert_eq!(events, "{\"number\":0}\n{\"number\":1}\n{\"number\":2}\n");
+}
+
+#[test]
+fn a_damaged_plan_hides_no_other_run() {
+    let house = House::new();
+    let plan = house.plan();
+    let first = plan.begin_run(&house.store).unwrap();
+    let path = house.store.run_folder(&first.run).join("plan.json");
+    let whole = fs::read(&path).unwrap();
+    house.experiment("repetitions = 2", "repetitions = 3");
+    let second = house.plan().begin_run(&house.store).unwrap();
+    assert_ne!(first.run, second.run);
+    for damaged in [&whole[..whole.len() / 2], b"", b"{}", b"\0\0"] {
+        fs::write(&path, damaged).unwrap();
+        let found = house.store.summaries();
+        let words: Vec<_> =
+            found.iter().map(|run| (run.run.as_str(), run.cells, run.damaged.is_some())).collect();
+        assert_eq!(words, [(&*first.run, 0, true), (&*second.run, second.cells.len(), false)]);
+        assert!(house.store.run(&first.run).is_err());
+    }
+    // The same plan takes its place again.
+    assert_eq!(plan.begin_run(&house.store).unwrap(), first);
+    assert_eq!(fs::read(&path).unwrap(), whole);
+    assert_eq!(fs::read(path.with_file_name("plan.before.json")).unwrap(), b"\0\0");
+    // What another version wrote is no damage: it stays, and the run gets another name.
+    let other = String::from_utf8(whole).unwrap().replace(RunFolder::SCHEMA, "assay.plan/9");
+    fs::write(&path, &other).unwrap();
+    assert_ne!(plan.begin_run(&house.store).unwrap().run, first.run);
+    assert_eq!(fs::read_to_string(&path).unwrap(), other);
 }

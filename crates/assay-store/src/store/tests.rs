@@ -1,7 +1,6 @@
 use serde_json::json;
 
 use super::*;
-use crate::testing::House;
 
 fn id(number: usize) -> TrialId {
     TrialId::of(&json!(number))
@@ -119,14 +118,13 @@ fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
 
 #[test]
 fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
-    let house = House::new();
-    let store = &house.store;
-    let plan = house.plan();
-    let trial = plan.trials.values().next().unwrap();
-    let Claim::Mine(lease) = store.claim(&trial.id).unwrap() else { panic!("nobody else is there") };
-    assert_eq!(store.record(&trial.id).unwrap(), None);
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let trial = id(1);
+    let Claim::Mine(lease) = store.claim(&trial).unwrap() else { panic!("nobody else is there") };
+    assert_eq!(store.record(&trial).unwrap(), None);
     let text = json!({
-        "schema": "assay.record/1", "trial": trial.id, "task": "a",
+        "schema": "assay.record/1", "trial": trial, "task": "a",
         "agent": { "name": "loop", "version": "1", "model": "openai:one" },
         "sandbox": "bubblewrap", "condition": "none", "repetition": 2,
         "outcome": "infrastructure", "cause": "model_provider", "reason": "429",
@@ -146,8 +144,8 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
     });
     let record: Record = serde_json::from_value(text.clone()).unwrap();
     store.finish(&record, &lease).unwrap();
-    assert_eq!(store.record(&trial.id).unwrap().unwrap(), record);
-    let path = store.trial_folder(&trial.id).join("record.json");
+    assert_eq!(store.record(&trial).unwrap().unwrap(), record);
+    let path = store.trial_folder(&trial).join("record.json");
     assert_eq!(read_json::<Value>(&path).unwrap(), text);
     // Keys that a later version adds are passed over; those that stand where there is something to say may be missing.
     let mut other = text.clone();
@@ -158,32 +156,32 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
         other.as_object_mut().unwrap().remove(key);
     }
     fs::write(&path, other.to_string()).unwrap();
-    let read = store.record(&trial.id).unwrap().unwrap();
+    let read = store.record(&trial).unwrap().unwrap();
     assert_eq!((read.turns, read.cause, read.tampered.len()), (3, None, 0));
 }
 
 #[test]
 fn a_record_that_is_none_is_an_error_and_no_result() {
-    let house = House::new();
-    let path = house.store.trial_folder(&id(1)).join("record.json");
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let path = store.trial_folder(&id(1)).join("record.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/1\"}", "\u{0}", "{\"outcome\":\"won\"}"]
     {
         fs::write(&path, text).unwrap();
-        let error = house.store.record(&id(1)).unwrap_err();
+        let error = store.record(&id(1)).unwrap_err();
         assert!(matches!(error, StoreError::Format { .. }), "{text:?}: {error}");
-        assert_eq!(house.store.outcomes()["unreadable"], 1);
+        assert_eq!(store.outcomes()["unreadable"], 1);
     }
     fs::remove_file(&path).unwrap();
-    assert_eq!(house.store.outcomes()["unfinished"], 1);
+    assert_eq!(store.outcomes()["unfinished"], 1);
 }
 
 #[test]
 fn a_record_of_another_trial_is_no_result() {
-    let house = House::new();
-    let (store, plan) = (&house.store, house.plan());
-    let mut ids = plan.trials.keys();
-    let (one, other) = (ids.next().unwrap(), ids.next().unwrap());
+    let folder = tempfile::tempdir().unwrap();
+    let store = Store::open(folder.path()).unwrap();
+    let (one, other) = (&id(1), &id(2));
     let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("nobody else is there") };
     let record: Record = serde_json::from_value(json!({
         "schema": "assay.record/1", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
@@ -207,38 +205,6 @@ fn a_record_of_another_trial_is_no_result() {
     assert_eq!(store.record(other).unwrap().unwrap().trial, *other);
     assert!(path(other).with_file_name("record.before-1.json").exists());
 }
-
-#[test]
-fn a_damaged_plan_hides_no_other_run() {
-    let house = House::new();
-    let plan = house.plan();
-    let first = house.store.begin_run(&plan).unwrap();
-    let path = house.store.run_folder(&first.run).join("plan.json");
-    let whole = fs::read(&path).unwrap();
-    house.experiment("repetitions = 2", "repetitions = 3");
-    let second = house.store.begin_run(&house.plan()).unwrap();
-    assert_ne!(first.run, second.run);
-    for damaged in [&whole[..whole.len() / 2], b"", b"{}", b"\0\0"] {
-        fs::write(&path, damaged).unwrap();
-        let found = house.store.summaries();
-        let words: Vec<_> =
-            found.iter().map(|run| (run.run.as_str(), run.cells, run.damaged.is_some())).collect();
-        assert_eq!(words, [(&*first.run, 0, true), (&*second.run, second.cells.len(), false)]);
-        assert!(house.store.run(&first.run).is_err());
-    }
-    // The same plan takes its place again.
-    assert_eq!(house.store.begin_run(&plan).unwrap(), first);
-    assert_eq!(fs::read(&path).unwrap(), whole);
-    assert_eq!(fs::read(path.with_file_name("plan.before.json")).unwrap(), b"\0\0");
-    // What another version wrote is no damage: it stays, and the run gets another name.
-    let other = String::from_utf8(whole).unwrap().replace(SCHEMA_OF_PLANS, "assay.plan/9");
-    fs::write(&path, &other).unwrap();
-    assert_ne!(house.store.begin_run(&plan).unwrap().run, first.run);
-    assert_eq!(fs::read_to_string(&path).unwrap(), other);
-}
-
-/// The format of `plan.json`.
-const SCHEMA_OF_PLANS: &str = "assay.plan/1";
 
 #[test]
 fn lines_of_several_threads_do_not_mix() {

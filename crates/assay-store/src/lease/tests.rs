@@ -155,7 +155,7 @@ fn threads_and_processes_never_hold_one_lease_at_once() {
     }
     let start = || {
         let mut test = Command::new(std::env::current_exe().unwrap());
-        test.args(["--exact", "store::lease::tests::contender", "--nocapture"]);
+        test.args(["--exact", "lease::tests::contender", "--nocapture"]);
         test.env(CONTENDERS, folder.path()).stdout(Stdio::null()).spawn().unwrap()
     };
     let contenders: Vec<Child> = (0..3).map(|_| start()).collect();

@@ -1,0 +1,80 @@
+//! Files of a store: written whole or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::StoreError;
+
+/// Writes a file so that it is there whole or not at all, also after a power cut.
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    let draft = draft(path, bytes)?;
+    draft.persist(path).map_err(|error| failed("rename", path)(error.error))?;
+    sync_folder(path)
+}
+
+/// The same for a file that is not there yet; says whether it was not.
+pub fn write_new(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    match draft(path, bytes)?.persist_noclobber(path) {
+        Ok(_) => sync_folder(path).map(|()| true),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(failed("rename", path)(error.error)),
+    }
+}
+
+/// A whole file beside the place it is meant for.
+fn draft(path: &Path, bytes: &[u8]) -> Result<tempfile::NamedTempFile, StoreError> {
+    let mut draft =
+        tempfile::NamedTempFile::new_in(folder_of(path)).map_err(failed("create a file beside", path))?;
+    draft.write_all(bytes).map_err(failed("write", path))?;
+    draft.as_file().sync_all().map_err(failed("write", path))?;
+    Ok(draft)
+}
+
+fn sync_folder(path: &Path) -> Result<(), StoreError> {
+    let folder = fs::File::open(folder_of(path)).map_err(failed("open the folder of", path))?;
+    folder.sync_all().map_err(failed("write the folder of", path))
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
+}
+
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> StoreError + use<> {
+    let path = path.to_owned();
+    move |source| StoreError::Io { action, path, source }
+}
+
+/// Adds one line of JSON to a file, in one write, so that two processes do not mix theirs.
+pub(crate) fn append_line(path: &Path, line: &Value) -> Result<(), StoreError> {
+    let io = |source| StoreError::Io { action: "write", path: path.to_owned(), source };
+    let mut file = fs::OpenOptions::new().create(true).append(true).open(path).map_err(io)?;
+    file.write_all(format!("{line}\n").as_bytes()).map_err(io)
+}
+
+pub(crate) fn read_json<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, StoreError> {
+    let bytes =
+        fs::read(path).map_err(|source| StoreError::Io { action: "read", path: path.to_owned(), source })?;
+    parse(&bytes, path)
+}
+
+pub(crate) fn parse<T: serde::de::DeserializeOwned>(bytes: &[u8], path: &Path) -> Result<T, StoreError> {
+    serde_json::from_slice(bytes)
+        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })
+}
+
+/// What is written of a value: indented JSON, and the end of a line. `path` is named where it cannot be.
+pub fn pretty<T: Serialize>(value: &T, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let mut bytes = serde_json::to_vec_pretty(value)
+        .map_err(|error| StoreError::Format { path: path.to_owned(), message: error.to_string() })?;
+    bytes.push(b'\n');
+    Ok(bytes)
+}
+
+/// Writes what is worth keeping of a run beside its records, whole or not at all.
+pub fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), StoreError> {
+    write_atomically(path, &pretty(value, path)?)
+}

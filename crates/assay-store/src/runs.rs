@@ -1,0 +1,177 @@
+//! The runs of a store: what was planned together, and what happened on the way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use assay_diagnostic::chain;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::StoreError;
+use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
+use crate::run::{Exclusion, RunFolder, is_run_name};
+use crate::store::Store;
+
+/// A run, as `assay runs` lists it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// Its name.
+    pub run: String,
+    /// Cells planned.
+    pub cells: usize,
+    /// Distinct trials.
+    pub trials: usize,
+    /// Of them, finished.
+    pub finished: usize,
+    /// When its plan was written, RFC 3339.
+    pub planned_at: Option<String>,
+    /// Why its plan cannot be read, where that is so: then nothing else is known of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub damaged: Option<String>,
+}
+
+impl Store {
+    /// The folder of a run.
+    pub fn run_folder(&self, run: &str) -> PathBuf {
+        self.root().join("runs").join(run)
+    }
+
+    /// Writes a plan down, under a name if that is free or holds the same plan, else under the name with the first free
+    /// number behind it. `source` is what it was made from: a file's name and content.
+    pub fn begin_run(
+        &self,
+        mut folder: RunFolder,
+        base: &str,
+        (source_name, source): (&str, &[u8]),
+    ) -> Result<RunFolder, StoreError> {
+        for number in 1_u32.. {
+            folder.run = if number == 1 { base.to_owned() } else { format!("{base}-{number}") };
+            let path = self.run_folder(&folder.run).join("plan.json");
+            if !path.exists() {
+                let io = |source| StoreError::Io { action: "create", path: path.clone(), source };
+                fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
+                // Another process may take the name in this moment: then its plan is looked at like any other.
+                if write_new(&path, &pretty(&folder, &path)?)? {
+                    write_atomically(&path.with_file_name(source_name), source)?;
+                    return Ok(folder);
+                }
+            }
+            let known: RunFolder = match read_json(&path) {
+                Ok(known) => known,
+                Err(StoreError::Format { .. }) => {
+                    // A plan of another assay version is kept; an unreadable one is moved aside.
+                    if read_json::<Value>(&path).is_ok_and(|plan| plan["schema"].is_string()) {
+                        continue;
+                    }
+                    let aside = path.with_file_name("plan.before.json");
+                    let io = |source| StoreError::Io { action: "move", path: path.clone(), source };
+                    fs::rename(&path, aside).map_err(io)?;
+                    // They belong to the unreadable plan, and would exclude tasks from this one.
+                    let checks = path.with_file_name("checks.json");
+                    if checks.exists() {
+                        fs::rename(&checks, path.with_file_name("checks.before.json")).map_err(io)?;
+                    }
+                    if write_new(&path, &pretty(&folder, &path)?)? {
+                        write_atomically(&path.with_file_name(source_name), source)?;
+                        return Ok(folder);
+                    }
+                    read_json(&path)?
+                }
+                Err(error) => return Err(error),
+            };
+            if known.schema == RunFolder::SCHEMA && known.plan == folder.plan {
+                return Ok(known);
+            }
+            if folder.holds(&known) {
+                folder.extends = Some(known.run);
+            }
+        }
+        Err(StoreError::NotFound("more runs than there are numbers".to_owned()))
+    }
+
+    /// A run by its name.
+    pub fn run(&self, name: &str) -> Result<RunFolder, StoreError> {
+        let known = || {
+            let names = self.run_names();
+            if names.is_empty() {
+                "it holds none yet".to_owned()
+            } else {
+                format!("it holds {}", names.join(", "))
+            }
+        };
+        let path = self.run_folder(name).join("plan.json");
+        if !is_run_name(name) || !path.exists() {
+            let message = format!("there is no run {name:?} in {}; {}", self.root().display(), known());
+            return Err(StoreError::NotFound(message));
+        }
+        let folder: RunFolder = read_json(&path)?;
+        if folder.schema != RunFolder::SCHEMA {
+            let message =
+                format!("it is {:?}, and this version reads {:?}", folder.schema, RunFolder::SCHEMA);
+            return Err(StoreError::Format { path, message });
+        }
+        Ok(folder)
+    }
+
+    /// The names of all runs, in order.
+    pub fn run_names(&self) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(self.root().join("runs"))
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter(|entry| entry.path().join("plan.json").exists())
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .collect();
+        names.sort();
+        names
+    }
+
+    /// A line about each run. One whose plan cannot be read hides no other.
+    pub fn summaries(&self) -> Vec<RunSummary> {
+        self.run_names()
+            .into_iter()
+            .map(|name| {
+                let folder = match self.run(&name) {
+                    Ok(folder) => folder,
+                    Err(error) => {
+                        let damaged = Some(chain(&error));
+                        return RunSummary {
+                            run: name,
+                            cells: 0,
+                            trials: 0,
+                            finished: 0,
+                            planned_at: None,
+                            damaged,
+                        };
+                    }
+                };
+                let trials = folder.trials();
+                let finished =
+                    trials.iter().filter(|id| self.trial_folder(id).join("record.json").exists()).count();
+                let planned_at = fs::metadata(self.run_folder(&name).join("plan.json"))
+                    .and_then(|metadata| metadata.modified())
+                    .ok()
+                    .and_then(|time| jiff::Timestamp::try_from(time).ok())
+                    .map(|time| time.to_string());
+                let (cells, trials) = (folder.cells.len(), trials.len());
+                RunSummary { run: name, cells, trials, finished, planned_at, damaged: None }
+            })
+            .collect()
+    }
+
+    /// Adds a line to a run's events.
+    pub fn event(&self, run: &str, event: &Value) -> Result<(), StoreError> {
+        append_line(&self.run_folder(run).join("events.jsonl"), event)
+    }
+
+    /// Writes down which tasks cannot be graded, and why.
+    pub fn save_failed_checks(&self, run: &str, failed: &[Exclusion]) -> Result<(), StoreError> {
+        write_json(&self.run_folder(run).join("checks.json"), &failed)
+    }
+
+    /// Which tasks cannot be graded, and why; none where nothing was checked.
+    pub fn failed_checks(&self, run: &str) -> Result<Vec<Exclusion>, StoreError> {
+        let path = self.run_folder(run).join("checks.json");
+        if path.exists() { read_json(&path) } else { Ok(Vec::new()) }
+    }
+}

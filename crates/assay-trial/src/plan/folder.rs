@@ -1,0 +1,104 @@
+//! A plan as data: what lies in the store of a run.
+
+use std::collections::BTreeMap;
+
+use assay_store::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, Store, StoreError};
+
+use crate::plan::Plan;
+
+impl Plan {
+    /// Writes the plan down, under the experiment's name if that name is free or holds the same plan, else under the name with
+    /// the first free number behind it.
+    pub fn begin_run(&self, store: &Store) -> Result<RunFolder, StoreError> {
+        let provided = self.trials.values().flat_map(|trial| &trial.provision.skills);
+        let provided: BTreeMap<String, _> = provided.map(|skill| (skill.digest.hex(), skill)).collect();
+        provided.iter().try_for_each(|(hex, skill)| store.keep_skill(hex, skill.document.as_bytes()))?;
+        let source = ("experiment.toml", self.experiment.source.as_bytes());
+        store.begin_run(self.run_folder(), &self.experiment.name, source)
+    }
+
+    /// What a report needs of the plan.
+    pub fn run_folder(&self) -> RunFolder {
+        let mut folder = RunFolder {
+            schema: RunFolder::SCHEMA.to_owned(),
+            run: self.experiment.name.clone(),
+            plan: String::new(),
+            extends: None,
+            margin: self.experiment.margin,
+            primary: self.experiment.primary.clone(),
+            seed: self.experiment.seed,
+            repetitions: self.experiment.repetitions,
+            conditions: self.experiment.conditions.clone(),
+            disclosure: self.experiment.disclosure.word().to_owned(),
+            agents: self
+                .roster
+                .iter()
+                .map(|entry| PlannedAgent {
+                    label: entry.label.clone(),
+                    arm: (entry.arm != entry.label.name).then(|| entry.arm.clone()),
+                    placement: entry.placement,
+                    measures_a_model: entry.agent.measures_a_model(),
+                })
+                .collect(),
+            tasks: tasks(self),
+            cells: self.cells.clone(),
+            excluded: self.excluded.clone(),
+            skills: self
+                .library
+                .packages
+                .iter()
+                .chain(self.tasks.iter().flat_map(|task| &task.skills))
+                .map(|skill| (skill.name.clone(), skill.digest.to_string()))
+                .collect(),
+            equal_conditions: self.equal_conditions(),
+            provisions: provisions(self),
+            warnings: self.warnings().map(str::to_owned).collect(),
+            imported: None,
+        };
+        folder.seal();
+        folder
+    }
+}
+
+/// The tasks of a plan, in order of name.
+fn tasks(plan: &Plan) -> Vec<PlannedTask> {
+    let text = |task: &assay_task::Task, key: &str| {
+        task.config.metadata.get(key).and_then(|value| value.as_str()).map(str::to_owned)
+    };
+    plan.tasks
+        .iter()
+        .map(|task| PlannedTask {
+            name: task.name.clone(),
+            digest: task.digest.to_string(),
+            cluster: task.cluster.clone(),
+            difficulty: text(task, "difficulty"),
+            category: text(task, "category"),
+            negative_control: task.negative_control,
+            curated: plan.curated.get(&task.name).cloned().unwrap_or_default(),
+        })
+        .collect()
+}
+
+fn provisions(plan: &Plan) -> Vec<PlannedProvision> {
+    let mut first = BTreeMap::new();
+    for cell in &plan.cells {
+        first.entry((&cell.task, &cell.condition)).or_insert(&cell.trial);
+    }
+    let mut tokens: BTreeMap<String, usize> = BTreeMap::new();
+    let mut planned = |skill: &assay_skill::Package| {
+        let digest = skill.digest.to_string();
+        let body_tokens = *tokens.entry(digest.clone()).or_insert_with(|| assay_skill::tokens(&skill.body));
+        PlannedSkill { name: skill.name.clone(), digest, body_tokens }
+    };
+    first
+        .into_iter()
+        .filter_map(|((task, condition), trial)| {
+            let skills = &plan.trials.get(trial)?.provision.skills;
+            let skills = skills.iter().map(&mut planned).collect();
+            Some(PlannedProvision { task: task.clone(), condition: condition.clone(), skills })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests;
