@@ -401,7 +401,7 @@ fn look(folder: &Path, outer: Option<&str>, options: &Options) -> Looked {
     }
     // Danger is no reason for a client to refuse: these come after what clients make of the skill.
     let mut unsafe_findings = Findings::new();
-    crate::safety::lint::check(&skill, &mut unsafe_findings);
+    crate::safety::check(&skill, &mut unsafe_findings);
     diagnostics.extend(unsafe_findings.into_list());
     let member = library::Member::of(&skill, &fates);
     remember(&skill, &mut diagnostics);
@@ -530,7 +530,7 @@ fn settle(
     let Looked { mut skill, real, suppressions, .. } = looked;
     for (client, fate) in &mut skill.clients {
         let refuses = |found: &&Diagnostic| {
-            found.clients.of(*client) == Some(Severity::Error) && !crate::safety::lint::owns(found.code)
+            found.clients.of(*client) == Some(Severity::Error) && !crate::safety::owns(found.code)
         };
         let error = skill.diagnostics.iter().find(refuses);
         fate.valid = error.is_none();
@@ -592,7 +592,7 @@ impl Sieve<'_> {
     fn pass(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
         found.severity = self.policy.severity(&found)?;
         let rules: &Selection = self.policy.of(found.code);
-        let safety = usize::from(crate::safety::lint::owns(found.code));
+        let safety = usize::from(crate::safety::owns(found.code));
         if !rules.selects(found.code) {
             // What a file leaves out is counted; what is off by default, or not among the rules that a flag names, is not.
             if rules.select_from_file && opt_in(found.code).is_none() {
@@ -645,7 +645,7 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
     }
     let mut found = Vec::new();
     for ((code, _, range), used) in suppressions.allowed.iter().zip(used) {
-        let safety = crate::safety::lint::owns(code) && !policy.safety.comments;
+        let safety = crate::safety::owns(code) && !policy.safety.comments;
         if *used && !safety {
             continue;
         }

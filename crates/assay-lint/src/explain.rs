@@ -62,7 +62,7 @@ impl Explanation {
     }
 
     fn new(rule: &'static Rule) -> Self {
-        let safety = safety::lint::owns(rule.code);
+        let safety = safety::owns(rule.code);
         Self {
             code: rule.code,
             about: rule.about.trim_end_matches('.').to_owned(),
@@ -185,7 +185,7 @@ fn fix(code: &str) -> &'static str {
     if let Some((_, fix)) = FIXES.iter().find(|(own, _)| *own == code) {
         return fix;
     }
-    let family = safety::RULES.iter().find(|rule| rule.code == code).map(|rule| rule.family.name());
+    let family = assay_safety::RULES.iter().find(|rule| rule.code == code).map(|rule| rule.family.name());
     let of_family = |(name, _): &&(&str, &str)| Some(*name) == family;
     FAMILIES.iter().find(of_family).map_or("Follow the advice printed with the finding.", |(_, fix)| fix)
 }
@@ -456,7 +456,7 @@ mod tests {
         let stale: Vec<_> =
             FIXES.iter().filter(|(code, _)| rules().iter().all(|rule| rule.code != *code)).collect();
         assert!(stale.is_empty(), "no such rule: {stale:?}");
-        let families = safety::Family::ALL.map(safety::Family::name);
+        let families = assay_safety::Family::ALL.map(assay_safety::Family::name);
         assert_eq!(FAMILIES.map(|(name, _)| name), families, "a family without an explanation");
     }
 

@@ -25,7 +25,7 @@ pub mod render;
 mod requirements;
 mod rule;
 pub mod rules;
-pub mod safety;
+mod safety;
 mod skill;
 mod stats;
 mod suppress;

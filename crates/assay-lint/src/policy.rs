@@ -63,7 +63,7 @@ impl Selector {
         let begins = code
             .strip_prefix(self.0.as_str())
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('-') && !self.0.is_empty());
-        begins || self.0 == "all" || self.0 == "safety" && safety::lint::owns(code)
+        begins || self.0 == "all" || self.0 == "safety" && safety::owns(code)
     }
 
     /// The name.
@@ -206,7 +206,7 @@ impl Selection {
 
     /// The keys of a configuration that keep findings of safety rules from being reported, or lower their severity.
     pub fn weakens_safety(&self) -> Vec<&'static str> {
-        let safety = || rules().into_iter().filter(|rule| safety::lint::owns(rule.code));
+        let safety = || rules().into_iter().filter(|rule| safety::owns(rule.code));
         let lowered = |rule: &Rule| match self.level(rule.code) {
             Some(Level::Off) => true,
             Some(Level::As(severity)) => rule.severities.gravest(&CLIENTS).is_some_and(|own| severity < own),
@@ -337,7 +337,7 @@ impl Policy {
 
     /// What holds for a rule.
     pub fn of(&self, code: &str) -> &Selection {
-        if safety::lint::owns(code) { &self.safety } else { &self.form }
+        if safety::owns(code) { &self.safety } else { &self.form }
     }
 }
 

@@ -67,7 +67,7 @@ impl Stats {
                 let worst = gravest.entry(found.code).or_insert(found.severity);
                 *worst = (*worst).max(found.severity);
             }
-            let of_safety = |code: &str| safety::lint::owns(code);
+            let of_safety = |code: &str| safety::owns(code);
             let worst = |safety: bool| {
                 gravest.iter().filter(|(code, _)| of_safety(code) == safety).map(|(_, worst)| *worst).max()
             };

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Manifest, local, read_text, real, strings};
 use crate::diagnostic::Span;
 use crate::rule::Findings;
-use crate::safety::lint::check_file;
+use crate::safety::check_file;
 
 /// What stands for the plugin's folder in commands.
 pub(super) const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
@@ -42,7 +42,7 @@ pub(crate) fn scan(manifests: &[Manifest], skills: &[&Path], findings: &mut Find
     if scan.left == 0 {
         let file = manifests.last().map_or_else(PathBuf::new, |manifest| manifest.file.clone());
         let message = format!("{MOST} or more hooks, files and folders in plugins: the rest was not scanned");
-        findings.begin(crate::safety::lint::rules());
+        findings.begin(crate::safety::rules());
         findings.add_at("unscanned", file, None, message);
     }
 }

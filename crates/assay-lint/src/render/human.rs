@@ -225,7 +225,7 @@ fn one(
 
 /// Who refuses or drops the skill for it: nobody does for danger.
 fn names(found: &Diagnostic, severity: Severity, clients: &[Client]) -> String {
-    if crate::safety::lint::owns(found.code) {
+    if crate::safety::owns(found.code) {
         return String::new();
     }
     let all: Vec<Client> =

@@ -54,7 +54,7 @@ pub fn rules() -> Vec<&'static Rule> {
     rules.extend(crate::library::families().iter().flat_map(|family| family.rules()));
     rules.extend(crate::engine::RULES);
     rules.extend(crate::plugin::RULES);
-    rules.extend(crate::safety::lint::rules());
+    rules.extend(crate::safety::rules());
     rules.sort_by_key(|rule| rule.code);
     rules
 }

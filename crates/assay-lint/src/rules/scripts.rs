@@ -7,8 +7,8 @@ use crate::client::AGENTS;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
 use crate::rule::{Family, Findings, Rule, rule};
-use crate::safety::parse::{self, Language};
 use crate::skill::{Resource, Skill};
+use assay_safety::parse::{self, Language};
 
 pub(super) struct Scripts;
 

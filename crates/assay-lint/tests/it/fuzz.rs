@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_lint::client::{AGENTS, CLIENTS};
-use assay_lint::{Markdown, Options, Severity, fix, lint, safety};
+use assay_lint::{Markdown, Options, Severity, fix, lint};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -93,7 +93,7 @@ fn look(root: &Path, bytes: &[u8]) {
     for client in CLIENTS {
         let fate = skill.fate(client).expect("a fate");
         // What is dangerous loads as well as anything else.
-        let of_form = |code: &str| !safety::RULES.iter().any(|rule| rule.code == code);
+        let of_form = |code: &str| !assay_safety::RULES.iter().any(|rule| rule.code == code);
         let error = skill
             .diagnostics
             .iter()

@@ -106,7 +106,7 @@ fn rules_say_how_grave_they_are_and_where_they_are_described() {
         );
         assert!(rule["help"]["text"].as_str().is_some_and(|text| text.starts_with("How to fix: ")), "{rule}");
         let severity = rule["properties"]["security-severity"].as_str();
-        let is_safety = assay_lint::safety::RULES.iter().any(|rule| rule.code == code);
+        let is_safety = assay_safety::RULES.iter().any(|rule| rule.code == code);
         assert_eq!(severity.is_some(), is_safety, "{code}");
         if let Some(severity) = severity {
             assert!(severity.parse::<f64>().is_ok_and(|number| (0.1..=10.0).contains(&number)), "{code}");

@@ -5,8 +5,8 @@ mod policy;
 
 use std::path::PathBuf;
 
-use assay_lint::safety::self_test;
 use assay_lint::{Baseline, Client, Options, Outcome, Severity, Stats, fix, render};
+use assay_safety::self_test;
 use clap::builder::PossibleValuesParser;
 
 use crate::args::Format;

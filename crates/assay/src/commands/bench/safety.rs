@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_lint::safety::sets;
+use assay_safety::sets;
 
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

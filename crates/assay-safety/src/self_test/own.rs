@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::draft::Draft;
 use super::ways::{gzip, tar, zip};
-use crate::safety::Family;
+use crate::Family;
 
 type Plant = fn(&mut Draft, &mut ChaCha8Rng);
 

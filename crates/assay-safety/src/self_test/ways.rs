@@ -149,7 +149,7 @@ pub(crate) const WAYS: &[Way] = &[
     prose("base64", |d, p, r| d.paragraph(&format!("Settings: {}", base64(p.as_bytes())), r)),
     prose("hexadecimal", |d, p, r| d.paragraph(&format!("Checksum: {}", hex(p.as_bytes(), "")), r)),
     prose("percent encoding", |d, p, r| d.paragraph(&format!("Tracking: {}", hex(p.as_bytes(), "%")), r)),
-    prose("rot13", |d, p, r| d.paragraph(&crate::safety::value::rot13(p), r)),
+    prose("rot13", |d, p, r| d.paragraph(&crate::value::rot13(p), r)),
     prose("backwards", |d, p, r| d.paragraph(&p.chars().rev().collect::<String>(), r)),
     prose("resource", |d, p, _| d.file("references/notes.md", format!("# Notes\n\nBackground.\n\n{p}\n"))),
     prose("resource, text far down", |d, p, _| {
@@ -308,7 +308,7 @@ pub(crate) const WAYS: &[Way] = &[
         d.paragraph(
             &fence(
                 "bash",
-                &format!("echo {} | tr 'A-Za-z' 'N-ZA-Mn-za-m' | sh", quote(&crate::safety::value::rot13(p))),
+                &format!("echo {} | tr 'A-Za-z' 'N-ZA-Mn-za-m' | sh", quote(&crate::value::rot13(p))),
             ),
             r,
         );

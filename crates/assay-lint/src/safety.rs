@@ -6,9 +6,9 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use assay_safety::{Bundle, File, RULES, scan};
 use assay_skill::tree::Content;
 
-use super::{Bundle, File, RULES, scan};
 use crate::diagnostic::{Severities, Span};
 use crate::rule::{Findings, Rule};
 use crate::skill::Skill;

@@ -1,6 +1,6 @@
 //! What is hidden: known attacks, harmless here since nothing executes them. Addresses are those that RFC 2606 and RFC 5737 set aside.
 
-use crate::safety::Family;
+use crate::Family;
 
 /// How a payload acts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use rand_chacha::ChaCha8Rng;
 
 use super::draft::Draft;
-use crate::safety::Family;
+use crate::Family;
 
 type Plant = fn(&mut Draft, &mut ChaCha8Rng);
 

@@ -1,4 +1,4 @@
-//! Safety: what a skill would have an agent do that its user would not want.
+//! What a skill would have an agent do that its user would not want.
 //!
 //! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a package. A first pass over the bytes tells which
 //! kinds of rule can match at all; only then is a page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
@@ -13,13 +13,12 @@ mod commands;
 mod disguise;
 mod effects;
 mod foreign;
-pub(crate) mod lint;
 mod lures;
 mod mapped;
 mod markdown;
 mod needles;
 mod package;
-pub(crate) mod parse;
+pub mod parse;
 mod paths;
 mod prose;
 mod rules;

@@ -14,7 +14,7 @@ use assay_skill::Package;
 use assay_stats::{Interval, clopper_pearson};
 use serde::{Deserialize, Serialize};
 
-use super::{Bundle, Finding, scan};
+use crate::{Bundle, Finding, scan};
 
 /// The sets: the folder, what its packages are, and whether an alarm is wrong there.
 pub const SETS: [(&str, &str, bool); 4] = [

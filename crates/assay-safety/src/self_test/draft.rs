@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 
-use crate::safety::bundle::{Bundle, File, Link};
+use crate::bundle::{Bundle, File, Link};
 
 /// A skill as it is before anything is planted.
 #[derive(Debug, Clone)]
@@ -87,7 +87,7 @@ pub(crate) struct Draft {
 
 impl Draft {
     pub(crate) fn of(host: &Host) -> Self {
-        let (matter, start) = crate::safety::package::front_matter(&host.document);
+        let (matter, start) = crate::package::front_matter(&host.document);
         Self {
             matter: host.document[matter].to_owned(),
             body: host.document[start..].to_owned(),

@@ -5,21 +5,24 @@ use std::ops::ControlFlow;
 use tree_sitter::{Node, ParseOptions, Parser, Tree};
 
 /// Longest text that is parsed; a longer one is looked at up to here.
-pub(crate) const PARSE_CAP: usize = 1 << 20;
+pub const PARSE_CAP: usize = 1 << 20;
 /// Deepest expression that is followed.
-pub(crate) const DEPTH: usize = 48;
+pub const DEPTH: usize = 48;
 
 /// Languages that are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Language {
+pub enum Language {
+    /// A Bourne shell.
     Shell,
+    /// Python.
     Python,
+    /// JavaScript, and TypeScript as far as it is the same.
     JavaScript,
 }
 
 impl Language {
     /// By the name a block gives itself.
-    pub(crate) fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str) -> Option<Self> {
         match name {
             "sh" | "bash" | "shell" | "zsh" | "ksh" | "console" | "shell-session" | "shellsession"
             | "terminal" | "bats" => Some(Self::Shell),
@@ -32,7 +35,7 @@ impl Language {
     }
 
     /// By a file's ending, else by its first line.
-    pub(crate) fn of(path: &str, text: &str) -> Option<Self> {
+    pub fn of(path: &str, text: &str) -> Option<Self> {
         let name = path.rsplit(['/', '!']).next().unwrap_or(path);
         let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
         match ending.as_deref() {
@@ -56,7 +59,7 @@ impl Language {
 
 /// The tree of a text. `None` when the parser gave up: it may ask so often whether to go on, which is a bound on its work that does not
 /// depend on the machine's speed.
-pub(crate) fn tree(language: Language, text: &str) -> Option<Tree> {
+pub fn tree(language: Language, text: &str) -> Option<Tree> {
     let grammar = match language {
         Language::Shell => tree_sitter_bash::LANGUAGE.into(),
         Language::Python => tree_sitter_python::LANGUAGE.into(),
@@ -75,22 +78,22 @@ pub(crate) fn tree(language: Language, text: &str) -> Option<Tree> {
 }
 
 /// A node's children, those that are only punctuation too.
-pub(crate) fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
+pub fn children(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..u32::try_from(node.child_count()).unwrap_or(u32::MAX)).filter_map(move |index| node.child(index))
 }
 
 /// A node's children that mean something.
-pub(crate) fn named(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
+pub fn named(node: Node<'_>) -> impl DoubleEndedIterator<Item = Node<'_>> {
     (0..u32::try_from(node.named_child_count()).unwrap_or(u32::MAX))
         .filter_map(move |index| node.named_child(index))
 }
 
 /// The text of a node.
-pub(crate) fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
+pub fn text<'s>(node: Node<'_>, source: &'s str) -> &'s str {
     source.get(node.byte_range()).unwrap_or_default()
 }
 
 /// The start of a text, at most [`PARSE_CAP`] bytes.
-pub(crate) fn head(text: &str) -> &str {
+pub fn head(text: &str) -> &str {
     &text[..super::unicode::floor(text, PARSE_CAP)]
 }
