@@ -15,9 +15,9 @@ use assay_model::wire::Secret;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
+use crate::error::GatewayError;
 use crate::protocol::Protocol;
 use crate::varying::Part;
-use crate::{GatewayError, TrialPass};
 
 /// Most bytes of a line: a reply is at most 64 MiB, and JSON escapes it.
 const LONGEST: u64 = 256 << 20;
@@ -63,6 +63,15 @@ pub(crate) struct Take {
     pub(crate) broke: bool,
 }
 
+/// Why a line was not kept.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum CassetteError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("it cannot be written: {0}")]
+    Write(#[from] std::io::Error),
+}
+
 /// Keeps replies.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -72,13 +81,13 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub(crate) fn create(path: &Path, pass: &TrialPass) -> Result<Self, GatewayError> {
+    pub(crate) fn create(path: &Path, trial: &str, attempt: u32) -> Result<Self, GatewayError> {
         let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
         let file = file.map_err(|error| wrong(format!("it cannot be made: {error}")))?;
         let mut recorder = Self { file, kept: BTreeSet::new() };
-        let label = Label { schema: SCHEMA.to_owned(), trial: pass.trial.clone(), attempt: pass.attempt };
-        recorder.line(&label).map_err(wrong)?;
+        let label = Label { schema: SCHEMA.to_owned(), trial: trial.to_owned(), attempt };
+        recorder.line(&label).map_err(|error| wrong(error.to_string()))?;
         Ok(recorder)
     }
 
@@ -88,7 +97,7 @@ impl Recorder {
         mut take: Take,
         parts: Vec<Part>,
         key: Option<&Secret>,
-    ) -> Result<(), String> {
+    ) -> Result<(), CassetteError> {
         for Part { name, digest, text } in parts {
             if text.len() <= TEXT && self.kept.insert(digest.clone()) {
                 take.texts.insert(digest.clone(), scrubbed(&text, key));
@@ -98,15 +107,15 @@ impl Recorder {
         self.line(&take)
     }
 
-    fn line(&mut self, value: &impl Serialize) -> Result<(), String> {
-        let mut line = serde_json::to_vec(value).map_err(|error| error.to_string())?;
+    fn line(&mut self, value: &impl Serialize) -> Result<(), CassetteError> {
+        let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
-        self.file.write_all(&line).map_err(|error| format!("it cannot be written: {error}"))
+        Ok(self.file.write_all(&line)?)
     }
 }
 
 /// Reads a cassette.
-pub(crate) fn read(path: &Path, pass: &TrialPass) -> Result<BTreeMap<usize, Take>, GatewayError> {
+pub(crate) fn read(path: &Path, trial: &str, attempt: u32) -> Result<BTreeMap<usize, Take>, GatewayError> {
     let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
     let at = |number: usize, what: &str| wrong(format!("line {number}: {what}: record it again"));
     if !path.is_file() {
@@ -126,7 +135,7 @@ pub(crate) fn read(path: &Path, pass: &TrialPass) -> Result<BTreeMap<usize, Take
             if label.schema != SCHEMA {
                 return Err(at(1, "another format"));
             }
-            if label.trial != pass.trial || label.attempt != pass.attempt {
+            if label.trial != trial || label.attempt != attempt {
                 return Err(at(1, "it belongs to another trial"));
             }
             continue;

@@ -84,6 +84,21 @@ pub(crate) enum Ended {
     Malformed(&'static str),
 }
 
+impl Ended {
+    /// What is answered to what cannot be read.
+    pub(crate) fn status(&self) -> (u16, &'static str) {
+        match self {
+            Self::Gone => (400, "the request broke off"),
+            Self::Late => (408, "the request took too long to arrive"),
+            Self::TooMuch => (413, "the request is too large"),
+            Self::Malformed(what) => (400, what),
+        }
+    }
+}
+
+/// The headers of a reply in JSON.
+pub(crate) const JSON: [(&str, &str); 1] = [("content-type", "application/json")];
+
 impl Conn {
     pub(crate) fn new(stream: Stream) -> Self {
         Self { stream, ahead: Vec::new() }

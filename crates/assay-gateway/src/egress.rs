@@ -22,10 +22,12 @@ use assay_model::wire::excerpt;
 use rustix::event::{PollFd, PollFlags, poll};
 use serde::{Deserialize, Serialize};
 
-pub use self::hosts::Hosts;
+use self::hosts::HostFault;
+pub use self::hosts::{Hosts, HostsError};
 use crate::conn::{Conn, Ended, Stream};
-use crate::door::unix_listener;
-use crate::{GatewayError, lock};
+use crate::error::GatewayError;
+use crate::listen::unix_listener;
+use crate::sync::lock;
 
 /// Most connections at once.
 const CONNECTIONS: usize = 64;
@@ -192,6 +194,7 @@ impl Inside {
         let asked = match Asked::read(&mut conn) {
             Ok(asked) => asked,
             Err(why) => {
+                let why = why.map(|why| why.to_string());
                 self.tell(Passage { to: "?".to_owned(), refused: why.clone(), ..Passage::default() });
                 return refuse(conn, why.as_deref().unwrap_or("no request"));
             }
@@ -200,6 +203,7 @@ impl Inside {
         let far = match self.reach(&asked.host, asked.port) {
             Ok(far) => far,
             Err(why) => {
+                let why = why.to_string();
                 passage.refused = Some(why.clone());
                 self.tell(passage);
                 return refuse(conn, &why);
@@ -211,32 +215,32 @@ impl Inside {
     }
 
     /// Connects to a host, where it is listed.
-    fn reach(&self, host: &str, port: u16) -> Result<TcpStream, String> {
+    fn reach(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
         let addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
             if !self.hosts.has_address(address, port) {
-                return Err("the address is not listed".to_owned());
+                return Err(NotReached::Address);
             }
             vec![SocketAddr::new(address, port)]
         } else {
             if !self.hosts.has_name(host, port) {
-                return Err("the host is not listed".to_owned());
+                return Err(NotReached::Host);
             }
             let found: Vec<SocketAddr> =
-                (host, port).to_socket_addrs().map_err(|_| "the host has no address".to_owned())?.collect();
+                (host, port).to_socket_addrs().map_err(|_| NotReached::Unknown)?.collect();
             // A name may be made to lead inside.
             let may = |address: &SocketAddr| {
                 hosts::is_public(address.ip()) || self.hosts.has_address(address.ip(), port)
             };
             if !found.iter().any(may) {
-                return Err("the host's address is a private one, which is not listed itself".to_owned());
+                return Err(NotReached::Private);
             }
             found.into_iter().filter(may).take(4).collect()
         };
-        let mut last = "the host has no address".to_owned();
+        let mut last = NotReached::Unknown;
         for address in addresses {
             match TcpStream::connect_timeout(&address, CONNECT) {
                 Ok(stream) => return Ok(stream),
-                Err(error) => last = format!("the host cannot be reached: {error}"),
+                Err(error) => last = NotReached::Broken(error),
             }
         }
         Err(last)
@@ -344,7 +348,7 @@ struct Asked {
 
 impl Asked {
     /// Reads a head. `Err` holds why it is refused; nothing where nothing came.
-    fn read(conn: &mut Conn) -> Result<Self, Option<String>> {
+    fn read(conn: &mut Conn) -> Result<Self, Option<BadRequest>> {
         let until = Instant::now() + ARRIVAL;
         loop {
             if let Some((asked, count)) = Self::parse(conn.ahead()).map_err(Some)? {
@@ -352,23 +356,23 @@ impl Asked {
                 return Ok(asked);
             }
             if conn.ahead().len() >= HEAD {
-                return Err(Some("the head is too large".to_owned()));
+                return Err(Some(BadRequest::TooLarge));
             }
             match conn.more(until) {
                 Ok(()) => {}
                 Err(Ended::Gone) if conn.ahead().is_empty() => return Err(None),
-                Err(_) => return Err(Some("the request did not arrive".to_owned())),
+                Err(_) => return Err(Some(BadRequest::Late)),
             }
         }
     }
 
-    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, String> {
+    fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, BadRequest> {
         let mut headers = [httparse::EMPTY_HEADER; HEADERS];
         let mut request = httparse::Request::new(&mut headers);
         let count = match request.parse(bytes) {
             Ok(httparse::Status::Complete(count)) => count,
             Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err("the head is not HTTP/1.1".to_owned()),
+            Err(_) => return Err(BadRequest::NotHttp),
         };
         let (method, target) = (request.method.unwrap_or_default(), request.path.unwrap_or_default());
         if method.eq_ignore_ascii_case("CONNECT") {
@@ -379,7 +383,7 @@ impl Asked {
             .get(..7)
             .filter(|scheme| scheme.eq_ignore_ascii_case("http://"))
             .and_then(|_| target.get(7..))
-            .ok_or("a request to a proxy names http:// and a host")?;
+            .ok_or(BadRequest::NoUrl)?;
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         let (place, path) = rest.split_at_checked(end).unwrap_or((rest, ""));
         let (host, port) = authority(place, Some(80))?;
@@ -405,10 +409,42 @@ impl Asked {
     }
 }
 
+/// Why a request cannot be read.
+#[derive(Debug, thiserror::Error)]
+enum BadRequest {
+    #[error("the head is too large")]
+    TooLarge,
+    #[error("the request did not arrive")]
+    Late,
+    #[error("the head is not HTTP/1.1")]
+    NotHttp,
+    #[error("a request to a proxy names http:// and a host")]
+    NoUrl,
+    #[error("no port is named")]
+    NoPort,
+    #[error(transparent)]
+    Host(#[from] HostFault),
+}
+
+/// Why a host was not connected to.
+#[derive(Debug, thiserror::Error)]
+enum NotReached {
+    #[error("the address is not listed")]
+    Address,
+    #[error("the host is not listed")]
+    Host,
+    #[error("the host has no address")]
+    Unknown,
+    #[error("the host's address is a private one, which is not listed itself")]
+    Private,
+    #[error("the host cannot be reached: {0}")]
+    Broken(io::Error),
+}
+
 /// `host`, `host:port`, `[address]:port`; small letters, and without the root's dot.
-fn authority(text: &str, port: Option<u16>) -> Result<(String, u16), String> {
+fn authority(text: &str, port: Option<u16>) -> Result<(String, u16), BadRequest> {
     let (host, given) = hosts::split(text)?;
-    let port = given.or(port).ok_or("no port is named")?;
+    let port = given.or(port).ok_or(BadRequest::NoPort)?;
     Ok((host, port))
 }
 
@@ -433,7 +469,7 @@ mod tests {
                 (Ok((host, port, head)), Ok(expected)) => {
                     assert_eq!((host.as_str(), port, head.as_deref()), expected, "{text}");
                 }
-                (Err(why), Err(expected)) => assert!(why.contains(expected), "{text}: {why}"),
+                (Err(why), Err(expected)) => assert!(why.to_string().contains(expected), "{text}: {why}"),
                 (found, _) => panic!("{text}: {found:?}"),
             }
         };

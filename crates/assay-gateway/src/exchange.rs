@@ -14,24 +14,25 @@ use serde_json::{Value, json};
 
 use self::obtain::Outcome;
 use crate::cassette::{self, Take};
-use crate::conn::{Conn, Ended};
-use crate::door::{Inside, JSON, told};
+use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
-use crate::lock;
 use crate::protocol::{Changes, Dialect, Operation, Pins, Route, Seen, likely, route};
-use crate::provider::{Answer, Kind, Stop};
+use crate::provider::Kind;
+use crate::shared::Shared;
 use crate::sse::Events;
+use crate::sync::lock;
+use crate::upstream::{Stop, UpstreamReply};
 use crate::varying::{self, Part};
 
 /// Error recorded when the agent disconnected before the reply was complete.
 const AWAY: &str = "the agent went away";
 
 /// Answers a request. Whether the connection can serve another.
-pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
-    let limits = &inside.run.options.limits;
+pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<Stop>) -> bool {
+    let limits = &shared.options.limits;
     let refuse = |conn: &mut Conn, status: u16, reason: &str, keep: bool| {
-        inside.refuse(&format!("{} {}", head.method, head.path), status, reason);
+        shared.refuse(&format!("{} {}", head.method, head.path), status, reason);
         let body = likely(&head.path).dialect().error(status, reason).to_string();
         conn.reply(status, &JSON, body.as_bytes(), keep).is_ok() && keep
     };
@@ -39,7 +40,7 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
     if (head.method.as_str(), head.path.as_str()) == ("HEAD", "/") {
         return conn.reply(200, &[], b"", head.keep).is_ok() && head.keep;
     }
-    if !inside.admits(head.token.as_deref()) {
+    if !shared.admits(head.token.as_deref()) {
         return refuse(
             conn,
             401,
@@ -62,13 +63,13 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
         Ok(bytes) => bytes,
         Err(Ended::Gone) => return false,
         Err(ended) => {
-            let (status, reason) = told(&ended);
+            let (status, reason) = ended.status();
             return refuse(conn, status, reason, false);
         }
     };
     if route.operation == Operation::ListModels {
         let model = |id: &String| json!({"id": id, "object": "model", "type": "model", "created": 0, "owned_by": "assay"});
-        let models: Vec<Value> = inside.pass.model.iter().map(model).collect();
+        let models: Vec<Value> = shared.session.model.iter().map(model).collect();
         let body = json!({"object": "list", "data": models, "has_more": false}).to_string();
         return conn.reply(200, &JSON, body.as_bytes(), head.keep).is_ok() && head.keep;
     }
@@ -79,10 +80,10 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
     };
     let asked =
         route.model.clone().or_else(|| Some(body.get("model")?.as_str()?.to_owned())).unwrap_or_default();
-    let model = inside.pass.model.clone().unwrap_or_else(|| asked.clone());
+    let model = shared.session.model.clone().unwrap_or_else(|| asked.clone());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
     if model.is_empty() || model.len() > 200 || !model.chars().all(is_plain) || model.contains("..") {
-        return refuse(conn, 400, "the model's name is none: name a model", head.keep);
+        return refuse(conn, 400, "missing or invalid model name", head.keep);
     }
     let stream = match route.operation {
         Operation::Generate { stream } => {
@@ -103,19 +104,19 @@ pub(crate) fn serve(inside: &Inside, conn: &mut Conn, head: &Head, stop: &Arc<St
         ..Exchange::default()
     };
     drop(bytes);
-    match inside.begin(exchange.clone()) {
+    match shared.begin(exchange.clone()) {
         Ok(ordinal) => {
             let dialect = route.protocol.dialect();
-            let call = Call { inside, head, route: &route, dialect, stop, started: Instant::now() };
+            let call = Call { shared, head, route: &route, dialect, stop, started: Instant::now() };
             call.run(conn, Exchange { ordinal, ..exchange }, body)
         }
-        Err(reason) => refuse(conn, 400, &reason, head.keep),
+        Err(capped) => refuse(conn, 400, &capped.reason, head.keep),
     }
 }
 
 /// A request that was let through.
 struct Call<'a> {
-    inside: &'a Inside,
+    shared: &'a Shared,
     head: &'a Head,
     route: &'a Route,
     dialect: &'static dyn Dialect,
@@ -125,31 +126,31 @@ struct Call<'a> {
 
 impl Call<'_> {
     fn run(&self, conn: &mut Conn, mut exchange: Exchange, mut body: Value) -> bool {
-        let Inside { pass, .. } = self.inside;
+        let Shared { session, .. } = self.shared;
         let is_generated = matches!(self.route.operation, Operation::Generate { .. });
         let pins = Pins {
             model: &exchange.model,
             // Only what the user set: what is left of a cap is far from what providers take as a limit of one reply, and a
             // limit that the agent did not set would change what is measured.
-            max_output_tokens: pass.max_output_tokens.filter(|_| is_generated),
-            provider_tools: &pass.provider_tools,
-            is_home: matches!(&pass.provider.inner.kind, Kind::Server(server) if server.is_home()),
+            max_output_tokens: session.max_output_tokens.filter(|_| is_generated),
+            provider_tools: &session.provider_tools,
+            is_home: matches!(&session.provider.inner.kind, Kind::Server(server) if server.is_home()),
         };
         let mut changes = Changes::default();
-        if let Err(reason) = self.dialect.hold(&mut body, &pins, &mut changes) {
+        if let Err(reason) = self.dialect.constrain(&mut body, &pins, &mut changes) {
             exchange.stripped = changes.noted;
             exchange.misconfigured = true;
-            return self.fail(conn, exchange, 400, reason);
+            return self.fail(conn, exchange, 400, reason.to_string());
         }
         let conversation = self.dialect.conversation(&body);
         exchange.tools = conversation.tools.len();
         exchange.stripped.clone_from(&changes.noted);
         if is_generated {
-            self.inside.follow(exchange.ordinal, &conversation);
+            self.shared.follow(exchange.ordinal, &conversation);
         }
         drop(conversation);
-        let parts = if self.inside.records || self.inside.takes.is_some() {
-            varying::parts(self.route.protocol, &exchange.path, &body, &pass.varying)
+        let parts = if self.shared.records || self.shared.takes.is_some() {
+            varying::parts(self.route.protocol, &exchange.path, &body, &session.varying)
         } else {
             Vec::new()
         };
@@ -157,20 +158,20 @@ impl Call<'_> {
         let bytes = body.to_string().into_bytes();
         drop(body);
 
-        let Some(slot) = self.inside.slot(self.stop) else {
+        let Some(slot) = self.shared.take_slot(self.stop) else {
             exchange.error = Some(AWAY.to_owned());
             exchange.abandoned = true;
-            self.inside.finish(exchange);
+            self.shared.finish(exchange);
             return false;
         };
-        let outcome = match &self.inside.takes {
+        let outcome = match &self.shared.takes {
             Some(_) => self.replay(&exchange, &parts),
             None => self.obtain(&mut exchange, &bytes, &mut unmetered),
         };
         drop(bytes);
         let mut taped = Taped::default();
         let keep = match outcome {
-            Outcome::Answer(answer) => {
+            Outcome::Reply(answer) => {
                 self.pass_on(conn, &mut exchange, answer, &changes, &unmetered, &mut taped)
             }
             Outcome::Error { status, content_type, retry_after, body } => {
@@ -199,7 +200,7 @@ impl Call<'_> {
                 return self.fail(conn, exchange, status, message);
             }
             Outcome::Stopped { asked } => {
-                exchange.error = Some(format!("{AWAY}, or the door closed"));
+                exchange.error = Some(format!("{AWAY}, or the proxy closed"));
                 exchange.abandoned = true;
                 if asked {
                     unmetered.broke();
@@ -217,7 +218,7 @@ impl Call<'_> {
             exchange.estimated_tokens = Usage::default();
         }
         exchange.seconds = self.started.elapsed().as_secs_f64();
-        self.inside.finish(exchange);
+        self.shared.finish(exchange);
         keep
     }
 
@@ -229,12 +230,12 @@ impl Call<'_> {
         exchange.reply_bytes = body.len() as u64;
         self.first_byte(&mut exchange);
         exchange.seconds = self.started.elapsed().as_secs_f64();
-        self.inside.finish(exchange);
+        self.shared.finish(exchange);
         conn.reply(status, &JSON, body.as_bytes(), self.head.keep).is_ok() && self.head.keep
     }
 
     fn key(&self) -> Option<&Secret> {
-        match &self.inside.pass.provider.inner.kind {
+        match &self.shared.session.provider.inner.kind {
             Kind::Server(server) => server.key(),
             Kind::Script(_) => None,
         }
@@ -249,12 +250,12 @@ impl Call<'_> {
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
-        answer: Answer,
+        answer: UpstreamReply,
         changes: &Changes,
         unmetered: &Unmetered,
         taped: &mut Taped,
     ) -> bool {
-        let Answer { status, content_type, mut body, .. } = answer;
+        let UpstreamReply { status, content_type, mut body, .. } = answer;
         let mut seen = Seen::default();
         exchange.status = status;
         *taped = Taped { status, content_type: content_type.clone(), ..Taped::default() };
@@ -264,16 +265,17 @@ impl Call<'_> {
         } else {
             self.whole(conn, exchange, &content_type, body.as_mut(), &mut seen, taped)
         };
-        let is_away = passed.as_ref().is_err_and(|message| self.stop.is_stopped() || message == AWAY);
+        let is_away =
+            passed.as_ref().is_err_and(|error| self.stop.is_stopped() || matches!(error, PassError::Away));
         // Clients may close the connection as soon as they have read the last event, or an error.
         let is_served = is_stream && is_away && seen.finished;
         if let Some(error) = &seen.error {
             exchange.context_exceeded = exceeds_context(error);
             exchange.error = Some(error.clone());
-        } else if let Err(message) = &passed
+        } else if let Err(error) = &passed
             && !is_served
         {
-            exchange.error = Some(message.clone());
+            exchange.error = Some(error.to_string());
             exchange.abandoned = is_away;
         }
         exchange.complete = seen.finished && (passed.is_ok() || is_served);
@@ -301,9 +303,9 @@ impl Call<'_> {
         changes: &Changes,
         seen: &mut Seen,
         taped: &mut Taped,
-    ) -> Result<(), String> {
-        let most = self.inside.run.options.limits.reply_bytes;
-        let gone = |_| AWAY.to_owned();
+    ) -> Result<(), PassError> {
+        let most = self.shared.options.limits.reply_bytes;
+        let gone = |_| PassError::Away;
         let mut events = Events::default();
         let mut buffer = vec![0; 16 << 10];
         let mut read = 0_u64;
@@ -314,22 +316,15 @@ impl Call<'_> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
                     taped.broke = true;
-                    let stopped = if self.stop.is_stopped() {
-                        format!(" ({AWAY}, or the door closed)")
-                    } else {
-                        String::new()
-                    };
-                    return Err(format!(
-                        "the stream broke off: {}{stopped}",
-                        excerpt(error.to_string().as_bytes())
-                    ));
+                    let (error, is_stopped) = (excerpt(error.to_string().as_bytes()), self.stop.is_stopped());
+                    return Err(PassError::StreamBroke { error, is_stopped });
                 }
             };
             let piece = buffer.get(..count).unwrap_or_default();
             read += count as u64;
             if read > most {
                 taped.broke = true;
-                return Err(format!("the reply is larger than {} MiB", most >> 20));
+                return Err(PassError::TooLarge { mebibytes: most >> 20 });
             }
             if !begun {
                 begun = true;
@@ -344,13 +339,13 @@ impl Call<'_> {
             if count == 0 {
                 break;
             }
-            if self.inside.records {
+            if self.shared.records {
                 taped.body.extend_from_slice(piece);
             }
             if changes.hides_usage {
                 let mut kept = Vec::new();
                 events.feed(piece, |data| {
-                    self.inside.heard();
+                    self.shared.heard();
                     keep_event(self.dialect, seen, data, &mut kept);
                 });
                 exchange.reply_bytes += kept.len() as u64;
@@ -359,7 +354,7 @@ impl Call<'_> {
                 let sent = conn.piece(piece).map_err(gone);
                 exchange.reply_bytes += count as u64;
                 events.feed(piece, |data| {
-                    self.inside.heard();
+                    self.shared.heard();
                     learn(self.dialect, seen, data);
                 });
                 sent?;
@@ -383,19 +378,17 @@ impl Call<'_> {
         body: &mut dyn Read,
         seen: &mut Seen,
         taped: &mut Taped,
-    ) -> Result<(), String> {
-        let most = self.inside.run.options.limits.reply_bytes;
+    ) -> Result<(), PassError> {
+        let most = self.shared.options.limits.reply_bytes;
         let mut bytes = Vec::new();
         let read = body.take(most + 1).read_to_end(&mut bytes);
         if read.is_ok() {
-            self.inside.heard();
+            self.shared.heard();
         }
         let wrong = match read {
-            Ok(_) if bytes.len() as u64 > most => {
-                Some(format!("the reply is larger than {} MiB", most >> 20))
-            }
+            Ok(_) if bytes.len() as u64 > most => Some(PassError::TooLarge { mebibytes: most >> 20 }),
             Ok(_) => None,
-            Err(error) => Some(format!("the reply broke off: {}", excerpt(error.to_string().as_bytes()))),
+            Err(error) => Some(PassError::ReplyBroke(excerpt(error.to_string().as_bytes()))),
         };
         if let Some(wrong) = wrong {
             taped.broke = true;
@@ -412,11 +405,11 @@ impl Call<'_> {
         let bytes = self.key().map_or_else(|| bytes.clone().into(), |key| key.scrub_kept(&bytes));
         self.first_byte(exchange);
         exchange.reply_bytes = bytes.len() as u64;
-        if self.inside.records {
+        if self.shared.records {
             taped.body = bytes.to_vec();
         }
         let headers = [("content-type", content_type)];
-        conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| AWAY.to_owned())?;
+        conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| PassError::Away)?;
         // Passed on as it is: what the agent makes of it is its own.
         if let Err(error) = reply
             && exchange.error.is_none()
@@ -428,7 +421,7 @@ impl Call<'_> {
 
     /// Keeps the reply, where replies are kept.
     fn tape(&self, exchange: &Exchange, parts: Vec<Part>, taped: Taped) {
-        if !self.inside.records {
+        if !self.shared.records {
             return;
         }
         let take = Take {
@@ -442,13 +435,26 @@ impl Call<'_> {
             body: cassette::scrubbed(&String::from_utf8_lossy(&taped.body), self.key()),
             broke: taped.broke,
         };
-        let mut state = lock(&self.inside.state);
+        let mut state = lock(&self.shared.state);
         if let Some(recorder) = &mut state.recorder
             && let Err(error) = recorder.keep(take, parts, self.key())
         {
-            state.cassette_error.get_or_insert(error);
+            state.cassette_error.get_or_insert_with(|| error.to_string());
         }
     }
+}
+
+/// Why a reply was not passed on to its end.
+#[derive(Debug, thiserror::Error)]
+enum PassError {
+    #[error("{AWAY}")]
+    Away,
+    #[error("the stream broke off: {error}{}", if *is_stopped { format!(" ({AWAY}, or the proxy closed)") } else { String::new() })]
+    StreamBroke { error: String, is_stopped: bool },
+    #[error("the reply broke off: {0}")]
+    ReplyBroke(String),
+    #[error("the reply is larger than {mebibytes} MiB")]
+    TooLarge { mebibytes: u64 },
 }
 
 /// A reply as it was passed on.

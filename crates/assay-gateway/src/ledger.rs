@@ -1,12 +1,12 @@
-//! What went through a door.
+//! What went through a proxy.
 
 use assay_trace::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Protocol;
+use crate::protocol::Protocol;
 
-/// What went through a door, from its opening to its closing.
+/// What went through a proxy, from its opening to its closing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
     /// `assay.gateway/2`.
@@ -23,7 +23,7 @@ pub struct Ledger {
     pub totals: Totals,
     /// Requests, in the order in which they were received.
     pub exchanges: Vec<Exchange>,
-    /// Requests that were turned away at the door, at most 100 of them.
+    /// Requests that were turned away, at most 100 of them.
     pub refused: Vec<Refused>,
     /// What became of the watched skills.
     pub exposure: Vec<SkillExposure>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// Bounds on sizes and times, at one door.
+/// Bounds on sizes and times, at one proxy.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Limits {
     /// Most bytes of a request's head.

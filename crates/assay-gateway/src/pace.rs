@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::lock;
+use crate::sync::lock;
 
 const WINDOW: Duration = Duration::from_mins(1);
 

@@ -4,20 +4,20 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Fault, Scene, Script, tokens};
+use assay_model::{Fault, ModelError, Scene, Script, tokens};
 use serde_json::{Value, json};
 
 use crate::protocol::{Operation, Said};
-use crate::provider::{Answer, Ask, Broken, Stop};
+use crate::upstream::{Stop, UpstreamError, UpstreamReply, UpstreamRequest};
 
 /// Answers a request. `played` says how often the rule of a line has answered, and is told when one does.
 pub(crate) fn ask(
     script: &Script,
     scene: &Scene,
-    ask: &Ask<'_>,
+    ask: &UpstreamRequest<'_>,
     ordinal: usize,
     played: &mut std::collections::BTreeMap<usize, u32>,
-) -> Result<Plan, String> {
+) -> Result<Plan, ModelError> {
     let body: Value = serde_json::from_slice(ask.body).unwrap_or_default();
     if ask.route.operation == Operation::CountTokens {
         let count = tokens(&body.to_string());
@@ -25,9 +25,7 @@ pub(crate) fn ask(
     }
     let dialect = ask.route.protocol.dialect();
     let request = dialect.conversation(&body);
-    let mut turn = script
-        .turn(scene, &request, &|line| played.get(&line).copied().unwrap_or(0))
-        .map_err(|error| error.to_string())?;
+    let mut turn = script.turn(scene, &request, &|line| played.get(&line).copied().unwrap_or(0))?;
     *played.entry(turn.line).or_default() += 1;
     if turn.fault == Some(Fault::Break) {
         "An answer that breaks off, as scripted.".clone_into(&mut turn.say);
@@ -87,16 +85,16 @@ impl Plan {
     }
 
     /// Plays it.
-    pub(crate) fn play(self, stop: &Arc<Stop>, idle: Duration) -> Result<Answer, Broken> {
+    pub(crate) fn play(self, stop: &Arc<Stop>, idle: Duration) -> Result<UpstreamReply, UpstreamError> {
         if self.hangs {
             stop.pause(idle);
             let message = "the provider was still for too long, as scripted".to_owned();
-            return Err(Broken { message, may_cost: true, is_final: false });
+            return Err(UpstreamError { message, may_cost: true, is_final: false });
         }
         let headers = self.retry_after.iter().map(|value| ("retry-after", value.clone())).collect();
         let mut pieces = self.pieces;
         pieces.reverse();
-        Ok(Answer {
+        Ok(UpstreamReply {
             status: self.status,
             content_type: self.content_type.to_owned(),
             retry_after: self.retry_after,

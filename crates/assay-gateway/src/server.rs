@@ -7,9 +7,9 @@ use std::time::Duration;
 use assay_model::wire::{ANTHROPIC_VERSION, Endpoint, Gate, Secret, escape};
 use ureq::Agent;
 
-use crate::lock;
 use crate::protocol::{Operation, Protocol};
-use crate::provider::{Answer, Ask, Broken, Stop};
+use crate::sync::lock;
+use crate::upstream::{Stop, UpstreamError, UpstreamReply, UpstreamRequest};
 
 /// Most idle connections that are kept.
 const KEPT: usize = 64;
@@ -64,7 +64,7 @@ impl Server {
     }
 
     /// The address of a request; `None` where the server does not speak so.
-    fn url(&self, ask: &Ask<'_>) -> Option<String> {
+    fn url(&self, ask: &UpstreamRequest<'_>) -> Option<String> {
         let protocol = ask.route.protocol;
         let spoken = match self.speaks {
             Speaks::Anthropic => protocol == Protocol::AnthropicMessages,
@@ -101,10 +101,10 @@ impl Server {
         Some(format!("{root}{path}"))
     }
 
-    pub(crate) fn ask(&self, ask: &Ask<'_>) -> Result<Answer, Broken> {
+    pub(crate) fn ask(&self, ask: &UpstreamRequest<'_>) -> Result<UpstreamReply, UpstreamError> {
         let Some(url) = self.url(ask) else {
             let message = format!("the provider does not speak {}", ask.route.protocol);
-            return Err(Broken { message, may_cost: false, is_final: true });
+            return Err(UpstreamError { message, may_cost: false, is_final: true });
         };
         let agent = lock(&self.idle).pop().unwrap_or_else(|| self.config.new_agent());
         ask.stop.watch(agent.clone());
@@ -146,11 +146,11 @@ impl Server {
         if header("content-encoding").is_some_and(|coding| !coding.eq_ignore_ascii_case("identity")) {
             agent.shutdown();
             let message = "the reply is compressed, which was not asked for".to_owned();
-            return Err(Broken { message, may_cost: true, is_final: true });
+            return Err(UpstreamError { message, may_cost: true, is_final: true });
         }
         let told = ["retry-after", "retry-after-ms", "date", "x-should-retry"];
         let body = body.into_reader();
-        Ok(Answer {
+        Ok(UpstreamReply {
             status: parts.status.as_u16(),
             content_type: header("content-type").unwrap_or_else(|| "application/json".to_owned()),
             retry_after: header("retry-after"),
@@ -164,7 +164,7 @@ impl Server {
         })
     }
 
-    fn broken(&self, error: &ureq::Error) -> Broken {
+    fn broken(&self, error: &ureq::Error) -> UpstreamError {
         use ureq::Error;
         let text = error.to_string();
         let message = escape(&self.key().map_or_else(|| text.clone(), |key| key.scrub(&text)));
@@ -189,7 +189,7 @@ impl Server {
                 | Error::Protocol(_)
                 | Error::Http(_)
         ) || matches!(error, Error::Io(io) if io.kind() == io::ErrorKind::InvalidData);
-        Broken {
+        UpstreamError {
             message: format!("the provider could not be reached: {message}"),
             may_cost: !unsent,
             is_final,

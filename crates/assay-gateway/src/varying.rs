@@ -29,15 +29,23 @@ const KNOWN_TEXTS: [(&str, &str); 2] = [
     (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>"),
 ];
 
+/// A pattern that is none.
+#[derive(Debug, thiserror::Error)]
+#[error("{pattern:?} is no pattern: {error}")]
+pub struct PatternError {
+    pattern: String,
+    error: regex::Error,
+}
+
 impl Varying {
     /// Fields of a request, by name, and patterns in its texts, each with what stands for it.
     ///
     /// # Errors
     /// A pattern that is none, and why.
-    pub fn new(fields: &[&str], texts: &[(&str, &str)]) -> Result<Self, String> {
+    pub fn new(fields: &[&str], texts: &[(&str, &str)]) -> Result<Self, PatternError> {
         let texts = texts.iter().map(|(pattern, form)| match Regex::new(pattern) {
             Ok(regex) => Ok((regex, (*form).to_owned())),
-            Err(error) => Err(format!("{pattern:?} is no pattern: {error}")),
+            Err(error) => Err(PatternError { pattern: (*pattern).to_owned(), error }),
         });
         let fields = fields.iter().map(|field| (*field).to_owned()).collect();
         Ok(Self { fields, texts: texts.collect::<Result<_, _>>()? })

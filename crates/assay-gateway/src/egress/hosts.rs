@@ -28,12 +28,41 @@ enum What {
     Net(IpAddr, u8),
 }
 
+/// An entry of a list that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{entry:?} is no host: {fault}")]
+pub struct HostsError {
+    entry: String,
+    fault: HostFault,
+}
+
+/// What is wrong with an entry, or with a request's host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum HostFault {
+    #[error("write a name, an address or a network, and no path")]
+    Path,
+    #[error("what follows / is a number of bits")]
+    Length,
+    #[error("so many bits no address has")]
+    TooLong,
+    #[error("an address has no names below it")]
+    NamesBelow,
+    #[error("a bracket is not closed")]
+    OpenBracket,
+    #[error("there is no address in the brackets")]
+    Brackets,
+    #[error("the port is none")]
+    Port,
+    #[error("no host is named")]
+    NoHost,
+}
+
 impl Hosts {
     /// Reads a list.
     ///
     /// # Errors
-    /// The first entry that is none, and why, as a sentence fragment.
-    pub fn parse<S: AsRef<str>>(list: &[S]) -> Result<Self, String> {
+    /// The first entry that is none, and why.
+    pub fn parse<S: AsRef<str>>(list: &[S]) -> Result<Self, HostsError> {
         let entries = list.iter().map(|entry| Entry::parse(entry.as_ref())).collect::<Result<_, _>>()?;
         Ok(Self { entries })
     }
@@ -73,19 +102,18 @@ impl Hosts {
 }
 
 impl Entry {
-    fn parse(text: &str) -> Result<Self, String> {
-        let wrong = |why: &str| format!("{:?} is no host: {why}", text.escape_default().to_string());
+    fn parse(text: &str) -> Result<Self, HostsError> {
+        let wrong = |fault| HostsError { entry: text.escape_default().to_string(), fault };
         let entry = |what, port| Ok(Self { text: text.to_owned(), what, port });
         let text = text.trim();
         if let Ok(address) = text.parse::<IpAddr>() {
             return entry(What::Net(plain(address), bits(plain(address))), None);
         }
         if let Some((address, length)) = text.split_once('/') {
-            let address: IpAddr =
-                address.parse().map_err(|_| wrong("write a name, an address or a network, and no path"))?;
-            let length: u8 = length.parse().map_err(|_| wrong("what follows / is a number of bits"))?;
+            let address: IpAddr = address.parse().map_err(|_| wrong(HostFault::Path))?;
+            let length: u8 = length.parse().map_err(|_| wrong(HostFault::Length))?;
             if length > bits(address) {
-                return Err(wrong("so many bits no address has"));
+                return Err(wrong(HostFault::TooLong));
             }
             return entry(What::Net(address, length), None);
         }
@@ -93,9 +121,9 @@ impl Entry {
             Some(rest) => (true, rest),
             None => (false, text),
         };
-        let (host, port) = split(rest).map_err(|why| wrong(&why))?;
+        let (host, port) = split(rest).map_err(wrong)?;
         match host.parse::<IpAddr>() {
-            Ok(_) if below => Err(wrong("an address has no names below it")),
+            Ok(_) if below => Err(wrong(HostFault::NamesBelow)),
             Ok(address) => entry(What::Net(plain(address), bits(plain(address))), port),
             Err(_) if below => entry(What::Below(host), port),
             Err(_) => entry(What::Name(host), port),
@@ -164,15 +192,14 @@ fn plain(address: IpAddr) -> IpAddr {
 }
 
 /// `host`, `host:port`, `[address]:port`: the host in small letters, without the root's dot.
-pub(super) fn split(text: &str) -> Result<(String, Option<u16>), String> {
-    let number =
-        |port: &str| port.parse::<u16>().ok().filter(|port| *port > 0).ok_or("the port is none".to_owned());
+pub(super) fn split(text: &str) -> Result<(String, Option<u16>), HostFault> {
+    let number = |port: &str| port.parse::<u16>().ok().filter(|port| *port > 0).ok_or(HostFault::Port);
     if let Some(rest) = text.strip_prefix('[') {
-        let (address, rest) = rest.split_once(']').ok_or("a bracket is not closed")?;
-        let address: Ipv6Addr = address.parse().map_err(|_| "there is no address in the brackets")?;
+        let (address, rest) = rest.split_once(']').ok_or(HostFault::OpenBracket)?;
+        let address: Ipv6Addr = address.parse().map_err(|_| HostFault::Brackets)?;
         let port = match rest {
             "" => None,
-            rest => Some(number(rest.strip_prefix(':').ok_or("the port is none")?)?),
+            rest => Some(number(rest.strip_prefix(':').ok_or(HostFault::Port)?)?),
         };
         return Ok((plain(IpAddr::V6(address)).to_string(), port));
     }
@@ -183,7 +210,7 @@ pub(super) fn split(text: &str) -> Result<(String, Option<u16>), String> {
     let host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
     if host.is_empty() || host.len() > 253 || !host.chars().all(is_plain) {
-        return Err("no host is named".to_owned());
+        return Err(HostFault::NoHost);
     }
     Ok((host, port))
 }
@@ -269,7 +296,7 @@ mod tests {
     #[test]
     fn entries_that_are_none_are_told() {
         let check = |entry: &str, expected: &str| {
-            let error = Hosts::parse(&[entry]).unwrap_err();
+            let error = Hosts::parse(&[entry]).unwrap_err().to_string();
             assert!(error.contains(expected), "{entry}: {error}");
         };
         check("", "no host is named");

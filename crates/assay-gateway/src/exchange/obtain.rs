@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::{Call, Unmetered};
 use crate::cassette::{self, Take};
 use crate::ledger::{Exchange, Wait};
-use crate::lock;
-use crate::provider::{Answer, Ask, Broken, Kind};
+use crate::provider::Kind;
 use crate::scripted::{self, Pieces};
+use crate::sync::lock;
+use crate::upstream::{UpstreamError, UpstreamReply, UpstreamRequest};
 use crate::varying::{self, Part};
 
 /// Most bytes of an error's body.
@@ -20,7 +21,7 @@ const ERROR: u64 = 64 << 10;
 /// What is passed on.
 pub(super) enum Outcome {
     /// A reply, to be read.
-    Answer(Answer),
+    Reply(UpstreamReply),
     /// An error, as the provider wrote it.
     Error { status: u16, content_type: String, retry_after: Option<String>, body: Vec<u8> },
     /// No reply.
@@ -67,14 +68,14 @@ impl Call<'_> {
             take.body.split_inclusive("\n\n").map(|piece| piece.as_bytes().to_vec()).collect();
         pieces.reverse();
         let body = Box::new(Pieces { pieces, breaks: take.broke });
-        Outcome::Answer(Answer { status, content_type, retry_after: None, headers: Vec::new(), body })
+        Outcome::Reply(UpstreamReply { status, content_type, retry_after: None, headers: Vec::new(), body })
     }
 
     /// The reply of the same place, or, where the request differs, of the first request that is the same: an agent that asks two
     /// things at once does not always ask them in one order.
     fn take(&self, ordinal: usize, parts: &[Part]) -> Option<&Take> {
-        let takes = self.inside.takes.as_ref()?;
-        let mut state = lock(&self.inside.state);
+        let takes = self.shared.takes.as_ref()?;
+        let mut state = lock(&self.shared.state);
         let left: Vec<&Take> =
             takes.values().filter(|take| !state.played_takes.contains(&take.ordinal)).collect();
         let own = left.iter().copied().find(|take| take.ordinal == ordinal);
@@ -102,8 +103,8 @@ impl Call<'_> {
 
     /// Asks until there is a reply, or there will be none.
     pub(super) fn obtain(&self, exchange: &mut Exchange, bytes: &[u8], unmetered: &mut Unmetered) -> Outcome {
-        let limits = &self.inside.run.options.limits;
-        let provider = &self.inside.pass.provider.inner;
+        let limits = &self.shared.options.limits;
+        let provider = &self.shared.session.provider.inner;
         let gate = match &provider.kind {
             Kind::Server(server) => Some(&server.gate),
             Kind::Script(_) => None,
@@ -134,7 +135,7 @@ impl Call<'_> {
                 }
             }
             tries += 1;
-            let ask = Ask {
+            let ask = UpstreamRequest {
                 route: self.route,
                 model: &exchange.model,
                 stream: exchange.stream,
@@ -148,15 +149,15 @@ impl Call<'_> {
                 Kind::Server(server) => server.ask(&ask),
                 Kind::Script(script) => {
                     let plan = {
-                        let mut state = lock(&self.inside.state);
-                        let scene = &self.inside.pass.scene;
+                        let mut state = lock(&self.shared.state);
+                        let scene = &self.shared.session.scene;
                         scripted::ask(script, scene, &ask, exchange.ordinal, &mut state.played)
                     };
                     match plan {
                         Ok(plan) => plan.play(self.stop, limits.provider_idle),
-                        Err(message) => {
+                        Err(error) => {
                             exchange.misconfigured = true;
-                            return Outcome::Failed { status: 400, message };
+                            return Outcome::Failed { status: 400, message: error.to_string() };
                         }
                     }
                 }
@@ -165,13 +166,13 @@ impl Call<'_> {
                 return Outcome::Stopped { asked: true };
             }
             let (outcome, verdict) = match answered {
-                Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Answer(answer),
+                Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Reply(answer),
                 Ok(answer) => {
                     let judged = self.judge(answer);
-                    self.inside.heard();
+                    self.shared.heard();
                     judged
                 }
-                Err(Broken { message, may_cost, is_final }) => {
+                Err(UpstreamError { message, may_cost, is_final }) => {
                     if may_cost {
                         unmetered.broke();
                     }
@@ -205,9 +206,9 @@ impl Call<'_> {
 
     /// Whether a wait is longer than there is patience for: the request's, or the trial's.
     fn is_too_long(&self, waited: Duration, pause: Duration) -> bool {
-        let limits = &self.inside.run.options.limits;
-        let own = self.inside.pass.patience.unwrap_or(limits.trial_patience).min(limits.trial_patience);
-        waited + pause > limits.patience || self.inside.waited() + pause > own
+        let limits = &self.shared.options.limits;
+        let own = self.shared.session.patience.unwrap_or(limits.trial_patience).min(limits.trial_patience);
+        waited + pause > limits.patience || self.shared.waited() + pause > own
     }
 
     /// Waits, and puts it down.
@@ -220,7 +221,7 @@ impl Call<'_> {
         message: String,
     ) -> bool {
         let began = Instant::now();
-        let went_on = self.inside.wait(self.stop, pause);
+        let went_on = self.shared.wait(self.stop, pause);
         let took = began.elapsed();
         *waited += took;
         exchange.waited_seconds += took.as_secs_f64();
@@ -229,8 +230,8 @@ impl Call<'_> {
     }
 
     /// What an error means.
-    fn judge(&self, answer: Answer) -> (Outcome, Verdict) {
-        let Answer { status, content_type, retry_after, headers, body: mut reader } = answer;
+    fn judge(&self, answer: UpstreamReply) -> (Outcome, Verdict) {
+        let UpstreamReply { status, content_type, retry_after, headers, body: mut reader } = answer;
         let mut body = Vec::new();
         // What comes with an error's status is worth no error of its own.
         let _ = reader.by_ref().take(ERROR).read_to_end(&mut body);

@@ -4,9 +4,9 @@ use assay_model::{ChatRequest, Message, Tool, ToolCall, wire};
 use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Changes, Dialect, Pins, Said, Seen, assistant, event, flat, four, is_remote, items, keep_tools, lower,
-    parsed, pin_model, refers, result_text, text_at,
+use super::dialect::{
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, four, is_remote, items,
+    keep_tools, lower, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Completions;
@@ -47,7 +47,7 @@ impl Dialect for Completions {
         ChatRequest { system: system.join("\n"), messages, tools, ..ChatRequest::default() }
     }
 
-    fn hold(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), String> {
+    fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed> {
         pin_model(body, pins);
         let fields =
             ["store", "web_search_options", "metadata", "user", "safety_identifier", "service_tier", "n"];
@@ -90,7 +90,7 @@ impl Dialect for Completions {
             _ => None,
         };
         match body.get("messages").and_then(|messages| refers(messages, &remote)) {
-            Some(what) => Err(format!("{what} is not passed on: put it into the request")),
+            Some(what) => Err(NotPassed::Fetched(what)),
             None => Ok(()),
         }
     }

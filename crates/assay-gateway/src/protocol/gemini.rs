@@ -4,9 +4,9 @@ use assay_model::{ChatRequest, Message, Tool, ToolCall, wire};
 use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Changes, Dialect, Pins, Said, Seen, assistant, event, flat, four, items, lower, refers, result_text,
-    text_at,
+use super::dialect::{
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, four, items, lower, refers,
+    result_text, text_at,
 };
 
 pub(super) struct Gemini;
@@ -55,9 +55,9 @@ impl Dialect for Gemini {
         ChatRequest { system, messages, tools, ..ChatRequest::default() }
     }
 
-    fn hold(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), String> {
+    fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed> {
         if ["cachedContent", "cached_content"].iter().any(|key| body.get(*key).is_some()) {
-            return Err("cachedContent is not passed on, kept at the provider: send what it holds".to_owned());
+            return Err(NotPassed::Kept { name: "cachedContent", what: "" });
         }
         // A request of `countTokens` can hold a whole other request.
         changes.strip(body, &["model", "labels", "generateContentRequest"]);
@@ -109,7 +109,7 @@ impl Dialect for Gemini {
         };
         let shown = ["contents", "systemInstruction", "system_instruction"];
         match shown.iter().filter_map(|key| body.get(*key)).find_map(|part| refers(part, &remote)) {
-            Some(what) => Err(format!("{what} is not passed on: put it into the request")),
+            Some(what) => Err(NotPassed::Fetched(what)),
             None => Ok(()),
         }
     }

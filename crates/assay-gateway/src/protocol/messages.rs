@@ -4,9 +4,9 @@ use assay_model::{ChatRequest, Message, Tool, ToolCall, wire};
 use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Changes, Dialect, Pins, Said, Seen, assistant, flat, four, items, keep_tools, lower, named_event,
-    pin_model, refers, result_text, text_at,
+use super::dialect::{
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, four, items, keep_tools, lower,
+    named_event, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Messages;
@@ -57,7 +57,7 @@ impl Dialect for Messages {
         ChatRequest { system, messages, tools: tools.collect(), ..ChatRequest::default() }
     }
 
-    fn hold(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), String> {
+    fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed> {
         pin_model(body, pins);
         changes
             .strip(body, &["mcp_servers", "container", "service_tier", "speed", "inference_geo", "metadata"]);
@@ -80,7 +80,7 @@ impl Dialect for Messages {
         };
         let shown = [body.get("system"), body.get("messages")];
         match shown.into_iter().flatten().find_map(|part| refers(part, &remote)) {
-            Some(what) => Err(format!("{what} is not passed on: put it into the request")),
+            Some(what) => Err(NotPassed::Fetched(what)),
             None => Ok(()),
         }
     }

@@ -3,16 +3,16 @@
 //! Requests and replies are walked as JSON values: what is not ours stays as it came. One file each.
 
 mod completions;
+mod dialect;
 mod gemini;
 mod messages;
 mod responses;
 
 use std::fmt;
 
-use assay_model::{ChatRequest, Message, ToolCall, Turn, chars};
-use assay_trace::Usage;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+
+pub(crate) use dialect::{Changes, Dialect, Pins, Said, Seen};
 
 /// A protocol between agents and models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -65,157 +65,6 @@ impl Protocol {
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
-    }
-}
-
-/// How one protocol is read and written.
-pub(crate) trait Dialect: Sync {
-    /// The conversation in a request, for scripts and for what the model was told.
-    fn conversation(&self, body: &Value) -> ChatRequest;
-
-    /// Holds a request to what a trial may do, and notes each change. `Err` refuses it.
-    fn hold(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), String>;
-
-    /// Learns from an event of a stream, or from a whole reply.
-    fn observe(&self, event: &Value, seen: &mut Seen);
-
-    /// The four fields of a usage.
-    fn usage(&self, raw: &Value) -> Option<Usage>;
-
-    /// An error as the protocol writes it.
-    fn error(&self, status: u16, message: &str) -> Value;
-
-    /// A scripted reply.
-    fn reply(&self, said: &Said<'_>) -> Value;
-
-    /// The same as a stream: its events, as they are sent.
-    fn events(&self, said: &Said<'_>) -> Vec<String>;
-}
-
-/// What a trial may ask for.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Pins<'a> {
-    pub(crate) model: &'a str,
-    pub(crate) max_output_tokens: Option<u64>,
-    /// The provider's own tools that are let through.
-    pub(crate) provider_tools: &'a [String],
-    /// Whether the provider is OpenAI itself, which calls one field otherwise.
-    pub(crate) is_home: bool,
-}
-
-/// What was taken out of a request or changed in it.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    pub(crate) noted: Vec<String>,
-    /// The agent did not ask for the event that carries the usage, and is not to see it.
-    pub(crate) hides_usage: bool,
-}
-
-impl Changes {
-    /// Takes fields out.
-    fn strip(&mut self, body: &mut Value, names: &[&str]) {
-        let Some(object) = body.as_object_mut() else { return };
-        for name in names {
-            if object.shift_remove(*name).is_some() {
-                self.note((*name).to_owned());
-            }
-        }
-    }
-
-    fn note(&mut self, what: String) {
-        if self.noted.len() < 100 && !self.noted.contains(&what) {
-            self.noted.push(what);
-        }
-    }
-}
-
-/// What was learnt from a reply.
-#[derive(Debug, Default)]
-pub(crate) struct Seen {
-    /// The usage as it was sent; of a stream's, the last word on each field.
-    pub(crate) usage: Value,
-    pub(crate) calls: Vec<String>,
-    pub(crate) model: Option<String>,
-    /// The end of the reply, as the protocol defines it.
-    pub(crate) finished: bool,
-    pub(crate) error: Option<String>,
-    /// Characters that the model wrote, by the pieces of a stream, or of a reply that broke off.
-    pub(crate) received: u64,
-    /// The same by what is said whole, at the end of a stream or in a reply of one piece.
-    pub(crate) whole: u64,
-}
-
-impl Seen {
-    /// Characters that the model wrote, as far as they came.
-    pub(crate) fn received(&self) -> u64 {
-        self.received.max(self.whole)
-    }
-
-    /// Adds a piece of a stream: its text is in these fields.
-    fn add_piece(&mut self, piece: &Value, fields: &[&str]) {
-        self.received += fields.iter().filter_map(|name| piece.get(*name)).map(chars).sum::<u64>();
-    }
-
-    /// Adds what is said whole.
-    fn add_whole(&mut self, item: &Value, fields: &[&str]) {
-        self.whole += fields.iter().filter_map(|name| item.get(*name)).map(chars).sum::<u64>();
-    }
-    /// Lays a usage over what is known: later events of a stream say less, and say it last.
-    fn add_usage(&mut self, usage: Option<&Value>) {
-        let Some(Value::Object(given)) = usage else { return };
-        if let Value::Object(known) = &mut self.usage {
-            known.extend(
-                given.iter().filter(|(_, value)| !value.is_null()).map(|(k, v)| (k.clone(), v.clone())),
-            );
-        } else {
-            self.usage = Value::Object(given.clone());
-        }
-    }
-
-    fn add_call(&mut self, name: Option<&Value>) {
-        if let Some(name) = name.and_then(Value::as_str)
-            && !name.is_empty()
-            && self.calls.len() < 1_000
-        {
-            self.calls.push(assay_model::wire::excerpt(name.as_bytes()));
-        }
-    }
-
-    fn add_model(&mut self, model: Option<&Value>) {
-        if let Some(model) = model.and_then(Value::as_str)
-            && self.model.is_none()
-        {
-            self.model = Some(assay_model::wire::excerpt(model.as_bytes()));
-        }
-    }
-}
-
-/// A scripted answer to a request.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Said<'a> {
-    pub(crate) turn: &'a Turn,
-    pub(crate) model: &'a str,
-    /// Makes names of replies unique in a trial.
-    pub(crate) ordinal: usize,
-}
-
-impl Said<'_> {
-    /// The text in pieces, as a model would stream it.
-    fn pieces(&self) -> Vec<&str> {
-        const PIECE: usize = 24;
-        let (mut rest, mut pieces) = (self.turn.say.as_str(), Vec::new());
-        while !rest.is_empty() {
-            let end = rest.char_indices().map(|(at, _)| at).find(|at| *at >= PIECE).unwrap_or(rest.len());
-            let (piece, after) = rest.split_at(end);
-            pieces.push(piece);
-            rest = after;
-        }
-        pieces
-    }
-
-    /// The calls, with names that no other reply has.
-    fn calls(&self) -> impl Iterator<Item = (String, &ToolCall)> {
-        self.turn.calls.iter().map(|call| (format!("{}-{}", call.id, self.ordinal), call))
     }
 }
 
@@ -279,153 +128,12 @@ pub(crate) fn likely(path: &str) -> Protocol {
     }
 }
 
-/// All text in a value: of an object that has one its `text`, of others every string but the names of types.
-fn flat(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => {
-            items.iter().map(flat).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-        }
-        Value::Object(object) => {
-            if let Some(Value::String(text)) = object.get("text") {
-                return text.clone();
-            }
-            let named = object.iter().filter(|(name, _)| *name != "type").map(|(_, value)| flat(value));
-            named.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-        }
-        _ => String::new(),
-    }
-}
-
-/// The text of a result. Some agents put JSON into it.
-fn result_text(value: &Value) -> String {
-    let text = flat(value);
-    match serde_json::from_str::<Value>(&text) {
-        Ok(inner @ Value::Object(_)) => flat(&inner),
-        _ => text,
-    }
-}
-
-fn text_at(value: &Value, key: &str) -> String {
-    value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-fn items<'a>(value: &'a Value, key: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(key).and_then(Value::as_array).into_iter().flatten()
-}
-
-/// Arguments that are sent as text.
-fn parsed(arguments: &Value) -> Value {
-    match arguments {
-        Value::String(text) => serde_json::from_str(text).unwrap_or_else(|_| arguments.clone()),
-        other => other.clone(),
-    }
-}
-
-/// Adds what a model said or called to its turn at hand, or begins one.
-fn assistant(messages: &mut Vec<Message>, said: &str, call: Option<ToolCall>) {
-    if !matches!(messages.last(), Some(Message::Assistant { .. })) {
-        messages.push(Message::Assistant { text: String::new(), tool_calls: Vec::new(), raw: Value::Null });
-    }
-    if let Some(Message::Assistant { text, tool_calls, .. }) = messages.last_mut() {
-        text.push_str(said);
-        tool_calls.extend(call);
-    }
-}
-
-/// Looks through the parts of a request that a model is shown, for what would make the provider fetch or look up
-/// something. What is inside of calls and schemas is the agent's own.
-fn refers(
-    value: &Value,
-    is_reference: &dyn Fn(&serde_json::Map<String, Value>) -> Option<&'static str>,
-) -> Option<&'static str> {
-    const OWN: [&str; 7] =
-        ["input_schema", "parameters", "parametersJsonSchema", "arguments", "args", "function", "response"];
-    match value {
-        Value::Array(items) => items.iter().find_map(|item| refers(item, is_reference)),
-        Value::Object(object) => is_reference(object).or_else(|| {
-            let is_call = object.get("type").is_some_and(|kind| kind == "tool_use");
-            let shown = object
-                .iter()
-                .filter(|(name, _)| !(OWN.contains(&name.as_str()) || is_call && name.as_str() == "input"));
-            shown.into_iter().find_map(|(_, value)| refers(value, is_reference))
-        }),
-        _ => None,
-    }
-}
-
-/// Whether an address leads anywhere but into the request itself.
-fn is_remote(value: Option<&Value>) -> bool {
-    value.and_then(Value::as_str).is_some_and(|url| !url.starts_with("data:"))
-}
-
-/// Lowers a count, or sets it where there is none.
-fn lower(object: &mut Value, name: &str, most: u64, changes: &mut Changes) {
-    let given = object.get(name).and_then(Value::as_u64);
-    if given.is_none_or(|given| given > most)
-        && let Some(object) = object.as_object_mut()
-    {
-        object.insert(name.to_owned(), json!(most));
-        changes.note(format!("{name} set to {most}"));
-    }
-}
-
-/// Sets the model.
-fn pin_model(body: &mut Value, pins: &Pins<'_>) {
-    if let Some(object) = body.as_object_mut() {
-        object.insert("model".to_owned(), json!(pins.model));
-    }
-}
-
-/// Takes tools out whose type is not in the list, and a choice of one of them with it. Tools without a type are the agent's.
-fn keep_tools(body: &mut Value, own: &dyn Fn(&str) -> bool, pins: &Pins<'_>, changes: &mut Changes) {
-    let is_kept = |tool: &Value| {
-        tool.get("type").is_none_or(|kind| {
-            let kind = kind.as_str().unwrap_or_default();
-            own(kind) || pins.provider_tools.iter().any(|allowed| allowed == kind)
-        })
-    };
-    let Some(tools) = body.get_mut("tools").and_then(Value::as_array_mut) else { return };
-    let mut removed = Vec::new();
-    tools.retain(|tool| {
-        let kept = is_kept(tool);
-        if !kept {
-            let kind = tool.get("type").and_then(Value::as_str).unwrap_or("?");
-            removed.push(assay_model::wire::excerpt(kind.as_bytes()));
-        }
-        kept
-    });
-    let is_empty = tools.is_empty();
-    let chosen = body.pointer("/tool_choice/type").and_then(Value::as_str).map(str::to_owned);
-    let lost = is_empty || chosen.is_some_and(|chosen| removed.contains(&chosen));
-    if !removed.is_empty() && lost {
-        changes.strip(body, if is_empty { &["tools", "tool_choice"] } else { &["tool_choice"] });
-    }
-    for kind in removed {
-        changes.note(format!("tool {kind}"));
-    }
-}
-
-/// An event with a name.
-fn named_event(name: &str, data: &Value) -> String {
-    format!("event: {name}\ndata: {data}\n\n")
-}
-
-/// An event without.
-fn event(data: &Value) -> String {
-    format!("data: {data}\n\n")
-}
-
-/// A usage of `assay-model` in `assay-trace`'s type.
-fn four(usage: assay_model::Usage) -> Usage {
-    let assay_model::Usage { input, output, cache_read, cache_write } = usage;
-    Usage { input, output, cache_read, cache_write }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::{Value, json};
 
+    use super::dialect::result_text;
     use super::*;
 
     #[test]
@@ -535,11 +243,11 @@ mod tests {
                 let dialect = protocol.dialect();
                 let (mut held, mut seen) = (body.clone(), Seen::default());
                 let _ = dialect.conversation(&held);
-                if dialect.hold(&mut held, &pins, &mut Changes::default()).is_ok() {
+                if dialect.constrain(&mut held, &pins, &mut Changes::default()).is_ok() {
                     // What is held stays so: nothing is left to change.
                     let mut again = Changes::default();
                     let once = held.clone();
-                    prop_assert!(dialect.hold(&mut held, &pins, &mut again).is_ok());
+                    prop_assert!(dialect.constrain(&mut held, &pins, &mut again).is_ok());
                     prop_assert_eq!(&held, &once, "{}: {:?}", protocol, again.noted);
                 }
                 for value in &values {

@@ -4,9 +4,9 @@ use assay_model::{ChatRequest, Message, Tool, ToolCall, wire};
 use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
-use super::{
-    Changes, Dialect, Pins, Said, Seen, assistant, flat, four, is_remote, items, keep_tools, lower,
-    named_event, parsed, pin_model, refers, result_text, text_at,
+use super::dialect::{
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, four, is_remote, items, keep_tools,
+    lower, named_event, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Responses;
@@ -67,20 +67,18 @@ impl Dialect for Responses {
         ChatRequest { system: text_at(body, "instructions"), messages, tools, ..ChatRequest::default() }
     }
 
-    fn hold(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), String> {
+    fn constrain(&self, body: &mut Value, pins: &Pins<'_>, changes: &mut Changes) -> Result<(), NotPassed> {
         for (name, what) in [
-            ("previous_response_id", "an earlier reply"),
-            ("conversation", "a conversation"),
-            ("prompt", "a prompt"),
+            ("previous_response_id", " an earlier reply"),
+            ("conversation", " a conversation"),
+            ("prompt", " a prompt"),
         ] {
             if body.get(name).is_some_and(|value| !value.is_null()) {
-                return Err(format!(
-                    "{name} is not passed on, {what} kept at the provider: send what it holds"
-                ));
+                return Err(NotPassed::Kept { name, what });
             }
         }
         if body.get("background").is_some_and(|value| value != false && !value.is_null()) {
-            return Err("background is not passed on: nothing goes on when a trial ends".to_owned());
+            return Err(NotPassed::Background);
         }
         pin_model(body, pins);
         changes.strip(body, &["service_tier", "metadata", "client_metadata", "user", "safety_identifier"]);
@@ -108,7 +106,7 @@ impl Dialect for Responses {
             _ => None,
         };
         match body.get("input").and_then(|input| refers(input, &remote)) {
-            Some(what) => Err(format!("{what} is not passed on: put it into the request")),
+            Some(what) => Err(NotPassed::Fetched(what)),
             None => Ok(()),
         }
     }

@@ -1,44 +1,45 @@
-//! What a door counts: caps, costs, and skills on their way into requests.
+//! What a proxy counts: caps, costs, and skills on their way into requests.
 
 use std::time::Instant;
 
 use assay_model::{ChatRequest, Message};
 use assay_trace::Watch;
 
-use super::{Inside, State, Watched};
-use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure, Totals};
-use crate::{Caps, Run, TrialPass, lock};
+use crate::budget::over;
+use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure};
+use crate::session::SessionConfig;
+use crate::shared::{Options, Shared, State, Watched};
+use crate::sync::lock;
 
 /// Most texts of which is known that they were read.
 const TEXTS: usize = 200_000;
 
-impl Inside {
+impl Shared {
     /// Lets a request through and gives its number, or says which cap forbids it.
-    pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, String> {
-        let run_capped = self.run.capped();
+    pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, Capped> {
+        let run_capped = self.budget.capped();
         let mut state = lock(&self.state);
         let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
         let capped = run_capped
-            .or_else(|| over(&self.pass.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial))
+            .or_else(|| over(&self.session.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial))
             .or_else(|| {
-                let most = self.run.options.limits.requests;
+                let most = self.options.limits.requests;
                 let reason = || format!("the trial has made {most} requests, the most there may be");
                 (state.exchanges.len() >= most).then(|| trial(CapKind::Requests, reason()))
             })
             .or_else(|| {
                 let reason = || "the model has no price, and USD are capped".to_owned();
-                (self.pass.caps.usd.is_some() && self.price(&exchange.model).is_none())
+                (self.session.caps.usd.is_some() && self.price(&exchange.model).is_none())
                     .then(|| trial(CapKind::Usd, reason()))
             });
         if let Some(capped) = capped {
-            let reason = capped.reason.clone();
-            state.capped.get_or_insert(capped);
-            return Err(reason);
+            state.capped.get_or_insert_with(|| capped.clone());
+            return Err(capped);
         }
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
-        lock(&self.run.spent).totals.requests += 1;
+        self.budget.begin();
         Ok(ordinal)
     }
 
@@ -52,13 +53,9 @@ impl Inside {
             exchange.usd_without_cache = Some(price.cost(&uncached));
         }
         if let Some(tokens) = &exchange.tokens {
-            self.pass.provider.inner.pacer.count(tokens.total(), Instant::now());
+            self.session.provider.inner.pacer.count(tokens.total(), Instant::now());
         }
-        {
-            let mut spent = lock(&self.run.spent);
-            spent.totals.add(&exchange);
-            spent.usd += exchange.usd.unwrap_or_default() - exchange.estimated_usd;
-        }
+        self.budget.finish(&exchange);
         let mut state = lock(&self.state);
         state.totals.add(&exchange);
         let ordinal = exchange.ordinal;
@@ -111,7 +108,7 @@ impl Inside {
         }
     }
 
-    pub(super) fn ledger(&self) -> Ledger {
+    pub(crate) fn ledger(&self) -> Ledger {
         let state = lock(&self.state);
         let exposure = state.watches.iter().map(|Watched { watch, advertised, opened }| {
             let (body_lines, body_lines_delivered) = watch.lines();
@@ -126,10 +123,10 @@ impl Inside {
         });
         Ledger {
             schema: Ledger::SCHEMA.to_owned(),
-            trial: self.pass.trial.clone(),
-            attempt: self.pass.attempt,
-            provider: self.pass.provider.name().to_owned(),
-            model: self.pass.model.clone(),
+            trial: self.session.trial.clone(),
+            attempt: self.session.attempt,
+            provider: self.session.provider.name().to_owned(),
+            model: self.session.model.clone(),
             totals: state.totals.clone(),
             exchanges: state.exchanges.clone(),
             refused: state.refused.clone(),
@@ -143,25 +140,17 @@ impl Inside {
     }
 }
 
-impl Inside {
+impl Shared {
     fn price(&self, model: &str) -> Option<Priced<'_>> {
-        self.run.price(&self.pass, model)
+        price(&self.options, &self.session, model)
     }
 }
 
-impl Run {
-    /// Which of its caps is reached.
-    pub(crate) fn capped(&self) -> Option<Capped> {
-        let spent = lock(&self.spent);
-        over(&self.options.caps, &spent.totals, Some(spent.usd), CapScope::Run)
-    }
-
-    /// What a model costs today.
-    pub(crate) fn price<'a>(&'a self, pass: &'a TrialPass, model: &str) -> Option<Priced<'a>> {
-        let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
-        let prices = pass.prices.as_ref().unwrap_or(&self.options.prices);
-        prices.of(model, day).map(|_| Priced { prices, model: model.to_owned(), day })
-    }
+/// What a model costs today.
+pub(crate) fn price<'a>(options: &'a Options, session: &'a SessionConfig, model: &str) -> Option<Priced<'a>> {
+    let day = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
+    let prices = session.prices.as_ref().unwrap_or(&options.prices);
+    prices.of(model, day).map(|_| Priced { prices, model: model.to_owned(), day })
 }
 
 /// A model with a price.
@@ -174,27 +163,5 @@ pub(crate) struct Priced<'a> {
 impl Priced<'_> {
     fn cost(&self, usage: &assay_trace::Usage) -> f64 {
         self.prices.cost(&self.model, self.day, usage).unwrap_or_default()
-    }
-}
-
-/// Which cap is reached by what the provider counted: an estimate is too rough to end a trial or a run.
-fn over(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
-    let tokens = totals.reported_tokens();
-    let reached = |of, what: String| {
-        Some(Capped { scope, of, reason: format!("the {}'s cap is reached: {what}", scope.word()) })
-    };
-    match caps {
-        Caps { tokens: Some(most), .. } if tokens >= *most => {
-            reached(CapKind::Tokens, format!("{tokens} of at most {most} tokens"))
-        }
-        Caps { requests: Some(most), .. } if totals.requests >= *most => {
-            reached(CapKind::Requests, format!("{} of at most {most} requests", totals.requests))
-        }
-        Caps { usd: Some(most), .. } => match usd {
-            Some(usd) if usd < *most => None,
-            Some(usd) => reached(CapKind::Usd, format!("{usd:.4} of at most {most} USD")),
-            None => reached(CapKind::Usd, "a cost in USD that is not known".to_owned()),
-        },
-        _ => None,
     }
 }

@@ -1,0 +1,194 @@
+//! What the threads of a proxy share.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::{Duration, Instant};
+
+use assay_trace::{Prices, Watch};
+
+use crate::budget::Budget;
+use crate::cassette::{Cassette, Recorder, Take};
+use crate::ledger::{Capped, Exchange, Mismatch, Refused, Totals};
+use crate::limits::Limits;
+use crate::session::{SessionConfig, WatchedSkill};
+use crate::silence::Silence;
+use crate::sync::lock;
+use crate::upstream::Stop;
+
+/// Most requests that were turned away and are told of.
+const REFUSED: usize = 100;
+
+/// What all trials of a run share.
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) limits: Limits,
+    pub(crate) prices: Prices,
+}
+
+/// What the threads of a proxy share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) options: Arc<Options>,
+    pub(crate) budget: Budget,
+    pub(crate) session: SessionConfig,
+    /// The token's digest: comparing digests tells nothing by its time.
+    token: blake3::Hash,
+    pub(crate) takes: Option<BTreeMap<usize, Take>>,
+    pub(crate) records: bool,
+    pub(crate) state: Mutex<State>,
+    waiting: Mutex<Waiting>,
+    silence: Mutex<Silence>,
+    slots: Mutex<usize>,
+    freed: Condvar,
+}
+
+/// What is known so far.
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) exchanges: Vec<Exchange>,
+    pub(crate) totals: Totals,
+    pub(crate) refused: Vec<Refused>,
+    pub(crate) watches: Vec<Watched>,
+    /// Texts that were read already: agents send their whole conversation each time.
+    pub(crate) texts: BTreeSet<[u8; 16]>,
+    pub(crate) capped: Option<Capped>,
+    pub(crate) mismatch: Option<Mismatch>,
+    /// Which replies of the cassette were played.
+    pub(crate) played_takes: BTreeSet<usize>,
+    pub(crate) recorder: Option<Recorder>,
+    pub(crate) cassette_error: Option<String>,
+    /// How often the rule of a script's line has answered.
+    pub(crate) played: BTreeMap<usize, u32>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Watched {
+    pub(crate) watch: Watch,
+    pub(crate) advertised: Option<usize>,
+    pub(crate) opened: Option<usize>,
+}
+
+/// The time in which at least one request waited.
+#[derive(Debug, Default)]
+struct Waiting {
+    now: usize,
+    since: Option<Instant>,
+    total: Duration,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        options: Arc<Options>,
+        budget: Budget,
+        session: SessionConfig,
+        token: &str,
+        takes: Option<BTreeMap<usize, Take>>,
+    ) -> Self {
+        let watched = |skill: &WatchedSkill| Watched {
+            watch: Watch::new(&skill.name, &skill.description, &skill.body),
+            advertised: None,
+            opened: None,
+        };
+        let watches = session.skills.iter().map(watched).collect();
+        Self {
+            token: blake3::hash(token.as_bytes()),
+            takes,
+            records: matches!(session.cassette, Cassette::Record(_)),
+            state: Mutex::new(State { watches, ..State::default() }),
+            waiting: Mutex::default(),
+            silence: Mutex::default(),
+            slots: Mutex::new(session.concurrency),
+            freed: Condvar::new(),
+            options,
+            budget,
+            session,
+        }
+    }
+
+    pub(crate) fn admits(&self, token: Option<&str>) -> bool {
+        token.is_some_and(|token| blake3::hash(token.as_bytes()) == self.token)
+    }
+
+    pub(crate) fn refuse(&self, request: &str, status: u16, reason: &str) {
+        let mut state = lock(&self.state);
+        if state.refused.len() < REFUSED {
+            let request = assay_model::wire::excerpt(request.as_bytes());
+            state.refused.push(Refused { request, status, reason: reason.to_owned() });
+        }
+    }
+
+    /// Whether a request waits now.
+    pub(crate) fn is_waiting(&self) -> bool {
+        lock(&self.waiting).now > 0
+    }
+
+    /// Which cap has stopped the trial.
+    pub(crate) fn capped(&self) -> Option<Capped> {
+        lock(&self.state).capped.clone()
+    }
+
+    /// How long at least one request waited.
+    pub(crate) fn waited(&self) -> Duration {
+        let waiting = lock(&self.waiting);
+        waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Records that part of a reply was received.
+    pub(crate) fn heard(&self) {
+        lock(&self.silence).heard(Instant::now());
+    }
+
+    /// The longest time in which a reply was awaited and nothing of it came.
+    pub(crate) fn silent(&self) -> Duration {
+        lock(&self.silence).longest(Instant::now())
+    }
+
+    /// Waits for a provider, on nobody's time, while a place at it is taken. `false` where the request was ended meanwhile.
+    pub(crate) fn wait(&self, stop: &Stop, time: Duration) -> bool {
+        {
+            let mut waiting = lock(&self.waiting);
+            waiting.now += 1;
+            waiting.since.get_or_insert_with(Instant::now);
+        }
+        lock(&self.silence).end(Instant::now());
+        let went_on = stop.pause(time);
+        lock(&self.silence).begin(Instant::now());
+        let mut waiting = lock(&self.waiting);
+        waiting.now -= 1;
+        if waiting.now == 0
+            && let Some(since) = waiting.since.take()
+        {
+            waiting.total += since.elapsed();
+        }
+        went_on
+    }
+
+    /// Takes one of the places at the provider. `None` where the request was ended meanwhile.
+    pub(crate) fn take_slot(&self, stop: &Stop) -> Option<Slot<'_>> {
+        let mut slots = lock(&self.slots);
+        while *slots == 0 {
+            if stop.is_stopped() {
+                return None;
+            }
+            let waited = self.freed.wait_timeout(slots, Duration::from_millis(100));
+            slots = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
+        }
+        *slots -= 1;
+        lock(&self.silence).begin(Instant::now());
+        Some(Slot { inside: self })
+    }
+}
+
+/// A place at the provider.
+#[derive(Debug)]
+pub(crate) struct Slot<'a> {
+    inside: &'a Shared,
+}
+
+impl Drop for Slot<'_> {
+    fn drop(&mut self) {
+        lock(&self.inside.silence).end(Instant::now());
+        *lock(&self.inside.slots) += 1;
+        self.inside.freed.notify_one();
+    }
+}
