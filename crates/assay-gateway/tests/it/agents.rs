@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Cassette, Door, Exchange, Ledger, Protocol, WatchedSkill};
+use assay_gateway::{Cassette, Exchange, Ledger, Protocol, Proxy, WatchedSkill};
 use assay_trace::{Usage, read};
 
 use crate::{door, script};
@@ -98,15 +98,15 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn door(&self, lines: &str, retries: u32) -> Door {
+    fn door(&self, lines: &str, retries: u32) -> Proxy {
         self.taped(lines, retries, Cassette::Off)
     }
 
-    fn taped(&self, lines: &str, retries: u32, cassette: Cassette) -> Door {
-        door(script(self.folder.path(), lines), |pass, options| {
-            pass.model = Some("pinned-model".to_owned());
-            pass.cassette = cassette;
-            pass.skills = vec![WatchedSkill {
+    fn taped(&self, lines: &str, retries: u32, cassette: Cassette) -> Proxy {
+        door(script(self.folder.path(), lines), |session, options| {
+            session.model = Some("pinned-model".to_owned());
+            session.cassette = cassette;
+            session.skills = vec![WatchedSkill {
                 name: "ledger-export".to_owned(),
                 description: "Exports ledgers with amounts in minor units.".to_owned(),
                 body: BODY.to_owned(),
@@ -146,7 +146,7 @@ impl Place {
         (status, fs::read_to_string(self.path("stdout")).unwrap())
     }
 
-    fn claude(&self, program: &Path, door: &Door) -> Ran {
+    fn claude(&self, program: &Path, door: &Proxy) -> Ran {
         let url = door.base_url(Protocol::AnthropicMessages, 0);
         let arguments = [
             "-p",
@@ -169,7 +169,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn codex(&self, program: &Path, door: &Door) -> Ran {
+    fn codex(&self, program: &Path, door: &Proxy) -> Ran {
         let home = self.path("home/.codex");
         fs::create_dir_all(&home).unwrap();
         let url = door.base_url(Protocol::OpenaiResponses, 0);
@@ -194,7 +194,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn gemini(&self, program: &Path, door: &Door) -> Ran {
+    fn gemini(&self, program: &Path, door: &Proxy) -> Ran {
         fs::create_dir_all(self.path("home/.gemini")).unwrap();
         let settings = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},
             "general":{"enableAutoUpdate":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
@@ -217,7 +217,7 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn opencode(&self, program: &Path, rg: &Path, door: &Door) -> Ran {
+    fn opencode(&self, program: &Path, rg: &Path, door: &Proxy) -> Ran {
         let home = self.path("home/.config/opencode");
         fs::create_dir_all(&home).unwrap();
         let settings = serde_json::json!({
@@ -373,7 +373,7 @@ fn what_agents_did_is_played_again_without_a_provider() {
     }
     // A provider that has nothing to say: whatever is said comes from the cassette.
     let mute = "{\"fault\": \"500\"}";
-    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Door) -> Ran| {
+    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Proxy) -> Ran| {
         let place = Place::new(skills);
         let tape = place.path("cassette.jsonl");
         let door = place.taped(SCRIPT, 0, Cassette::Record(tape.clone()));

@@ -3,7 +3,7 @@
 use std::net::TcpStream;
 
 use assay_gateway::{
-    CapKind, CapScope, Capped, Caps, Gateway, GatewayError, GatewayOptions, Listen, TrialPass,
+    Budget, CapKind, CapScope, Capped, Caps, Gateway, GatewayError, GatewayOptions, Listen, SessionConfig,
 };
 use assay_model::chars;
 use assay_trace::{Price, Prices};
@@ -23,8 +23,8 @@ fn prices() -> Prices {
 fn caps_stop_a_trial_before_its_next_request() {
     let folder = tempfile::tempdir().unwrap();
     let check = |caps: Caps, expected: &str| {
-        let door = door(script(folder.path(), "{\"say\": \"some words\"}"), |pass, options| {
-            pass.caps = caps;
+        let door = door(script(folder.path(), "{\"say\": \"some words\"}"), |session, options| {
+            session.caps = caps;
             options.prices = prices();
         });
         let asked = requests(false, 0);
@@ -48,15 +48,16 @@ fn caps_stop_a_trial_before_its_next_request() {
 fn a_run_shares_its_caps() {
     let folder = tempfile::tempdir().unwrap();
     let caps = Caps { requests: Some(2), ..Caps::default() };
-    let gateway = Gateway::new(GatewayOptions { limits: quick(), caps, ..GatewayOptions::default() });
+    let budget = Budget::new(caps);
+    let gateway = Gateway::new(GatewayOptions { limits: quick(), budget, ..GatewayOptions::default() });
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let (path, body) = requests(false, 0).remove(0);
-    let open = || gateway.open(TrialPass::new("t", provider.clone(), Listen::Loopback(0))).unwrap();
+    let open = || gateway.open(SessionConfig::new("t", provider.clone(), Listen::Loopback(0))).unwrap();
     let (one, two) = (open(), open());
     let statuses =
         [post(&one, &path, &body).status, post(&two, &path, &body).status, post(&one, &path, &body).status];
     assert_eq!(statuses, [200, 200, 400]);
-    assert_eq!(gateway.spent().requests, 2);
+    assert_eq!(gateway.budget().spent().requests, 2);
     assert!(one.capped().is_some_and(|capped| capped.scope == CapScope::Run));
     drop(two);
 }
@@ -164,10 +165,13 @@ fn an_estimate_alone_reaches_no_cap() {
     for (protocol, scope) in [1, 2, 3].into_iter().flat_map(|p| [(p, CapScope::Trial), (p, CapScope::Run)]) {
         for caps in kinds {
             let upstream = breaking(protocol, 4);
-            let door = door(upstream.provider(), |pass, options| {
+            let door = door(upstream.provider(), |session, options| {
                 options.prices = prices();
-                let place = if scope == CapScope::Run { &mut options.caps } else { &mut pass.caps };
-                *place = caps;
+                if scope == CapScope::Run {
+                    options.budget = Budget::new(caps);
+                } else {
+                    session.caps = caps;
+                }
             });
             let (path, body) = requests(true, 0).remove(protocol);
             for _ in 0..4 {
@@ -196,9 +200,9 @@ fn an_absurd_usage_is_not_believed() {
         let choice = json!({"message": {"content": SAID}, "finish_reason": "stop"});
         answer(out, "200 OK", "", &json!({"model": "m", "choices": [choice], "usage": usage}).to_string());
     });
-    let door = door(upstream.provider(), |pass, options| {
-        pass.caps.tokens = Some(1_000_000);
-        options.caps.usd = Some(5.0);
+    let door = door(upstream.provider(), |session, options| {
+        session.caps.tokens = Some(1_000_000);
+        options.budget = Budget::new(Caps { usd: Some(5.0), ..Caps::default() });
         options.prices = prices();
     });
     let (path, body) = requests(false, 0).remove(2);
@@ -258,9 +262,10 @@ fn a_cache_is_told_in_the_cost() {
 #[test]
 fn a_cap_that_cannot_be_kept_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    let mut pass = TrialPass::new("t", script(folder.path(), "{\"say\": \"hi\"}"), Listen::Loopback(0));
-    pass.caps.usd = Some(1.0);
-    pass.model = Some("unknown".to_owned());
-    let error = Gateway::new(GatewayOptions::default()).open(pass).unwrap_err();
+    let mut session =
+        SessionConfig::new("t", script(folder.path(), "{\"say\": \"hi\"}"), Listen::Loopback(0));
+    session.caps.usd = Some(1.0);
+    session.model = Some("unknown".to_owned());
+    let error = Gateway::new(GatewayOptions::default()).open(session).unwrap_err();
     assert!(matches!(error, GatewayError::Unpriced(_)), "{error}");
 }

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use assay_gateway::{Cassette, Gateway, GatewayOptions, Ledger, Listen, Provider, TrialPass, WatchedSkill};
+use assay_gateway::{
+    Cassette, Gateway, GatewayOptions, Ledger, Listen, Provider, SessionConfig, WatchedSkill,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Reply, post};
@@ -11,12 +13,12 @@ use crate::{quick, requests, script};
 
 const BODY: &str = "Amounts are in minor units, and never in floating point numbers.";
 
-fn open(provider: Provider, cassette: Cassette) -> assay_gateway::Door {
-    let mut pass = TrialPass::new("trial-7", provider, Listen::Loopback(0));
-    pass.cassette = cassette;
-    pass.skills =
+fn open(provider: Provider, cassette: Cassette) -> assay_gateway::Proxy {
+    let mut session = SessionConfig::new("trial-7", provider, Listen::Loopback(0));
+    session.cassette = cassette;
+    session.skills =
         vec![WatchedSkill { name: "ledger".to_owned(), description: String::new(), body: BODY.to_owned() }];
-    Gateway::new(GatewayOptions { limits: quick(), ..GatewayOptions::default() }).open(pass).unwrap()
+    Gateway::new(GatewayOptions { limits: quick(), ..GatewayOptions::default() }).open(session).unwrap()
 }
 
 /// A provider that streams, with names of an account in its words.
@@ -143,12 +145,12 @@ fn faults_are_played_again_too() {
     for (index, (path, body)) in requests(true, 0).into_iter().enumerate() {
         let tape = folder.path().join(format!("cassette-{index}.jsonl"));
         let run = |cassette: Cassette| {
-            let mut pass = TrialPass::new("t", script(folder.path(), lines), Listen::Loopback(0));
-            pass.cassette = cassette;
+            let mut session = SessionConfig::new("t", script(folder.path(), lines), Listen::Loopback(0));
+            session.cassette = cassette;
             let mut limits = quick();
             limits.provider_idle = std::time::Duration::from_millis(200);
             let door =
-                Gateway::new(GatewayOptions { limits, ..GatewayOptions::default() }).open(pass).unwrap();
+                Gateway::new(GatewayOptions { limits, ..GatewayOptions::default() }).open(session).unwrap();
             let replies: Vec<Reply> = (0..4).map(|_| post(&door, &path, &body)).collect();
             (replies, door.close())
         };
@@ -173,16 +175,18 @@ fn faults_are_played_again_too() {
 fn a_cassette_belongs_to_one_trial() {
     let folder = tempfile::tempdir().unwrap();
     let check = |path: &Path, cassette: fn(std::path::PathBuf) -> Cassette, trial: &str, expected: &str| {
-        let mut pass = TrialPass::new(trial, script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
-        pass.cassette = cassette(path.to_path_buf());
-        let error = Gateway::new(GatewayOptions::default()).open(pass).unwrap_err().to_string();
+        let mut session =
+            SessionConfig::new(trial, script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
+        session.cassette = cassette(path.to_path_buf());
+        let error = Gateway::new(GatewayOptions::default()).open(session).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     };
     let tape = folder.path().join("cassette.jsonl");
     check(&tape, Cassette::Replay, "t", "record it first");
-    let mut pass = TrialPass::new("t", script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
-    pass.cassette = Cassette::Record(tape.clone());
-    drop(Gateway::new(GatewayOptions::default()).open(pass).unwrap());
+    let mut session =
+        SessionConfig::new("t", script(folder.path(), "{\"say\": \"ok\"}"), Listen::Loopback(0));
+    session.cassette = Cassette::Record(tape.clone());
+    drop(Gateway::new(GatewayOptions::default()).open(session).unwrap());
     check(&tape, Cassette::Replay, "another", "line 1: it belongs to another trial");
     check(&tape, Cassette::Record, "t", "cannot be made");
     let text = std::fs::read_to_string(&tape).unwrap();

@@ -5,7 +5,7 @@ use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
 
-use assay_gateway::Door;
+use assay_gateway::Proxy;
 use serde_json::Value;
 
 /// A reply as it came.
@@ -37,11 +37,11 @@ impl Reply {
 }
 
 /// Sends a request with the door's token, and reads to the end of the connection.
-pub(crate) fn post(door: &Door, path: &str, body: &Value) -> Reply {
+pub(crate) fn post(door: &Proxy, path: &str, body: &Value) -> Reply {
     post_with(door, path, body, &[])
 }
 
-pub(crate) fn post_with(door: &Door, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
+pub(crate) fn post_with(door: &Proxy, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
     let token = format!("x-api-key: {}\r\n", door.token());
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
     raw(door, &request("POST", path, &format!("{token}{more}"), body.to_string().as_bytes()))
@@ -56,7 +56,7 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> V
 }
 
 /// Sends bytes, and reads to the end of the connection.
-pub(crate) fn raw(door: &Door, bytes: &[u8]) -> Reply {
+pub(crate) fn raw(door: &Proxy, bytes: &[u8]) -> Reply {
     let mut stream = connect(door);
     // A server that answers before it has read all closes; what it answered is what counts.
     let _ = stream.write_all(bytes);
@@ -66,7 +66,7 @@ pub(crate) fn raw(door: &Door, bytes: &[u8]) -> Reply {
 pub(crate) trait Both: Read + Write {}
 impl<T: Read + Write> Both for T {}
 
-pub(crate) fn connect(door: &Door) -> Box<dyn Both> {
+pub(crate) fn connect(door: &Proxy) -> Box<dyn Both> {
     let patience = Some(Duration::from_mins(1));
     if let Some(path) = door.socket() {
         let stream = UnixStream::connect(path).unwrap();

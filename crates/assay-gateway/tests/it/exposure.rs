@@ -24,13 +24,13 @@ fn bodies_and_names_are_found_in_every_protocol() {
                  advertised: Option<usize>,
                  opened: Option<usize>,
                  lines: usize| {
-        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |pass, _| {
+        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
             let skill = |name: &str, body: String| WatchedSkill {
                 name: name.to_owned(),
                 description: format!("What {name} is for."),
                 body,
             };
-            pass.skills =
+            session.skills =
                 vec![skill("ledger-export", body()), skill("other", body().replace("minor", "major"))];
         });
         for request in &requests {
@@ -89,8 +89,8 @@ fn bodies_and_names_are_found_in_every_protocol() {
 fn a_file_type_in_the_instruction_lists_no_skill() {
     let folder = tempfile::tempdir().unwrap();
     let check = |listing: Option<&str>, advertised: Option<usize>| {
-        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |pass, _| {
-            pass.skills = vec![WatchedSkill {
+        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
+            session.skills = vec![WatchedSkill {
                 name: "xlsx".to_owned(),
                 description: "Work with spreadsheets: read, write and recalculate.".to_owned(),
                 body: body(),

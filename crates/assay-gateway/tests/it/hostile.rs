@@ -3,12 +3,12 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Door, Listen};
+use assay_gateway::{Listen, Proxy};
 
 use crate::client::{connect, post, raw, read, request};
 use crate::{door, requests, script, until};
 
-fn some_door() -> Door {
+fn some_door() -> Proxy {
     let folder = tempfile::tempdir().unwrap();
     door(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| {
         options.limits.request_bytes = 64 << 10;
@@ -147,7 +147,8 @@ fn a_file_name_too_long_for_a_socket_address_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let long = folder.path().join("x".repeat(100));
-    let pass = assay_gateway::TrialPass::new("t", provider, Listen::Socket(long));
-    let error = assay_gateway::Gateway::new(assay_gateway::GatewayOptions::default()).open(pass).unwrap_err();
+    let session = assay_gateway::SessionConfig::new("t", provider, Listen::Socket(long));
+    let error =
+        assay_gateway::Gateway::new(assay_gateway::GatewayOptions::default()).open(session).unwrap_err();
     assert!(error.to_string().contains("cannot listen"), "{error}");
 }

@@ -17,7 +17,9 @@ mod upstream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Door, Gateway, GatewayOptions, Limits, Listen, Provider, ProviderOptions, TrialPass};
+use assay_gateway::{
+    Gateway, GatewayOptions, Limits, Listen, Provider, ProviderOptions, Proxy, SessionConfig,
+};
 use serde_json::{Value, json};
 
 /// A provider that plays a script.
@@ -28,11 +30,11 @@ fn script(folder: &Path, lines: &str) -> Provider {
 }
 
 /// A door on loopback, changed as a test needs it.
-fn door(provider: Provider, change: impl FnOnce(&mut TrialPass, &mut GatewayOptions)) -> Door {
-    let mut pass = TrialPass::new("trial-1", provider, Listen::Loopback(0));
+fn door(provider: Provider, change: impl FnOnce(&mut SessionConfig, &mut GatewayOptions)) -> Proxy {
+    let mut session = SessionConfig::new("trial-1", provider, Listen::Loopback(0));
     let mut options = GatewayOptions { limits: quick(), ..GatewayOptions::default() };
-    change(&mut pass, &mut options);
-    Gateway::new(options).open(pass).unwrap()
+    change(&mut session, &mut options);
+    Gateway::new(options).open(session).unwrap()
 }
 
 /// Limits for tests: no test waits for minutes.

@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use assay_gateway::{Gateway, GatewayOptions, Listen, Protocol, TrialPass};
+use assay_gateway::{Budget, Caps, Gateway, GatewayOptions, Listen, Protocol, SessionConfig};
 use serde_json::{Value, json};
 
 use crate::client::{connect, parse, post, post_with, request};
@@ -145,9 +145,9 @@ fn usage_that_the_agent_did_not_ask_for_is_metered_and_hidden() {
 #[test]
 fn there_is_no_second_door() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
-    let door = door(upstream.provider(), |pass, _| {
-        pass.model = Some("pinned-1".to_owned());
-        pass.max_output_tokens = Some(50);
+    let door = door(upstream.provider(), |session, _| {
+        session.model = Some("pinned-1".to_owned());
+        session.max_output_tokens = Some(50);
     });
     let sent = |path: &str, body: Value| {
         let reply = post(&door, path, &body);
@@ -239,11 +239,11 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
             let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
             answer(out, "200 OK", "", &reply.to_string());
         });
-        let door = door(upstream.provider(), |pass, options| {
-            pass.max_output_tokens = most;
+        let door = door(upstream.provider(), |session, options| {
+            session.max_output_tokens = most;
             // After the first reply very little is left of one, and after the third of the other.
-            pass.caps.tokens = Some(500);
-            options.caps.tokens = Some(400);
+            session.caps.tokens = Some(500);
+            options.budget = Budget::new(Caps { tokens: Some(400), ..Caps::default() });
         });
         for (path, mut body) in requests(stream, 0) {
             if let Some(own) = own {
@@ -474,7 +474,7 @@ fn requests_beyond_the_concurrency_wait() {
         *counted.1.lock().unwrap() -= 1;
         answer(out, "200 OK", "", "{}");
     });
-    let door = door(upstream.provider(), |pass, _| pass.concurrency = 2);
+    let door = door(upstream.provider(), |session, _| session.concurrency = 2);
     let (path, body) = requests(false, 0).remove(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -492,8 +492,9 @@ fn a_limit_that_one_met_holds_all_who_use_the_key() {
         _ => answer(out, "200 OK", "", &replies()[0].to_string()),
     });
     let gateway = Gateway::new(GatewayOptions::default());
-    let open =
-        |trial: &str| gateway.open(TrialPass::new(trial, upstream.provider(), Listen::Loopback(0))).unwrap();
+    let open = |trial: &str| {
+        gateway.open(SessionConfig::new(trial, upstream.provider(), Listen::Loopback(0))).unwrap()
+    };
     let (one, two) = (open("one"), open("two"));
     let (path, body) = requests(false, 0).remove(0);
     std::thread::scope(|scope| {
@@ -523,7 +524,7 @@ fn agents_that_go_away_spoil_no_connection_for_others() {
         );
         end(out);
     });
-    let door = door(upstream.provider(), |pass, _| pass.concurrency = 8);
+    let door = door(upstream.provider(), |session, _| session.concurrency = 8);
     let (path, body) = requests(true, 0).remove(0);
     let bytes =
         request("POST", &path, &format!("x-api-key: {}\r\n", door.token()), body.to_string().as_bytes());

@@ -236,8 +236,8 @@ fn a_door_is_a_private_socket_that_goes_away() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
-    let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |pass, _| {
-        pass.listen = Listen::Socket(path.clone());
+    let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
+        session.listen = Listen::Socket(path.clone());
     });
     let metadata = std::fs::metadata(&path).unwrap();
     assert!(metadata.file_type().is_socket());
@@ -258,8 +258,8 @@ fn a_socket_may_lie_at_any_depth() {
         let near = folder.path().join("near");
         std::os::unix::fs::symlink(&deep, &near).unwrap();
         let path = deep.join("socket");
-        let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |pass, _| {
-            pass.listen = Listen::Socket(path.clone());
+        let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
+            session.listen = Listen::Socket(path.clone());
         });
         assert_eq!(door.socket(), Some(&*path));
         let (path_asked, body) = requests(false, 0).remove(2);
@@ -295,8 +295,8 @@ fn a_trial_has_its_own_patience() {
     let folder = tempfile::tempdir().unwrap();
     let check = |patience: Option<Duration>, status: u16, waits: usize| {
         let limited = "{\"fault\": \"429\", \"retry_after\": 1, \"times\": 1}\n{\"say\": \"at last\"}";
-        let door = door(script(folder.path(), limited), |pass, options| {
-            pass.patience = patience;
+        let door = door(script(folder.path(), limited), |session, options| {
+            session.patience = patience;
             options.limits.retries = 3;
         });
         let (path, body) = requests(false, 0).remove(2);

@@ -613,7 +613,10 @@ fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {
             .iter()
             .map(|host| host.as_str().map(str::to_owned).ok_or_else(wrong))
             .collect::<Result<Vec<_>, _>>()
-            .and_then(|hosts| assay_gateway::Hosts::parse(&hosts).map(|_| NetworkGrant::Hosts(hosts))),
+            .and_then(|hosts| match assay_gateway::Hosts::parse(&hosts) {
+                Ok(_) => Ok(NetworkGrant::Hosts(hosts)),
+                Err(error) => Err(error.to_string()),
+            }),
         _ => Err(wrong()),
     }
 }

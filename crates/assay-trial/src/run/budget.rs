@@ -1,20 +1,20 @@
-//! The run's caps, for agents that ask their models past the gateway.
+//! The run's budget, for agents that ask their models past the gateway.
 
 use assay_agent::RunBudget;
-use assay_gateway::Gateway;
+use assay_gateway::Budget;
 use assay_model::{Price, Usage};
 
-/// What is left for a run, at the gateway that counts for all of its trials.
+/// The run's budget, with the price of what one trial charges to it.
 #[derive(Debug)]
-pub(crate) struct GatewayBudget<'a> {
-    pub(crate) gateway: &'a Gateway,
+pub(crate) struct PricedBudget<'a> {
+    pub(crate) budget: &'a Budget,
     /// What the trial's tokens cost.
     pub(crate) price: Option<Price>,
 }
 
-impl RunBudget for GatewayBudget<'_> {
+impl RunBudget for PricedBudget<'_> {
     fn exhausted(&self) -> Option<String> {
-        self.gateway.capped().map(|capped| capped.reason)
+        self.budget.capped().map(|capped| capped.reason)
     }
 
     fn charge(&self, usage: &Usage, estimated: &Usage) {
@@ -24,6 +24,6 @@ impl RunBudget for GatewayBudget<'_> {
         };
         let cost = |usage: &Usage| self.price.map(|price| price.cost(usage));
         let reported = cost(usage).zip(cost(estimated)).map(|(all, guess)| all - guess);
-        self.gateway.charge(&four(usage), &four(estimated), reported);
+        self.budget.charge(&four(usage), &four(estimated), reported);
     }
 }

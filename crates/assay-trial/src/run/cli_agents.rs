@@ -10,8 +10,8 @@ use assay_agent::ending::{self, LastAnswer, ProviderSide};
 use assay_agent::{AgentRun, CliAgent, Disclosure, Ended, Endpoint, Estimated, Part, Placement, count_model};
 use assay_diagnostic::chain;
 use assay_gateway::{
-    CapKind, CapScope, Capped, Caps, Cassette, Door, Exchange, Gauge, Ledger, Listen, Provider,
-    ProviderOptions, TrialPass, Varying, WatchedSkill,
+    CapKind, CapScope, Capped, Caps, Cassette, Exchange, Ledger, Listen, PauseSignal, Provider,
+    ProviderOptions, Proxy, SessionConfig, Varying, WatchedSkill,
 };
 use assay_sandbox::{Hold, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
@@ -126,14 +126,14 @@ pub(crate) fn outfit(
         ));
     }
     let varies = harness.varies();
-    let varying = Varying::new(varies.fields, varies.texts)?;
+    let varying = Varying::new(varies.fields, varies.texts).map_err(|error| error.to_string())?;
     let shipping = shipping.clone();
     Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
 }
 
 /// A door that is open for one attempt.
 pub(crate) struct OpenDoor {
-    door: Door,
+    door: Proxy,
     port: u16,
     launcher: Vec<String>,
 }
@@ -144,14 +144,18 @@ impl OpenDoor {
         let trial = attempt.trial;
         let folder = attempt.door();
         make(&folder)?;
-        let mut pass =
-            TrialPass::new(trial.id.as_str(), way.provider.clone(), Listen::Socket(folder.join("socket")));
-        pass.model.clone_from(&way.model);
-        pass.caps = way.caps;
-        pass.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
-        pass.prices = trial.price.map(prices);
-        pass.max_output_tokens = way.max_output_tokens;
-        pass.skills = trial
+        let mut session = SessionConfig::new(
+            trial.id.as_str(),
+            way.provider.clone(),
+            Listen::Socket(folder.join("socket")),
+        );
+        session.model.clone_from(&way.model);
+        session.caps = way.caps;
+        session.budget = Some(attempt.budget.clone());
+        session.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
+        session.prices = trial.price.map(prices);
+        session.max_output_tokens = way.max_output_tokens;
+        session.skills = trial
             .provision
             .skills
             .iter()
@@ -161,13 +165,13 @@ impl OpenDoor {
                 body: skill.body.clone(),
             })
             .collect();
-        pass.scene = trial.scene();
-        pass.varying.clone_from(&way.varying);
-        pass.cassette = match &way.shipping.replay {
+        session.scene = trial.scene();
+        session.varying.clone_from(&way.varying);
+        session.cassette = match &way.shipping.replay {
             Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
         };
-        let door = attempt.workshop.gateway.open(pass).map_err(|error| Broken::harness(chain(&error)))?;
+        let door = attempt.workshop.gateway.open(session).map_err(|error| Broken::harness(chain(&error)))?;
         // In the host's network the port must be free; in one of its own every port is.
         let port = match trial.network.network() {
             Network::None => PORT,
@@ -188,7 +192,7 @@ impl OpenDoor {
 
     /// Says when the sandbox is to stand still.
     pub(crate) fn hold(&self) -> Arc<dyn Hold> {
-        Arc::new(DoorHold(self.door.gauge()))
+        Arc::new(DoorHold(self.door.pause_signal()))
     }
 
     /// Closes it, and says what went through.
@@ -205,7 +209,7 @@ fn patience(time: Duration) -> Duration {
 
 /// A sandbox stands still while its agent's provider is waited for, and is ended when the run has nothing left to spend.
 #[derive(Debug)]
-struct DoorHold(Gauge);
+struct DoorHold(PauseSignal);
 
 impl Hold for DoorHold {
     fn is_held(&self) -> bool {

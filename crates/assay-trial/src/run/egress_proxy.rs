@@ -67,7 +67,7 @@ impl Outlet {
         let Reach::Hosts(list) = reach else { return Ok(None) };
         let shipping =
             trial.shipping.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
-        let hosts = Hosts::parse(list).map_err(Broken::harness)?;
+        let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;
         let egress =
             Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness(chain(&error)))?;
         let mut line = vec![format!("{INSIDE}/assay")];

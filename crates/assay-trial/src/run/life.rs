@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::{chain, clean_start};
+use assay_gateway::Budget;
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
 use crate::plan::Trial;
-use crate::run::budget::GatewayBudget;
+use crate::run::budget::PricedBudget;
 use crate::run::cli_agents::{self, OpenDoor};
 use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::run::prep_cache::Workshop;
@@ -30,6 +31,8 @@ pub struct Runner<'a> {
     pub workshop: &'a Workshop,
     /// Set from outside to stop soon.
     pub cancel: &'a AtomicBool,
+    /// What the trial's requests are charged to.
+    pub budget: &'a Budget,
     /// Whether the sandbox's folders are left for looking at.
     pub keep: bool,
 }
@@ -77,8 +80,8 @@ impl Runner<'_> {
         let scratch = self.workshop.attempt(&format!("{}-{number}", trial.id.short()));
         let result = match &scratch {
             Ok(scratch) => {
-                let Self { workshop, cancel, .. } = *self;
-                Attempt { workshop, cancel, trial, folder: &folder, scratch }.live(&mut findings)
+                let Self { workshop, cancel, budget, .. } = *self;
+                Attempt { workshop, cancel, budget, trial, folder: &folder, scratch }.live(&mut findings)
             }
             Err(error) => Err(Broken::harness(format!("cannot create a scratch folder: {error}"))),
         };
@@ -161,7 +164,7 @@ impl Attempt<'_> {
             .iter()
             .map(|skill| session.path(&trial.mount_of(skill)).display().to_string())
             .collect();
-        let budget = GatewayBudget { gateway: &self.workshop.gateway, price: trial.price };
+        let budget = PricedBudget { budget: self.budget, price: trial.price };
         let time = Duration::from_secs_f64(trial.agent_timeout);
         let mut run = trial.agent.run(
             &Job {

@@ -5,10 +5,10 @@ mod breaker;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_gateway::Caps;
+use assay_gateway::{Budget, Caps, Permit, Start};
 use assay_store::{Cause, Cell, Claim, Exclusion, Outcome, Record, Selection, Store, StoreError, TrialId};
 use serde_json::{Value, json};
 
@@ -16,7 +16,6 @@ use self::breaker::Breaker;
 use crate::plan::{Check, Plan, Trial};
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::Workshop;
-use crate::run::purse::{Leave, Purse};
 
 /// How long to wait before asking again for trials that other processes hold.
 const PATIENCE: Duration = Duration::from_millis(50);
@@ -105,10 +104,12 @@ pub fn run(
     listen: &mut dyn FnMut(Event<'_>),
 ) -> Result<RunOutcome, StoreError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
-    let workshop = Workshop::with_caps(store, caps)?;
+    let budget = Budget::new(caps);
+    let workshop = Workshop::with_budget(store, budget.clone())?;
     let breaker = Breaker::new(plan);
+    let concurrency = options.concurrency;
     let pool =
-        Pool { store, workshop: &workshop, run, cancel, concurrency: options.concurrency, breaker: &breaker };
+        Pool { store, workshop: &workshop, budget: &budget, run, cancel, concurrency, breaker: &breaker };
     let mut outcome = RunOutcome::default();
 
     let selected: Vec<&Cell> = plan
@@ -122,12 +123,8 @@ pub fn run(
     if options.checks {
         let trials: Vec<Arc<Trial>> =
             checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop])).cloned().collect();
-        let policy = Policy {
-            most: None,
-            most_usd: None,
-            retries: plan.experiment.infrastructure_retries,
-            retry_broken: true,
-        };
+        let policy =
+            Policy { most: None, retries: plan.experiment.infrastructure_retries, retry_broken: true };
         outcome.checks_executed = pool.execute("checks", &trials, policy, listen)?.executed;
         if !cancel.load(Ordering::Relaxed) {
             outcome.failed_checks = checks.iter().filter_map(|check| failed(check, store)).collect();
@@ -153,14 +150,13 @@ pub fn run(
         .collect();
     let policy = Policy {
         most: options.max_trials,
-        most_usd: options.max_usd,
         retries: plan.experiment.infrastructure_retries,
         retry_broken: options.retry_broken,
     };
     let done = pool.execute("trials", &trials, policy, listen)?;
     outcome.planned = trials.len();
     outcome.executed = done.executed;
-    outcome.spent_usd = done.spent_usd;
+    outcome.spent_usd = budget.spent_usd();
     outcome.reused = done.reused;
     for trial in &trials {
         match store.record(&trial.id) {
@@ -170,7 +166,7 @@ pub fn run(
         }
     }
     outcome.stopped = breaker.tripped();
-    outcome.capped = workshop.gateway.capped().map(|capped| capped.reason);
+    outcome.capped = budget.capped().map(|capped| capped.reason);
     outcome.interrupted = cancel.load(Ordering::Relaxed);
     Ok(outcome)
 }
@@ -227,7 +223,6 @@ fn failed_tests(record: &Record) -> String {
 #[derive(Debug, Clone, Copy)]
 struct Policy {
     most: Option<usize>,
-    most_usd: Option<f64>,
     retries: u32,
     retry_broken: bool,
 }
@@ -236,12 +231,12 @@ struct Policy {
 struct Done {
     executed: usize,
     reused: usize,
-    spent_usd: f64,
 }
 
 struct Pool<'a> {
     store: &'a Store,
     workshop: &'a Workshop,
+    budget: &'a Budget,
     run: &'a str,
     cancel: &'a AtomicBool,
     concurrency: usize,
@@ -290,12 +285,11 @@ impl Pool<'_> {
         let shared = Shared {
             waiting: Mutex::new(waiting),
             left: AtomicUsize::new(policy.most.unwrap_or(usize::MAX)),
-            purse: Mutex::new(Purse::new(policy.most_usd)),
             stop: AtomicBool::new(false),
             broken,
         };
         let (sender, receiver) = channel();
-        let mut done = Done { executed: 0, reused, spent_usd: 0.0 };
+        let mut done = Done { executed: 0, reused };
         let mut failure = None;
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -327,7 +321,6 @@ impl Pool<'_> {
         for trial in trials {
             trial.place.settle();
         }
-        done.spent_usd = shared.purse().spent;
         failure.map_or(Ok(done), Err)
     }
 
@@ -351,7 +344,6 @@ impl Pool<'_> {
 
     /// One worker. A sandbox dies with the thread that started it, so each trial is executed on one thread from end to end.
     fn work(&self, shared: &Shared, policy: Policy, sender: &Sender<Message>) {
-        let runner = Runner { store: self.store, workshop: self.workshop, cancel: self.cancel, keep: false };
         while !self.cancel.load(Ordering::Relaxed) && !shared.stop.load(Ordering::Relaxed) {
             let next = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(trial) = next else { return };
@@ -359,7 +351,7 @@ impl Pool<'_> {
             let tell = |message| {
                 let _ = sender.send(message);
             };
-            match self.one(&runner, &trial, shared, policy, &tell) {
+            match self.one(&trial, shared, policy, &tell) {
                 Ok(true) => {}
                 Ok(false) => {
                     // Another process has it: look again when the others are through.
@@ -374,35 +366,29 @@ impl Pool<'_> {
     /// Brings one trial to its end, or says that it has to wait: another process has it, or the money is spoken for.
     fn one(
         &self,
-        runner: &Runner<'_>,
         trial: &Trial,
         shared: &Shared,
         policy: Policy,
         tell: &dyn Fn(Message),
     ) -> Result<bool, StoreError> {
-        if self.workshop.gateway.capped().is_some() {
+        if self.budget.capped().is_some() {
             return Ok(true);
         }
-        match shared.purse().ask() {
-            Leave::Go => {}
-            Leave::Wait => return Ok(false),
-            Leave::Stop => return Ok(true),
+        match self.budget.start() {
+            Start::Go(permit) => self.permitted(&permit, trial, shared, policy, tell),
+            Start::Wait => Ok(false),
+            Start::Stop => Ok(true),
         }
-        let mut cost = None;
-        let done = self.paid(runner, trial, shared, policy, tell, &mut cost);
-        shared.purse().settle(cost);
-        done
     }
 
-    /// The same, with leave to spend; `cost` is that of the last try.
-    fn paid(
+    /// The same, with leave to spend.
+    fn permitted(
         &self,
-        runner: &Runner<'_>,
+        permit: &Permit,
         trial: &Trial,
         shared: &Shared,
         policy: Policy,
         tell: &dyn Fn(Message),
-        cost: &mut Option<f64>,
     ) -> Result<bool, StoreError> {
         let lease = match self.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
@@ -431,6 +417,9 @@ impl Pool<'_> {
         if taken.is_err() {
             return Ok(true);
         }
+        let budget = permit.budget();
+        let runner =
+            Runner { store: self.store, workshop: self.workshop, cancel: self.cancel, budget, keep: false };
         for round in 0..=policy.retries {
             match runner.execute(trial, &lease)? {
                 Executed::Interrupted => return Ok(true),
@@ -440,7 +429,6 @@ impl Pool<'_> {
                         && round < policy.retries
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
-                        *cost = record.reported_usd();
                         let stopped = self.breaker.note(&record);
                         tell(Message::End(record, false));
                         if let Some(reason) = stopped {
@@ -452,7 +440,7 @@ impl Pool<'_> {
                     if record.cause == Some(Cause::Harness) {
                         tell(Message::Note(record.reason.clone().unwrap_or_default()));
                     }
-                    shared.purse().pay(record.reported_usd());
+                    permit.retry();
                     tell(Message::Retry(record));
                     self.pause(round);
                 }
@@ -475,16 +463,9 @@ impl Pool<'_> {
 struct Shared {
     waiting: Mutex<VecDeque<Arc<Trial>>>,
     left: AtomicUsize,
-    purse: Mutex<Purse>,
     stop: AtomicBool,
     /// Trials whose record, from before this run, says that they broke at this attempt.
     broken: BTreeMap<TrialId, u32>,
-}
-
-impl Shared {
-    fn purse(&self) -> MutexGuard<'_, Purse> {
-        self.purse.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]

@@ -9,6 +9,5 @@ pub(crate) mod image_scan;
 pub(crate) mod life;
 pub(crate) mod local;
 pub(crate) mod prep_cache;
-pub(crate) mod purse;
 pub(crate) mod tamper;
 pub(crate) mod verifier;

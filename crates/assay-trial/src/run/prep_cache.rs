@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_diagnostic::{chain, clean_start};
-use assay_gateway::{Gateway, GatewayOptions};
+use assay_gateway::{Budget, Gateway, GatewayOptions};
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_sandbox::{Caps, Manifest, Root, copy_tree};
 use assay_skill::Package;
@@ -93,11 +93,11 @@ impl<T> Once<T> {
 impl Workshop {
     /// One in a folder of its own, in this process's folder of work.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
-        Self::with_caps(store, assay_gateway::Caps::default())
+        Self::with_budget(store, Budget::default())
     }
 
-    /// The same for trials that may spend so much together.
-    pub fn with_caps(store: &Store, caps: assay_gateway::Caps) -> Result<Self, StoreError> {
+    /// The same for trials that share a budget.
+    pub fn with_budget(store: &Store, budget: Budget) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let scratch = store.work()?.join(format!("workshop-{number}"));
@@ -109,8 +109,13 @@ impl Workshop {
             images: Once::default(),
             surveys: Once::default(),
             numbers: AtomicUsize::new(1),
-            gateway: Gateway::new(GatewayOptions { caps, ..GatewayOptions::default() }),
+            gateway: Gateway::new(GatewayOptions { budget, ..GatewayOptions::default() }),
         })
+    }
+
+    /// What the trials may spend.
+    pub fn budget(&self) -> &Budget {
+        self.gateway.budget()
     }
 
     /// A new folder for one attempt.

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_gateway::{
-    Caps, Cassette, Door, Gateway, GatewayError, GatewayOptions, Ledger, Limits, Listen, Pace, Protocol,
-    Provider, ProviderOptions, TrialPass, WatchedSkill,
+    Caps, Cassette, Gateway, GatewayError, GatewayOptions, Ledger, Limits, Listen, Pace, Protocol, Provider,
+    ProviderOptions, Proxy, SessionConfig, WatchedSkill,
 };
 use assay_report::clean;
 
@@ -104,7 +104,7 @@ pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(if held { Status::Done } else { Status::DidNotHold })
 }
 
-fn open(args: &GatewayArgs) -> Result<Door, Failure> {
+fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
     let options = ProviderOptions {
         keyless: false,
         base_url: args.base_url.clone(),
@@ -118,25 +118,25 @@ fn open(args: &GatewayArgs) -> Result<Door, Failure> {
     let provider =
         Provider::open(&args.provider, &options, &|name| std::env::var(name).ok()).map_err(failed)?;
     let listen = args.socket.clone().map_or(Listen::Loopback(args.port), Listen::Socket);
-    let mut pass = TrialPass::new("by hand", provider, listen);
-    pass.model.clone_from(&args.model);
-    pass.max_output_tokens = args.max_output_tokens;
-    pass.caps = Caps { tokens: args.max_tokens, usd: args.max_usd, requests: args.max_requests };
-    pass.concurrency = usize::from(args.concurrency);
-    pass.provider_tools.clone_from(&args.provider_tools);
-    pass.skills = args.skills.iter().map(|path| watched(path)).collect::<Result<_, _>>()?;
-    pass.cassette = match (&args.record, &args.replay) {
+    let mut session = SessionConfig::new("by hand", provider, listen);
+    session.model.clone_from(&args.model);
+    session.max_output_tokens = args.max_output_tokens;
+    session.caps = Caps { tokens: args.max_tokens, usd: args.max_usd, requests: args.max_requests };
+    session.concurrency = usize::from(args.concurrency);
+    session.provider_tools.clone_from(&args.provider_tools);
+    session.skills = args.skills.iter().map(|path| watched(path)).collect::<Result<_, _>>()?;
+    session.cassette = match (&args.record, &args.replay) {
         (Some(path), _) => Cassette::Record(path.clone()),
         (None, Some(path)) => Cassette::Replay(path.clone()),
         (None, None) => Cassette::Off,
     };
     let mut limits = Limits::default();
-    limits.connections = limits.connections.max(2 * pass.concurrency);
+    limits.connections = limits.connections.max(2 * session.concurrency);
     if args.no_retries {
         limits.retries = 0;
     }
     let prices = args.prices.as_deref().map(prices).transpose()?.unwrap_or_default();
-    Gateway::new(GatewayOptions { limits, caps: Caps::default(), prices }).open(pass).map_err(failed)
+    Gateway::new(GatewayOptions { limits, prices, ..GatewayOptions::default() }).open(session).map_err(failed)
 }
 
 fn watched(path: &Path) -> Result<WatchedSkill, Failure> {
@@ -159,7 +159,7 @@ fn failed(error: GatewayError) -> Failure {
 }
 
 /// What an agent needs to be told, as the variables that agents read.
-fn variables(door: &Door) -> [(&'static str, String); 6] {
+fn variables(door: &Proxy) -> [(&'static str, String); 6] {
     let url = |protocol| door.base_url(protocol, 0);
     let token = door.token().to_owned();
     [
@@ -172,7 +172,7 @@ fn variables(door: &Door) -> [(&'static str, String); 6] {
     ]
 }
 
-fn announce(door: &Door, ui: &Ui) {
+fn announce(door: &Proxy, ui: &Ui) {
     match door.socket() {
         Some(socket) => {
             ui.note(&format!("listening at {}; the token is {}", socket.display(), door.token()));
@@ -187,7 +187,7 @@ fn announce(door: &Door, ui: &Ui) {
 }
 
 /// Runs the agent. Whether it ended well. Keys that stand in this environment are not handed on.
-fn run_agent(args: &GatewayArgs, door: &Door, interrupted: &AtomicBool) -> Result<bool, Failure> {
+fn run_agent(args: &GatewayArgs, door: &Proxy, interrupted: &AtomicBool) -> Result<bool, Failure> {
     let Some((program, arguments)) = args.command.split_first() else { return Ok(true) };
     if door.socket().is_some() {
         return Err(Failure::bad_input("an agent needs a port: leave --socket out"));

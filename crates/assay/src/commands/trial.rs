@@ -33,7 +33,13 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     )?;
     let trial = cell(&plan, &args)?;
     let workshop = Workshop::new(&store)?;
-    let runner = Runner { store: &store, workshop: &workshop, cancel: &cancel, keep: args.keep };
+    let runner = Runner {
+        store: &store,
+        workshop: &workshop,
+        cancel: &cancel,
+        budget: workshop.budget(),
+        keep: args.keep,
+    };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process looks at the same trial right now"));
     };

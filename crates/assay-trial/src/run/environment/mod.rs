@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay_diagnostic::chain;
+use assay_gateway::Budget;
 use assay_sandbox::{Caps, Change, SandboxError, Session, Usage};
 use assay_store::Cause;
 
@@ -100,6 +101,8 @@ pub(crate) struct Attempt<'a> {
     pub(crate) workshop: &'a Workshop,
     /// Set from outside to stop soon.
     pub(crate) cancel: &'a AtomicBool,
+    /// What its requests are charged to.
+    pub(crate) budget: &'a Budget,
     /// The trial.
     pub(crate) trial: &'a Trial,
     /// What is kept of it.
