@@ -358,7 +358,7 @@ mod tests {
         // Another agent's fields are not this one's.
         let other = |key: &str| digest(json!({"prompt_cache_key": key}), &ours);
         assert_ne!(other("a"), other("b"));
-        assert!(Varying::new(&[], &[("(", "")]).unwrap_err().contains("no pattern"));
+        assert!(Varying::new(&[], &[("(", "")]).unwrap_err().to_string().contains("no pattern"));
     }
 
     #[test]

@@ -6,10 +6,10 @@
 
 use std::env;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
@@ -264,11 +264,6 @@ pub(crate) fn not_found() -> SandboxError {
         reason: "no program `bwrap` in the PATH; install it, with `apt-get install bubblewrap` or the like"
             .to_owned(),
     }
-}
-
-/// The error of an operation on a path that is only a name for it.
-pub(crate) fn unnamed(action: &'static str, what: &str, source: io::Error) -> SandboxError {
-    SandboxError::Io { action, path: Path::new(what).to_owned(), source }
 }
 
 #[cfg(test)]

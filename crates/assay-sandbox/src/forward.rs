@@ -33,23 +33,36 @@ pub fn forward_main(args: &[OsString]) -> i32 {
     }
 }
 
-fn forward(args: &[OsString]) -> Result<i32, String> {
+/// Why the program was not run.
+#[derive(Debug, thiserror::Error)]
+enum ForwardError {
+    #[error("the forwarder needs a port and a socket")]
+    Usage,
+    #[error("{} is no port", .0.display())]
+    Port(OsString),
+    #[error("cannot listen at port {port}: {error}")]
+    Listen { port: u16, error: io::Error },
+    #[error(transparent)]
+    Output(#[from] io::Error),
+    #[error("cannot start {}: {error}", program.display())]
+    Start { program: PathBuf, error: io::Error },
+}
+
+fn forward(args: &[OsString]) -> Result<i32, ForwardError> {
     let [port, socket, line @ ..] = args else {
-        return Err("the forwarder needs a port and a socket".to_owned());
+        return Err(ForwardError::Usage);
     };
-    let port: u16 = port
-        .to_str()
-        .and_then(|port| port.parse().ok())
-        .ok_or_else(|| format!("{} is no port", port.display()))?;
+    let port: u16 =
+        port.to_str().and_then(|port| port.parse().ok()).ok_or_else(|| ForwardError::Port(port.clone()))?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-        .map_err(|error| format!("cannot listen at port {port}: {error}"))?;
+        .map_err(|error| ForwardError::Listen { port, error })?;
     let socket = PathBuf::from(socket);
     let Some((program, rest)) = line.split_first() else {
         let _ = io::stdout().write_all(b"ready\n").and_then(|()| io::stdout().flush());
         // Whoever reads it waits for its end.
-        let null = File::options().write(true).open("/dev/null").map_err(|error| error.to_string())?;
-        rustix::stdio::dup2_stdout(&null).map_err(|error| error.to_string())?;
-        rustix::stdio::dup2_stderr(&null).map_err(|error| error.to_string())?;
+        let null = File::options().write(true).open("/dev/null")?;
+        rustix::stdio::dup2_stdout(&null).map_err(io::Error::from)?;
+        rustix::stdio::dup2_stderr(&null).map_err(io::Error::from)?;
         serve(&listener, &socket);
         return Ok(0);
     };
@@ -57,7 +70,7 @@ fn forward(args: &[OsString]) -> Result<i32, String> {
     let status = Command::new(program)
         .args(rest)
         .status()
-        .map_err(|error| format!("cannot start {}: {error}", Path::new(program).display()))?;
+        .map_err(|error| ForwardError::Start { program: program.into(), error })?;
     Ok(status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(NOT_STARTED))
 }
 

@@ -327,3 +327,10 @@ pub enum SandboxError {
         source: std::io::Error,
     },
 }
+
+impl SandboxError {
+    /// Of an operation on what has no path, only a name for it.
+    pub(crate) fn unnamed(action: &'static str, what: &str, source: std::io::Error) -> Self {
+        Self::Io { action, path: PathBuf::from(what), source }
+    }
+}

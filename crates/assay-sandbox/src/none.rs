@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
-use crate::bubblewrap::unnamed;
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive};
 use crate::hold::{Clock, Holds, Turn};
@@ -201,7 +200,7 @@ impl Running {
                     let _ = child.kill();
                     let _ = child.wait();
                 }
-                Err(unnamed("watch", "the command", error.into()))
+                Err(SandboxError::unnamed("watch", "the command", error.into()))
             }
         }
     }

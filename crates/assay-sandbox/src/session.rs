@@ -10,7 +10,6 @@ use std::time::Duration;
 use rustix::net::SendFlags;
 use rustix::process::{Signal, pidfd_send_signal};
 
-use crate::bubblewrap::unnamed;
 use crate::cgroup::Groups;
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive, readable};
@@ -145,7 +144,7 @@ impl Session for BubblewrapSession {
                 self.kill();
                 return Err(died());
             }
-            return Err(unnamed("give an order to", "the sandbox", error));
+            return Err(SandboxError::unnamed("give an order to", "the sandbox", error));
         }
         drop((stdout, stderr));
 

@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use tokio::sync::mpsc::Receiver;
 
-use super::image::Built;
 use crate::SandboxError;
 use crate::streams::Recorder;
 
@@ -28,6 +27,14 @@ pub(super) struct Order<'a> {
     pub(super) label: String,
     pub(super) args: &'a BTreeMap<String, String>,
     pub(super) network: bool,
+}
+
+/// How a build ended.
+pub(super) enum Built {
+    Done,
+    Failed(String),
+    TimedOut,
+    Cancelled,
 }
 
 /// Whether the program says that it cannot do such builds at all.

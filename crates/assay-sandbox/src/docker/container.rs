@@ -16,9 +16,12 @@ use bollard::query_parameters::{
     AttachContainerOptions, ContainerArchiveInfoOptions, KillContainerOptions, RemoveContainerOptions,
 };
 
+use super::client::{Docker, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE};
 use super::counters::Counters;
+use super::error::{failed, status, words};
+use super::files::{Changed, PathStat};
+use super::image::Image;
 use super::layers::Layers;
-use super::{Docker, Image, Inner, LABEL_NAME, LABEL_OWNER, LABEL_STORE, failed, status};
 use crate::hold::Holds;
 use crate::spec::{absolute, bad, environment, limits};
 use crate::{
@@ -106,39 +109,6 @@ impl ContainerSpec {
             label: label.into(),
         }
     }
-}
-
-/// Whose the files are that are put into a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Owner {
-    /// The user's number.
-    pub uid: u32,
-    /// The group's number.
-    pub gid: u32,
-}
-
-/// A path of a container that differs from its image.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
-    /// The absolute path inside.
-    pub path: PathBuf,
-    /// What became of it. A folder counts as modified when something in it was.
-    pub kind: ChangeKind,
-}
-
-/// What a path of a container is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathStat {
-    /// Bytes.
-    pub size: u64,
-    /// Whether it is a folder.
-    pub is_dir: bool,
-    /// Whether it is a regular file.
-    pub is_file: bool,
-    /// Permission bits.
-    pub mode: u32,
-    /// Where a symbolic link points.
-    pub link: Option<PathBuf>,
 }
 
 /// A started container. Dropping it kills and removes it.
@@ -244,7 +214,7 @@ impl Container {
         if let Err(error) = started {
             return Err(match status(&error) {
                 // An image without a shell, a mount that went away, a limit that the kernel does not take.
-                Some(_) => SandboxError::Start(super::words(&error)),
+                Some(_) => SandboxError::Start(words(&error)),
                 None => failed("start a container", &error),
             });
         }

@@ -1,7 +1,7 @@
 //! A command in a container, from its start to its end.
 
 use std::fs;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bollard::container::LogOutput;
@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 use super::container::{Container, user_name};
 use super::counters::Counters;
-use super::{failed, status, words};
+use super::error::{failed, status, words};
 use crate::hold::{Clock, Turn};
 use crate::spec::check_exec;
 use crate::streams::Recorder;
@@ -39,14 +39,6 @@ const KILLED: i64 = 128 + 9;
 const MISSING: i32 = 127;
 /// And for one that cannot be started.
 const CANNOT: i32 = 126;
-
-/// Commands that were started.
-static STARTED: AtomicU64 = AtomicU64::new(0);
-
-/// How many commands this process has had started in containers, for whoever measures what that costs.
-pub fn commands_started() -> u64 {
-    STARTED.load(Ordering::Relaxed)
-}
 
 /// What came of a command.
 struct Ran {
@@ -181,7 +173,6 @@ impl Running<'_> {
         };
         self.id = api.create_exec(&self.container.id, options).await?.id;
         let began = Some(StartExecOptions { output_capacity: Some(64 << 10), ..Default::default() });
-        STARTED.fetch_add(1, Ordering::Relaxed);
         let mut output = match api.start_exec(&self.id, began).await {
             Ok(StartExecResults::Attached { output, input }) => {
                 drop(input);

@@ -5,7 +5,7 @@ use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
 use bollard::query_parameters::{KillContainerOptions, RemoveContainerOptions};
 use futures_util::StreamExt;
 
-use super::Docker;
+use super::client::Docker;
 use super::container::{ContainerSpec, body};
 use crate::SandboxError;
 

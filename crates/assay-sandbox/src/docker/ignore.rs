@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::read_beneath;
+use crate::{CollectError, read_beneath};
 
 /// Most bytes of the file.
 const MOST: u64 = 1 << 20;
@@ -20,13 +20,22 @@ pub(super) struct Ignore {
     needed: Vec<PathBuf>,
 }
 
+/// Why it cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum IgnoreError {
+    #[error(transparent)]
+    Read(#[from] CollectError),
+    #[error(".dockerignore: {0}")]
+    Pattern(#[from] globset::Error),
+}
+
 impl Ignore {
     /// That of a context, or that of the one Dockerfile.
-    pub(super) fn read(context: &Path, dockerfile: &Path) -> Result<Self, String> {
+    pub(super) fn read(context: &Path, dockerfile: &Path) -> Result<Self, IgnoreError> {
         let mut own = dockerfile.as_os_str().to_owned();
         own.push(".dockerignore");
         for name in [PathBuf::from(own), PathBuf::from(".dockerignore")] {
-            if let Some(bytes) = read_beneath(context, &name, MOST).map_err(|error| error.to_string())? {
+            if let Some(bytes) = read_beneath(context, &name, MOST)? {
                 let mut ignore = Self::parse(&String::from_utf8_lossy(&bytes))?;
                 ignore.needed = vec![dockerfile.to_owned(), PathBuf::from(".dockerignore")];
                 return Ok(ignore);
@@ -35,7 +44,7 @@ impl Ignore {
         Ok(Self::default())
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &str) -> Result<Self, IgnoreError> {
         let mut lines = Vec::new();
         for line in text.trim_start_matches('\u{feff}').lines() {
             let line = line.trim();
@@ -55,7 +64,7 @@ impl Ignore {
             // Braces are characters like any other here.
             let pattern = pattern.replace('{', "[{]").replace('}', "[}]");
             let glob = GlobBuilder::new(&pattern).literal_separator(true).backslash_escape(true).build();
-            let glob = glob.map_err(|error| format!(".dockerignore: {error}"))?;
+            let glob = glob?;
             lines.push((glob.compile_matcher(), keep));
         }
         Ok(Self { lines, needed: Vec::new() })

@@ -11,10 +11,13 @@ use bollard::models::ImageInspect;
 use bollard::query_parameters::{BuildImageOptions, CreateImageOptions, TagImageOptions};
 use futures_util::{Stream, StreamExt};
 
-use super::container::Owner;
-use super::context::{self, Style, joined, pack, send, stream};
+use super::buildkit::{self, Built};
+use super::client::{Docker, Inner, LABEL_STORE};
+use super::dockerfile;
+use super::error::{failed, status, words};
+use super::files::Owner;
 use super::ignore::Ignore;
-use super::{Docker, Inner, LABEL_STORE, buildkit, dockerfile, failed, status, words};
+use super::pack::{self, Style, joined, pack, send, stream};
 use crate::streams::Recorder;
 use crate::{Caps, Captured, CollectError, SandboxError, Sink, read_beneath};
 
@@ -356,7 +359,8 @@ impl Build<'_> {
             bases.clear();
             sent = rewritten(true, &mut bases)?;
         }
-        let ignore = Ignore::read(self.context, self.path).map_err(ImageError::Context)?;
+        let ignore =
+            Ignore::read(self.context, self.path).map_err(|error| ImageError::Context(error.to_string()))?;
 
         let tag = self.digest(&sent.text, &bases, &ignore).map_err(unusable)?;
         let name = format!("{REPOSITORY}:{tag}");
@@ -419,7 +423,7 @@ impl Build<'_> {
         &self,
         text: String,
         ignore: Ignore,
-    ) -> Result<(tokio::sync::mpsc::Receiver<bytes::Bytes>, context::Writer), ImageError> {
+    ) -> Result<(tokio::sync::mpsc::Receiver<bytes::Bytes>, pack::Writer), ImageError> {
         let (context, path) = (self.context.to_owned(), self.path.to_owned());
         send(move |out| {
             let keep = |path: &Path, _: bool| ignore.keeps(path);
@@ -511,14 +515,6 @@ impl Build<'_> {
             built => Ok(built),
         }
     }
-}
-
-/// How a build ended.
-pub(super) enum Built {
-    Done,
-    Failed(String),
-    TimedOut,
-    Cancelled,
 }
 
 const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };

@@ -23,8 +23,8 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::thread::CapabilitySet;
 
-use super::archive::Unpack;
-use super::container::{Changed, PathStat};
+use super::files::{Changed, PathStat};
+use super::unpack::{NotRead, Unpack};
 use crate::collect::{open_file, words};
 use crate::{Caps, ChangeKind, CopyReport, SandboxError, walk};
 
@@ -120,17 +120,17 @@ impl Layers {
     }
 
     /// A regular file, or why it is not read.
-    pub(super) fn read(&self, path: &Path, cap: u64) -> Result<Result<Option<Vec<u8>>, String>, Unsure> {
+    pub(super) fn read(&self, path: &Path, cap: u64) -> Result<Result<Option<Vec<u8>>, NotRead>, Unsure> {
         let (dir, name, stat) = match self.find(path)? {
             None => return Ok(Ok(None)),
-            Some(Found::Folder(..)) => return Ok(Err("it is a folder".to_owned())),
+            Some(Found::Folder(..)) => return Ok(Err(NotRead::Kind("a folder"))),
             Some(Found::Leaf { dir, name, stat }) => (dir, name, stat),
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
-            return Ok(Err(format!("it is {}", words(kind))));
+            return Ok(Err(NotRead::Kind(words(kind))));
         }
-        let too_large = || Ok(Err(format!("it is larger than {cap} bytes")));
+        let too_large = || Ok(Err(NotRead::TooLarge(cap)));
         if u64::try_from(stat.st_size).unwrap_or(0) > cap {
             return too_large();
         }

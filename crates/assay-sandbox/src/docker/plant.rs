@@ -15,7 +15,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::container::Owner;
+use super::files::Owner;
 use super::layers::{Folder, Layers, Seen, Unsure, attributes, is_opaque, open_folder};
 use crate::collect::open_file;
 use crate::walk::{self, Item, Next, Sequence, Visitor, walk};

@@ -6,7 +6,8 @@ use bollard::query_parameters::{
     ListContainersOptions, ListImagesOptions, RemoveContainerOptions, RemoveImageOptions,
 };
 
-use super::{Docker, LABEL_OWNER, LABEL_STORE, status};
+use super::client::{Docker, LABEL_OWNER, LABEL_STORE};
+use super::error::{failed, status};
 use crate::SandboxError;
 
 /// What [`Docker::sweep`] or [`Docker::prune`] removed.
@@ -41,7 +42,7 @@ impl Docker {
                 Ok(()) => swept.containers.push(id),
                 // Somebody else was quicker, or is at it.
                 Err(error) if matches!(status(&error), Some(404 | 409)) => {}
-                Err(error) => return Err(super::failed("remove a container", &error)),
+                Err(error) => return Err(failed("remove a container", &error)),
             }
         }
         let mut filters = filters;
@@ -96,7 +97,7 @@ impl Docker {
                 Ok(true)
             }
             Err(error) if matches!(status(&error), Some(404 | 409)) => Ok(false),
-            Err(error) => Err(super::failed("remove an image", &error)),
+            Err(error) => Err(failed("remove an image", &error)),
         }
     }
 }

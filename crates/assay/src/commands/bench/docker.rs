@@ -10,7 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
 use assay_sandbox::SandboxError;
-use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource, commands_started};
+use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource};
 use assay_trial::Sandboxes;
 use serde::Serialize;
 
@@ -18,6 +18,10 @@ use super::{BASE, TICKS, execute, io, peak_memory, processor_time};
 use crate::failure::{Failure, Status};
 use crate::machine::docker_options;
 use crate::ui::Ui;
+
+/// Commands that an oracle's trial starts in its container: before it is killed, and after.
+const SOLUTION: u32 = 1;
+const VERIFIER: u32 = 1;
 
 #[derive(Serialize)]
 struct Figures {
@@ -37,7 +41,7 @@ struct Figures {
 struct Row {
     concurrency: usize,
     trials: u32,
-    /// Commands started in containers for one trial, and for one life of the floor.
+    /// Commands started in the container, by a trial and by the floor.
     commands_each: u32,
     trial: Cost,
     floor: Cost,
@@ -73,21 +77,16 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
     let mut rows = Vec::new();
     for &at_once in concurrency {
         ui.note(&format!("{trials} trials in Docker, {at_once} at once"));
-        let before = commands_started();
         let base = folder.path().join(format!("at-{at_once}"));
         let trial = measure(trials, &daemon, || execute(&base, at_once, trials, &sandbox, &sandboxes))?;
-        let commands_each =
-            u32::try_from((commands_started() - before) / u64::from(trials.max(1))).unwrap_or(u32::MAX);
-        // The last command is the grader's.
-        let (first, last) = (commands_each.saturating_sub(1), commands_each.min(1));
         let spec = ContainerSpec::new(found.clone(), "floor");
         let floor = measure(trials, &daemon, || {
-            many(at_once, trials, &|_| docker.bare_life(&spec, first, last).map_err(broke))
+            many(at_once, trials, &|_| docker.bare_life(&spec, SOLUTION, VERIFIER).map_err(broke))
         })?;
         rows.push(Row {
             concurrency: at_once,
             trials,
-            commands_each,
+            commands_each: SOLUTION + VERIFIER,
             cpu_ratio: (trial.own_cpu_seconds + trial.daemon_cpu_seconds)
                 / (floor.own_cpu_seconds + floor.daemon_cpu_seconds),
             pace_ratio: trial.per_minute / floor.per_minute,

@@ -1,21 +1,18 @@
-//! Files on their way to the daemon: build contexts, and what is put into containers.
+//! Files on their way to the daemon, as tar archives: build contexts, and what is put into containers.
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use bollard::query_parameters::UploadToContainerOptions;
 use bytes::Bytes;
 use rustix::fs::{FileType, readlinkat};
 use rustix::io::Errno;
 use tar::{Builder, EntryType, Header};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-use super::container::{Container, Owner};
-use super::plant::Halt;
+use super::files::Owner;
 use crate::collect::open_file;
-use crate::spec::{absolute, bad};
 use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
 use crate::{Caps, CollectError, CopyReport, LeftOut, SandboxError};
 
@@ -39,71 +36,6 @@ pub(super) type Writer = std::thread::JoinHandle<Result<CopyReport, CollectError
 pub(super) type Keep<'a> = dyn Fn(&Path, bool) -> bool + 'a;
 /// What stands in for a file's content.
 pub(super) type Instead<'a> = (&'a Path, &'a [u8]);
-
-impl Container {
-    /// Puts the content of the folder `from`, or the one file, at `target` inside, over what is there.
-    ///
-    /// Folders on the way are made. Links are put as links if `caps` has them; pipes, sockets and devices are left out, and
-    /// so is what goes beyond `caps`. Permissions and times are kept, set-id bits are not. It works before and after
-    /// [`Container::halt`] alike, but not in in-memory folders.
-    pub fn put(
-        &self,
-        from: &Path,
-        target: &Path,
-        owner: Owner,
-        caps: &Caps,
-    ) -> Result<CopyReport, SandboxError> {
-        let inside = beneath_root(target)?;
-        match self.layers().map(|layers| layers.plant(from, &inside, owner, caps)) {
-            Some(Ok(report)) => return Ok(report),
-            Some(Err(Halt::Source(error))) => return Err(unreadable(from, error)),
-            Some(Err(Halt::Unsure)) | None => {}
-        }
-        let (source, caps) = (from.to_owned(), *caps);
-        let style = Style { owner, modified: None };
-        let (pieces, writer) =
-            send(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
-        let sent = self.upload(Upload::Pieces(pieces));
-        joined(writer, from, sent).map(|((), report)| report)
-    }
-
-    /// Puts one file of these bytes at `target`, with these permission bits.
-    pub fn put_bytes(
-        &self,
-        bytes: &[u8],
-        target: &Path,
-        mode: u32,
-        owner: Owner,
-    ) -> Result<(), SandboxError> {
-        let inside = beneath_root(target)?;
-        if let Some(Ok(())) = self.layers().map(|layers| layers.plant_bytes(bytes, &inside, mode, owner)) {
-            return Ok(());
-        }
-        let mut archive = Builder::new(Vec::new());
-        let mut header = header(EntryType::Regular, mode & 0o777, Style { owner, modified: Some(0) });
-        header.set_size(bytes.len() as u64);
-        let built = archive
-            .append_data(&mut header, &inside, bytes)
-            .and_then(|()| archive.into_inner())
-            .map_err(|source| SandboxError::Io { action: "pack", path: target.to_owned(), source })?;
-        self.upload(Upload::Whole(Bytes::from(built)))
-    }
-
-    fn upload(&self, archive: Upload) -> Result<(), SandboxError> {
-        let options = UploadToContainerOptions { path: "/".to_owned(), ..Default::default() };
-        let body = match archive {
-            Upload::Whole(bytes) => bollard::body_full(bytes),
-            Upload::Pieces(pieces) => bollard::body_stream(stream(pieces)),
-        };
-        let api = &self.inner.api;
-        self.inner.ask("put files into a container", api.upload_to_container(&self.id, Some(options), body))
-    }
-}
-
-enum Upload {
-    Whole(Bytes),
-    Pieces(Receiver<Bytes>),
-}
 
 /// Starts to write an archive; what is written comes out at the other end.
 pub(super) fn send<T: Send + 'static>(
@@ -151,7 +83,7 @@ fn is_broken_pipe(error: &CollectError) -> bool {
     matches!(error, CollectError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn unreadable(from: &Path, error: CollectError) -> SandboxError {
+pub(super) fn unreadable(from: &Path, error: CollectError) -> SandboxError {
     match error {
         CollectError::Io { action, path, source } => SandboxError::Io { action, path, source },
         error => SandboxError::Io { action: "pack", path: from.to_owned(), source: io::Error::other(error) },
@@ -343,7 +275,7 @@ fn exactly(file: impl Read, size: u64) -> impl Read {
     file.chain(io::repeat(0)).take(size)
 }
 
-fn header(kind: EntryType, mode: u32, style: Style) -> Header {
+pub(super) fn header(kind: EntryType, mode: u32, style: Style) -> Header {
     let mut header = Header::new_gnu();
     header.set_entry_type(kind);
     header.set_mode(mode);
@@ -351,14 +283,4 @@ fn header(kind: EntryType, mode: u32, style: Style) -> Header {
     header.set_gid(style.owner.gid.into());
     header.set_mtime(style.modified.unwrap_or(0));
     header
-}
-
-/// An absolute path inside, relative to the root, which is nothing that can be put.
-fn beneath_root(target: &Path) -> Result<PathBuf, SandboxError> {
-    absolute(target, "the target")?;
-    let inside: PathBuf = target.components().filter(|c| matches!(c, Component::Normal(_))).collect();
-    if inside.as_os_str().is_empty() {
-        return bad("nothing can be put in place of the root folder".to_owned());
-    }
-    Ok(inside)
 }

@@ -1,0 +1,90 @@
+//! Files into a container.
+
+use std::path::{Component, Path, PathBuf};
+
+use bollard::query_parameters::UploadToContainerOptions;
+use bytes::Bytes;
+use tar::{Builder, EntryType};
+use tokio::sync::mpsc::Receiver;
+
+use super::container::Container;
+use super::files::Owner;
+use super::pack::{Style, header, joined, pack, send, stream, unreadable};
+use super::plant::Halt;
+use crate::spec::{absolute, bad};
+use crate::{Caps, CopyReport, SandboxError};
+
+impl Container {
+    /// Puts the content of the folder `from`, or the one file, at `target` inside, over what is there.
+    ///
+    /// Folders on the way are made. Links are put as links if `caps` has them; pipes, sockets and devices are left out, and
+    /// so is what goes beyond `caps`. Permissions and times are kept, set-id bits are not. It works before and after
+    /// [`Container::halt`] alike, but not in in-memory folders.
+    pub fn put(
+        &self,
+        from: &Path,
+        target: &Path,
+        owner: Owner,
+        caps: &Caps,
+    ) -> Result<CopyReport, SandboxError> {
+        let inside = beneath_root(target)?;
+        match self.layers().map(|layers| layers.plant(from, &inside, owner, caps)) {
+            Some(Ok(report)) => return Ok(report),
+            Some(Err(Halt::Source(error))) => return Err(unreadable(from, error)),
+            Some(Err(Halt::Unsure)) | None => {}
+        }
+        let (source, caps) = (from.to_owned(), *caps);
+        let style = Style { owner, modified: None };
+        let (pieces, writer) =
+            send(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
+        let sent = self.upload(Upload::Pieces(pieces));
+        joined(writer, from, sent).map(|((), report)| report)
+    }
+
+    /// Puts one file of these bytes at `target`, with these permission bits.
+    pub fn put_bytes(
+        &self,
+        bytes: &[u8],
+        target: &Path,
+        mode: u32,
+        owner: Owner,
+    ) -> Result<(), SandboxError> {
+        let inside = beneath_root(target)?;
+        if let Some(Ok(())) = self.layers().map(|layers| layers.plant_bytes(bytes, &inside, mode, owner)) {
+            return Ok(());
+        }
+        let mut archive = Builder::new(Vec::new());
+        let mut header = header(EntryType::Regular, mode & 0o777, Style { owner, modified: Some(0) });
+        header.set_size(bytes.len() as u64);
+        let built = archive
+            .append_data(&mut header, &inside, bytes)
+            .and_then(|()| archive.into_inner())
+            .map_err(|source| SandboxError::Io { action: "pack", path: target.to_owned(), source })?;
+        self.upload(Upload::Whole(Bytes::from(built)))
+    }
+
+    fn upload(&self, archive: Upload) -> Result<(), SandboxError> {
+        let options = UploadToContainerOptions { path: "/".to_owned(), ..Default::default() };
+        let body = match archive {
+            Upload::Whole(bytes) => bollard::body_full(bytes),
+            Upload::Pieces(pieces) => bollard::body_stream(stream(pieces)),
+        };
+        let api = &self.inner.api;
+        self.inner.ask("put files into a container", api.upload_to_container(&self.id, Some(options), body))
+    }
+}
+
+enum Upload {
+    Whole(Bytes),
+    Pieces(Receiver<Bytes>),
+}
+
+/// An absolute path inside, relative to the root, which is nothing that can be put.
+fn beneath_root(target: &Path) -> Result<PathBuf, SandboxError> {
+    absolute(target, "the target")?;
+    let inside: PathBuf = target.components().filter(|c| matches!(c, Component::Normal(_))).collect();
+    if inside.as_os_str().is_empty() {
+        return bad("nothing can be put in place of the root folder".to_owned());
+    }
+    Ok(inside)
+}
