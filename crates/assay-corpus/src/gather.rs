@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Diagnostic, FileKind, Library, Package, tree};
+use assay_skill::{Diagnostic, FileKind, Library, Package};
 use rayon::prelude::*;
 
 use crate::license::{Declared, declared, of_text};
@@ -82,7 +82,7 @@ fn license(package: &Package, real: &Path, base: &Path) -> Option<String> {
     });
     let usual = around.flat_map(|folder| LICENSE_FILES.map(|name| (folder, name)));
     let text = own.chain(usual).find_map(|(folder, name)| {
-        tree::read_beneath(folder, Path::new(name), LICENSE_CAP).ok().map(|content| content.bytes)
+        assay_fs::read_within(folder, Path::new(name), LICENSE_CAP).ok().map(|content| content.bytes)
     })?;
     Some(of_text(&String::from_utf8_lossy(&text)).unwrap_or("Other").to_owned())
 }
@@ -151,7 +151,7 @@ fn owner_and_name(url: &str) -> Option<String> {
 
 /// A small text file.
 fn small(path: &Path) -> Option<String> {
-    let content = tree::read_beneath(path.parent()?, Path::new(path.file_name()?), 16 << 20).ok()?;
+    let content = assay_fs::read_within(path.parent()?, Path::new(path.file_name()?), 16 << 20).ok()?;
     String::from_utf8(content.bytes).ok()
 }
 

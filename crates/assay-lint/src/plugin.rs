@@ -40,7 +40,7 @@ pub(crate) struct Manifest {
 /// The text of a file of a plugin. A link that leaves the plugin is not followed: what a stranger's manifest names could be any file of
 /// whoever lints it.
 pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, String> {
-    let content = assay_skill::tree::read_beneath(root, path, CAP).map_err(|error| error.to_string())?;
+    let content = assay_skill::read_within(root, path, CAP).map_err(|error| error.to_string())?;
     if content.truncated {
         return Err("larger than 1 MiB".to_owned());
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use assay_safety::{Bundle, File, RULES, scan};
-use assay_skill::tree::Content;
+use assay_skill::Content;
 
 use crate::diagnostic::{Severities, Span};
 use crate::rule::{Findings, Rule};

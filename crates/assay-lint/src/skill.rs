@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values, tree};
+use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values};
 
 use crate::markdown::Markdown;
 use crate::policy::Budgets;
@@ -151,7 +151,7 @@ impl Skill {
                 .take(RESOURCES)
                 .filter_map(|entry| {
                     let content =
-                        tree::read_beneath(&self.root, Path::new(&entry.path), RESOURCE_CAP).ok()?;
+                        assay_skill::read_within(&self.root, Path::new(&entry.path), RESOURCE_CAP).ok()?;
                     if content.bytes.contains(&0) {
                         return None;
                     }

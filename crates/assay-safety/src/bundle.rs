@@ -64,7 +64,8 @@ impl Bundle {
             match entry.kind {
                 FileKind::File => {
                     let cap = FILE_CAP.min(left);
-                    let Ok(content) = tree::read_beneath(&package.root, Path::new(&entry.path), cap) else {
+                    let Ok(content) = assay_skill::read_within(&package.root, Path::new(&entry.path), cap)
+                    else {
                         continue;
                     };
                     left -= content.bytes.len() as u64;

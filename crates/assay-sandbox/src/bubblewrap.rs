@@ -14,7 +14,7 @@ use std::process::Stdio;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{CWD, FsWord, MemfdFlags, Mode, OFlags, fstatfs, memfd_create, openat};
+use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, memfd_create, openat};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -32,8 +32,6 @@ use crate::{Enforcement, Mechanism, Root, Sandbox, SandboxError, Session, Spec};
 
 /// How long a sandbox may take to start, on a machine under heavy load.
 const START: Duration = Duration::from_secs(30);
-/// The number of the file system in memory (`TMPFS_MAGIC`, `linux/magic.h`).
-const TMPFS: FsWord = 0x0102_1994;
 /// Open files of a process inside.
 const NOFILE: u64 = 65_536;
 
@@ -186,7 +184,7 @@ fn open_in_memory(spec: &Spec, init: i32) -> Vec<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = openat(CWD, root.join(path.strip_prefix("/").ok()?), flags, Mode::empty()).ok()?;
         // A root filesystem of the caller's may have no such folder in memory.
-        fstatfs(&folder).is_ok_and(|found| found.f_type == TMPFS).then_some(folder)
+        assay_fs::is_open_in_memory(&folder).unwrap_or(false).then_some(folder)
     };
     in_memory(spec).iter().filter_map(open).collect()
 }

@@ -97,7 +97,7 @@ impl Hierarchies {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let pid = std::process::id().cast_signed();
         let start = procs::stat(pid).map_or(0, |stat| stat.start);
-        let namespace = procs::pid_namespace().unwrap_or(0);
+        let namespace = assay_fs::pid_namespace().unwrap_or(0);
         let name = format!("{label}.{pid}.{start}.{namespace}.{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         let mut groups = Groups::default();
         for (&controller, (version, home)) in &self.homes {
@@ -320,7 +320,7 @@ fn remove(dir: &Path) {
 /// An owner that was killed leaves its groups behind (its sandboxes die with it). Groups that hold a process and those
 /// whose owner lives are left alone.
 pub fn sweep_cgroups() -> usize {
-    let namespace = procs::pid_namespace().unwrap_or(0);
+    let namespace = assay_fs::pid_namespace().unwrap_or(0);
     let mut homes: Vec<PathBuf> = Hierarchies::find().homes.into_values().map(|(_, home)| home).collect();
     homes.sort();
     homes.dedup();

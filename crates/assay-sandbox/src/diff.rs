@@ -7,7 +7,7 @@ use std::path::Path;
 use assay_diagnostic::escape_path;
 use similar::TextDiff;
 
-use crate::{Change, ChangeKind, CollectError, read_beneath};
+use crate::{Change, ChangeKind, FsError, read_beneath};
 
 /// The largest file that is compared line by line.
 const TEXT: u64 = 512 << 10;
@@ -62,9 +62,9 @@ impl Side {
             Ok(None) => Self::Absent,
             Ok(Some(bytes)) if bytes[..bytes.len().min(SNIFF)].contains(&0) => Self::Binary,
             Ok(Some(bytes)) => String::from_utf8(bytes).map_or(Self::Binary, Self::Text),
-            Err(CollectError::TooLarge { .. }) => Self::Other(format!("larger than {TEXT} bytes")),
-            Err(CollectError::NotAFile { found: "a folder", .. }) => Self::Folder,
-            Err(CollectError::NotAFile { found, .. }) => match fs::read_link(&full) {
+            Err(FsError::TooLarge { .. }) => Self::Other(format!("larger than {TEXT} bytes")),
+            Err(FsError::NotAFile { found: "a folder", .. }) => Self::Folder,
+            Err(FsError::NotAFile { found, .. }) => match fs::read_link(&full) {
                 Ok(target) => Self::Link(escape_path(&target)),
                 Err(_) => Self::Other(found.to_owned()),
             },

@@ -15,14 +15,14 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use assay_fs::FileKind;
+use assay_fs::walk::{self, Item, Next, Sequence, Visitor, walk};
 use rustix::fs::fstatvfs;
-use rustix::io::Errno;
 use rustix::net::SendFlags;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use crate::cgroup::with_our_own;
 use crate::drive::readable;
-use crate::walk::{Item, Next, Sequence, Visitor, walk};
 use crate::wire::{Order, send};
 use crate::{LimitKind, procs};
 
@@ -257,7 +257,7 @@ fn finish(mut child: Child, kill: bool) {
 pub(crate) fn used(folders: &[PathBuf], most: u64, over: &AtomicBool) -> u64 {
     let mut sum = Sum { bytes: 0, most, seen: BTreeSet::new(), over };
     for folder in folders {
-        match crate::walk::open(folder) {
+        match walk::open(folder) {
             // `failed` never fails.
             Ok(fd) => drop(walk(fd, Sequence::Any, &mut sum)),
             // A file that was mounted by itself.
@@ -283,8 +283,8 @@ impl Visitor for Sum<'_> {
     type Error = std::convert::Infallible;
 
     fn item(&mut self, item: &Item<'_>) -> Result<Next, Self::Error> {
-        let stat = item.stat;
-        let several = stat.st_nlink > 1 && item.kind() != rustix::fs::FileType::Directory;
+        let stat = item.stat();
+        let several = stat.st_nlink > 1 && item.kind() != FileKind::Directory;
         if !several || self.seen.insert((stat.st_dev, stat.st_ino)) {
             self.bytes += u64::try_from(stat.st_blocks).unwrap_or(0) * 512;
         }
@@ -292,7 +292,7 @@ impl Visitor for Sum<'_> {
         Ok(if enough { Next::Stop } else { Next::Into })
     }
 
-    fn failed(&mut self, _: &Path, _: Errno) -> Result<(), Self::Error> {
+    fn failed(&mut self, _: &Path, _: io::Error) -> Result<(), Self::Error> {
         Ok(())
     }
 }

@@ -17,7 +17,6 @@ use serde::{Deserialize, Serialize};
 mod arguments;
 mod bubblewrap;
 mod cgroup;
-mod collect;
 mod diff;
 #[cfg(feature = "docker")]
 pub mod docker;
@@ -27,7 +26,6 @@ mod forward;
 mod hold;
 mod init;
 mod keeper;
-mod manifest;
 mod none;
 mod own_files;
 mod probe;
@@ -38,17 +36,18 @@ mod session;
 mod spawn;
 mod spec;
 mod streams;
-mod walk;
 mod wire;
 
+pub use assay_fs::{
+    Caps, Change, ChangeKind, CopyReport, Entry, FileKind, FsError, LeftOut, Manifest, copy_tree,
+    read_beneath, remove_tree,
+};
 pub use bubblewrap::Bubblewrap;
 pub use cgroup::sweep_cgroups;
-pub use collect::{Caps, CollectError, CopyReport, LeftOut, copy_tree, read_beneath, remove_tree};
 pub use diff::unified_diff;
 pub use forward::forward_main;
 pub use hold::Hold;
 pub use init::init_main;
-pub use manifest::{Change, ChangeKind, Entry, EntryKind, Manifest};
 pub use none::NoSandbox;
 pub use probe::{Probe, probe_bubblewrap};
 

@@ -41,12 +41,6 @@ fn parse(line: &str) -> Option<Stat> {
     })
 }
 
-/// The number of this process's PID namespace (namespaces(7)).
-pub(crate) fn pid_namespace() -> Option<u64> {
-    let link = fs::read_link("/proc/self/ns/pid").ok()?;
-    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
-}
-
 /// Every process that can be seen.
 pub(crate) fn all() -> BTreeMap<i32, Stat> {
     let Ok(entries) = fs::read_dir("/proc") else { return BTreeMap::new() };

@@ -4,9 +4,8 @@
 //! client would still offer to an agent is loaded, and every leniency is a [`Diagnostic`] with its file and line. Nothing
 //! here executes anything, follows a link out of a package, or panics on any input.
 //!
-//! [`tree`] holds the canonical digest of a folder, which tasks use too.
+//! A package is identified by the digest of its folder ([`assay_fs::tree`]).
 
-mod digest;
 mod document;
 mod front_matter;
 mod library;
@@ -15,10 +14,9 @@ pub mod placebo;
 mod repair;
 mod text;
 mod tokens;
-pub mod tree;
 
 pub use assay_diagnostic::{Diagnostic, Severity, position};
-pub use digest::{Digest, DigestError, Hasher};
+pub use assay_fs::{Content, Digest, DigestError, FileKind, Hasher, read_within, tree};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble, YAML_CAP};
 pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};
@@ -26,4 +24,3 @@ pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;
 pub use text::{Decoded, Encoding, decode};
 pub use tokens::{tokens, tokens_from};
-pub use tree::FileKind;

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use crate::tree::{self, Entry, Tree};
 use crate::{Diagnostic, Digest, Document, FileKind, Severity, tokens};
+use assay_fs::read_within;
+use assay_fs::tree::{self, Entry, Tree};
 
 /// A skill package as an agent would be offered it.
 #[derive(Debug, Clone)]
@@ -72,7 +73,7 @@ impl Package {
     fn read(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<(Self, Document)> {
         let document_name = find_document(root, diagnostics)?;
         let file = root.join(document_name);
-        let content = match tree::read_beneath(root, Path::new(document_name), DOCUMENT_CAP) {
+        let content = match read_within(root, Path::new(document_name), DOCUMENT_CAP) {
             Ok(content) => content,
             Err(error) => {
                 let hint =

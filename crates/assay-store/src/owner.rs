@@ -3,6 +3,7 @@
 use std::fs;
 use std::io;
 
+use assay_fs::pid_namespace;
 use serde::{Deserialize, Serialize};
 
 /// A process, for as long as the machine runs.
@@ -131,12 +132,6 @@ fn host() -> String {
     let names = rustix::system::uname();
     let name = names.nodename().to_string_lossy();
     blake3::hash(format!("assay host\n{}\n{name}", id.trim()).as_bytes()).to_hex()[..16].to_owned()
-}
-
-/// The number of this process's PID namespace (namespaces(7)).
-fn pid_namespace() -> Option<u64> {
-    let link = fs::read_link("/proc/self/ns/pid").ok()?;
-    link.to_str()?.strip_prefix("pid:[")?.strip_suffix(']')?.parse().ok()
 }
 
 /// Field 22 of `/proc/PID/stat`; the second field, the program's name, may hold spaces and brackets. A zombie is dead.

@@ -19,7 +19,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_skill::tree;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -123,7 +122,7 @@ impl Store {
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(StoreError::NotFound(format!("{digest:?} is no digest")));
         }
-        let read = tree::read_beneath(&self.root, &path, assay_skill::DOCUMENT_CAP);
+        let read = assay_skill::read_within(&self.root, &path, assay_skill::DOCUMENT_CAP);
         Ok(read.map_err(|source| StoreError::Io { action: "read", path, source })?.bytes)
     }
 
@@ -299,7 +298,7 @@ impl Store {
     /// Removes this process's folders of work.
     pub fn clear_scratch(&self) {
         self.work.clear();
-        let _ = assay_sandbox::remove_tree(&self.root.join("scratch").join(self.owner.label()));
+        let _ = assay_fs::remove_tree(&self.root.join("scratch").join(self.owner.label()));
     }
 
     /// Takes away what dead processes left: leases, scratch folders, control groups. What processes of other machines or PID namespaces own is left
@@ -314,7 +313,7 @@ impl Store {
                 None if work::is_ours(&entry.path()) => work::is_left(&entry.path()),
                 owner => owner.is_none_or(|owner| owner.is_dead()),
             };
-            if is_left && assay_sandbox::remove_tree(&entry.path()).is_ok() {
+            if is_left && assay_fs::remove_tree(&entry.path()).is_ok() {
                 swept.scratch += 1;
             }
         }

@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::{Duration, SystemTime};
 
-use rustix::fs::{FsWord, StatVfsMountFlags, statfs, statvfs};
+use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::error::StoreError;
 use crate::files::write_json;
@@ -29,8 +29,6 @@ const LETTERS: usize = 12;
 const ROOM: u64 = 8 << 30;
 /// How long a folder may be there before it says whose it is.
 const UNSIGNED: Duration = Duration::from_hours(24);
-/// The number of the file system in memory (`TMPFS_MAGIC`, `linux/magic.h`).
-const TMPFS: FsWord = 0x0102_1994;
 
 /// The folder of this process, made when it is first needed.
 #[derive(Debug, Default)]
@@ -77,7 +75,7 @@ impl Work {
     pub(crate) fn clear(&self) {
         if let Some(made) = self.made.lock().unwrap_or_else(PoisonError::into_inner).take() {
             // What cannot be removed is swept later.
-            let _ = assay_sandbox::remove_tree(&made);
+            let _ = assay_fs::remove_tree(&made);
         }
     }
 
@@ -86,7 +84,7 @@ impl Work {
         let base = self.base.as_deref().unwrap_or(Path::new(BASE));
         let entries = fs::read_dir(base).into_iter().flatten().flatten();
         let left = entries.map(|entry| entry.path()).filter(|path| is_ours(path) && is_left(path));
-        left.filter(|path| assay_sandbox::remove_tree(path).is_ok()).count()
+        left.filter(|path| assay_fs::remove_tree(path).is_ok()).count()
     }
 }
 
@@ -109,10 +107,10 @@ fn make(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
 
 /// Whether trials can have their files in a folder: on a disk with room, and where programs may run.
 fn serves(base: &Path, store: &Path) -> bool {
-    let (Ok(disk), Ok(mount)) = (statfs(base), statvfs(base)) else { return false };
+    let (Ok(in_memory), Ok(mount)) = (assay_fs::is_in_memory(base), statvfs(base)) else { return false };
     let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
     let room = mount.f_bavail.saturating_mul(mount.f_frsize);
-    disk.f_type != TMPFS
+    !in_memory
         && !mount.f_flag.intersects(StatVfsMountFlags::NOEXEC | StatVfsMountFlags::RDONLY)
         && (room >= ROOM || device(base) == device(store))
 }

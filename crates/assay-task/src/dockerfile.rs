@@ -12,7 +12,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree;
+use assay_fs::tree;
 
 use crate::TaskError;
 

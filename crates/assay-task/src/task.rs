@@ -12,7 +12,8 @@ mod writable;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Digest, decode, tree};
+use assay_fs::tree;
+use assay_skill::{Digest, decode};
 
 use crate::TaskError;
 use crate::dockerfile::{
@@ -137,7 +138,7 @@ impl Task {
             Self::keep_verifier_copies(into)?;
         }
         let at = into.join(&file);
-        let read = tree::read_beneath(into, &file, DOCKERFILE_CAP);
+        let read = assay_fs::read_within(into, &file, DOCKERFILE_CAP);
         let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
         if !gone.is_empty() {
             let text = without(&decode(&content.bytes).text, &gone, &folders, &moved);
@@ -154,7 +155,7 @@ impl Task {
                 continue;
             }
             // Not through a link: it could lead out of the context.
-            let read = tree::read_beneath(into, Path::new(name), DOCKERFILE_CAP);
+            let read = assay_fs::read_within(into, Path::new(name), DOCKERFILE_CAP);
             let content = read.map_err(|source| TaskError::Read { path: path.clone(), source })?;
             let text = format!("{}\n!{VERIFIERS}\n", decode(&content.bytes).text);
             std::fs::remove_file(&path)
@@ -175,7 +176,7 @@ impl Task {
         let file =
             main.and_then(|main| main.dockerfile.clone()).unwrap_or_else(|| PathBuf::from("Dockerfile"));
         let context = self.root.join("environment").join(&below);
-        let read = tree::read_beneath(&context, &file, DOCKERFILE_CAP);
+        let read = assay_fs::read_within(&context, &file, DOCKERFILE_CAP);
         let content = read.map_err(|source| TaskError::Read { path: context.join(&file), source })?;
         Ok(base_images(&decode(&content.bytes).text))
     }

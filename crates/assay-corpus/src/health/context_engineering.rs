@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use assay_skill::{Document, Package, decode, tree};
+use assay_skill::{Document, Package, decode};
 use regex::Regex;
 use serde_json::Value;
 
@@ -220,7 +220,7 @@ fn folders(base: &Path) -> Result<Vec<PathBuf>, HealthError> {
 /// A skill's document as Python reads text: decoded, every kind of line break one `\n`. A byte-order mark stays, since it matters to the older
 /// revisions.
 fn text_of(folder: &Path) -> Option<String> {
-    let content = tree::read_beneath(folder, Path::new("SKILL.md"), assay_skill::DOCUMENT_CAP).ok()?;
+    let content = assay_fs::read_within(folder, Path::new("SKILL.md"), assay_skill::DOCUMENT_CAP).ok()?;
     let decoded = decode(&content.bytes);
     let mark = if decoded.byte_order_mark { "\u{feff}" } else { "" };
     Some(format!("{mark}{}", decoded.text.replace("\r\n", "\n").replace('\r', "\n")))

@@ -459,7 +459,7 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
         .iter()
         .filter_map(|folder| {
             let path = format!("{folder}SKILL.md");
-            tree::read_beneath(&skill.root, Path::new(&path), crate::skill::RESOURCE_CAP).ok()
+            assay_skill::read_within(&skill.root, Path::new(&path), crate::skill::RESOURCE_CAP).ok()
         })
         .map(|content| assay_skill::decode(&content.bytes).text)
         .collect();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use crate::{CollectError, read_beneath};
+use crate::{FsError, read_beneath};
 
 /// Most bytes of the file.
 const MOST: u64 = 1 << 20;
@@ -24,7 +24,7 @@ pub(super) struct Ignore {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum IgnoreError {
     #[error(transparent)]
-    Read(#[from] CollectError),
+    Read(#[from] FsError),
     #[error(".dockerignore: {0}")]
     Pattern(#[from] globset::Error),
 }

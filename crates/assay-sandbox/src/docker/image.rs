@@ -19,7 +19,7 @@ use super::files::Owner;
 use super::ignore::Ignore;
 use super::pack::{self, Style, joined, pack, send, stream};
 use crate::streams::Recorder;
-use crate::{Caps, Captured, CollectError, SandboxError, Sink, read_beneath};
+use crate::{Caps, Captured, FsError, SandboxError, Sink, read_beneath};
 
 /// Upper bounds on a build context.
 const CONTEXT: Caps =
@@ -330,7 +330,7 @@ struct Build<'a> {
 impl Build<'_> {
     fn run(&self, timeout: Duration, cancel: &AtomicBool) -> Result<Image, ImageError> {
         let inner = &self.docker.inner;
-        let unusable = |error: CollectError| ImageError::Context(with_cause(&error));
+        let unusable = |error: FsError| ImageError::Context(with_cause(&error));
         let text = read_beneath(self.context, self.path, DOCKERFILE).map_err(unusable)?;
         let text = text.ok_or_else(|| {
             ImageError::Context(format!("there is no {} in {}", self.path.display(), self.context.display()))
@@ -405,7 +405,7 @@ impl Build<'_> {
     }
 
     /// What goes in: the archive that is sent, the images it starts from, arguments and network.
-    fn digest(&self, text: &str, bases: &[String], ignore: &Ignore) -> Result<String, CollectError> {
+    fn digest(&self, text: &str, bases: &[String], ignore: &Ignore) -> Result<String, FsError> {
         let mut hasher = blake3::Hasher::new();
         for part in bases.iter().chain(self.args.iter().flat_map(|(name, value)| [name, value])) {
             hasher.update(&(part.len() as u64).to_le_bytes());
@@ -520,18 +520,16 @@ impl Build<'_> {
 const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };
 
 /// A build of a part of the context would be another task.
-fn whole(context: &Path, report: &crate::CopyReport) -> Result<(), CollectError> {
+fn whole(context: &Path, report: &crate::CopyReport) -> Result<(), FsError> {
     match report.left_out.first() {
         None => Ok(()),
-        Some(left) => Err(CollectError::io(
-            "send",
-            &context.join(&left.path),
-            std::io::Error::other(left.reason.clone()),
-        )),
+        Some(left) => {
+            Err(FsError::io("send", &context.join(&left.path), std::io::Error::other(left.reason.clone())))
+        }
     }
 }
 
-fn with_cause(error: &CollectError) -> String {
+fn with_cause(error: &FsError) -> String {
     match std::error::Error::source(error) {
         Some(cause) => format!("{error}: {cause}"),
         None => error.to_string(),

@@ -16,6 +16,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
+use assay_fs::walk;
 use rustix::fs::{
     AtFlags, FileType, Mode, OFlags, RawDir, SeekFrom, Stat, fgetxattr, flistxattr, openat, readlinkat, seek,
     statat,
@@ -25,8 +26,7 @@ use rustix::thread::CapabilitySet;
 
 use super::files::{Changed, PathStat};
 use super::unpack::{NotRead, Unpack};
-use crate::collect::{open_file, words};
-use crate::{Caps, ChangeKind, CopyReport, SandboxError, walk};
+use crate::{Caps, ChangeKind, CopyReport, SandboxError};
 
 /// Folders within folders, beyond which the daemon is asked: each is held open.
 const DEPTH: usize = 32;
@@ -95,7 +95,7 @@ impl Layers {
     /// What differs from the image. A folder in which something changed is listed as changed itself.
     pub(super) fn changes(&self) -> Result<Vec<Changed>, Unsure> {
         let mut changes = Vec::new();
-        let upper = Folder { parts: vec![walk::open(&self.upper)?] };
+        let upper = Folder { parts: vec![walk::open(&self.upper).map_err(|_| Unsure)?] };
         compare(&upper, &self.below()?, Path::new("/"), 0, &mut changes)?;
         changes.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(changes)
@@ -128,7 +128,7 @@ impl Layers {
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
-            return Ok(Err(NotRead::Kind(words(kind))));
+            return Ok(Err(NotRead::Kind(walk::describe(kind))));
         }
         let too_large = || Ok(Err(NotRead::TooLarge(cap)));
         if u64::try_from(stat.st_size).unwrap_or(0) > cap {
@@ -179,7 +179,8 @@ impl Layers {
 
     /// The root as the image has it.
     pub(super) fn below(&self) -> Result<Folder, Unsure> {
-        let parts = self.lower.iter().map(|path| walk::open(path)).collect::<Result<_, _>>()?;
+        let parts =
+            self.lower.iter().map(|path| walk::open(path)).collect::<Result<_, _>>().map_err(|_| Unsure)?;
         Ok(Folder { parts })
     }
 
@@ -188,7 +189,7 @@ impl Layers {
             return Err(Unsure);
         }
         let mut folder = self.below()?;
-        folder.parts.insert(0, walk::open(&self.upper)?);
+        folder.parts.insert(0, walk::open(&self.upper).map_err(|_| Unsure)?);
         let mut names = path.components().filter_map(|component| match component {
             Component::Normal(name) => Some(CString::new(name.as_bytes()).map_err(|_| Unsure)),
             Component::RootDir | Component::CurDir => None,
@@ -365,14 +366,14 @@ fn leaf(dir: &OwnedFd, name: &CStr, stat: &Stat, path: &Path, unpack: &mut Unpac
             }
         }
         FileType::Symlink => unpack.link(path, link(dir, name, stat)?),
-        kind => unpack.leave_out(path, words(kind)),
+        kind => unpack.leave_out(path, walk::describe(kind)),
     }
     Ok(())
 }
 
 /// A regular file that is all there.
 fn whole(dir: &OwnedFd, name: &CStr) -> Result<std::fs::File, Unsure> {
-    let file = open_file(dir.as_fd(), name)?.ok_or(Unsure)?;
+    let file = walk::open_at(dir, name).map_err(|_| Unsure)?.ok_or(Unsure)?;
     if attributes(&file)?.contains(&b"trusted.overlay.metacopy"[..]) { Err(Unsure) } else { Ok(file) }
 }
 

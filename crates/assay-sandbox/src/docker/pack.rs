@@ -1,20 +1,16 @@
 //! Files on their way to the daemon, as tar archives: build contexts, and what is put into containers.
 
-use std::ffi::OsString;
 use std::io::{self, Read, Write};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
+use assay_fs::Tally;
+use assay_fs::walk::{self, Item, Next, Sequence, Visitor, walk};
 use bytes::Bytes;
-use rustix::fs::{FileType, readlinkat};
-use rustix::io::Errno;
 use tar::{Builder, EntryType, Header};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::files::Owner;
-use crate::collect::open_file;
-use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
-use crate::{Caps, CollectError, CopyReport, LeftOut, SandboxError};
+use crate::{Caps, CopyReport, FileKind, FsError, SandboxError};
 
 /// Pieces of an archive on their way.
 const PIECES: usize = 4;
@@ -31,7 +27,7 @@ pub(super) struct Style {
 }
 
 /// Whoever writes an archive.
-pub(super) type Writer = std::thread::JoinHandle<Result<CopyReport, CollectError>>;
+pub(super) type Writer = std::thread::JoinHandle<Result<CopyReport, FsError>>;
 /// What of a folder goes into an archive: a path within it, and whether that is a folder.
 pub(super) type Keep<'a> = dyn Fn(&Path, bool) -> bool + 'a;
 /// What stands in for a file's content.
@@ -70,22 +66,20 @@ pub(super) fn joined<T>(
     let io = |action, path, source| SandboxError::Io { action, path, source };
     match (writer.join(), sent) {
         (Ok(Ok(report)), Ok(sent)) => Ok((sent, report)),
-        (Ok(Err(error @ CollectError::Io { .. })), _) if !is_broken_pipe(&error) => {
-            Err(unreadable(from, error))
-        }
+        (Ok(Err(error @ FsError::Io { .. })), _) if !is_broken_pipe(&error) => Err(unreadable(from, error)),
         (_, Err(error)) => Err(error),
         (Ok(Err(error)), Ok(_)) => Err(unreadable(from, error)),
         (Err(_), Ok(_)) => Err(io("pack", from.to_owned(), io::Error::other("the thread ended"))),
     }
 }
 
-fn is_broken_pipe(error: &CollectError) -> bool {
-    matches!(error, CollectError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+fn is_broken_pipe(error: &FsError) -> bool {
+    matches!(error, FsError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
 }
 
-pub(super) fn unreadable(from: &Path, error: CollectError) -> SandboxError {
+pub(super) fn unreadable(from: &Path, error: FsError) -> SandboxError {
     match error {
-        CollectError::Io { action, path, source } => SandboxError::Io { action, path, source },
+        FsError::Io { action, path, source } => SandboxError::Io { action, path, source },
         error => SandboxError::Io { action: "pack", path: from.to_owned(), source: io::Error::other(error) },
     }
 }
@@ -123,61 +117,51 @@ pub(super) fn pack(
     caps: &Caps,
     keep: &Keep<'_>,
     instead: Option<Instead<'_>>,
-) -> Result<CopyReport, CollectError> {
+) -> Result<CopyReport, FsError> {
     let mut archive = Builder::new(&mut *out);
     archive.sparse(false);
-    let mut pack =
-        Pack { archive, inside, style, caps, keep, instead, seen: 0, report: CopyReport::default() };
-    let found = std::fs::symlink_metadata(from).map_err(|error| CollectError::io("look at", from, error))?;
+    let mut pack = Pack { archive, inside, style, keep, instead, tally: Tally::new(caps) };
+    let found = std::fs::symlink_metadata(from).map_err(|error| FsError::io("look at", from, error))?;
     if found.is_file() {
         pack.single(from)?;
     } else {
-        let root = walk::open(from).map_err(|error| CollectError::io("open", from, error))?;
+        let root = walk::open(from).map_err(|error| FsError::io("open", from, error))?;
         if !inside.as_os_str().is_empty() {
-            let stat = rustix::fs::fstat(&root).map_err(|error| CollectError::io("look at", from, error))?;
+            let stat = rustix::fs::fstat(&root).map_err(|error| FsError::io("look at", from, error))?;
             pack.folder(Path::new(""), stat.st_mode, stat.st_mtime)?;
         }
         walk(root, Sequence::ByName(caps.entries), &mut pack)?;
     }
-    let Pack { archive, report, .. } = pack;
-    archive.into_inner().and_then(Write::flush).map_err(|error| CollectError::io("pack", from, error))?;
-    Ok(report)
+    let Pack { archive, tally, .. } = pack;
+    archive.into_inner().and_then(Write::flush).map_err(|error| FsError::io("pack", from, error))?;
+    Ok(tally.report)
 }
 
 struct Pack<'a, W: Write> {
     archive: Builder<&'a mut W>,
     inside: &'a Path,
     style: Style,
-    caps: &'a Caps,
     keep: &'a Keep<'a>,
     instead: Option<Instead<'a>>,
-    seen: u64,
-    report: CopyReport,
+    tally: Tally<'a>,
 }
 
 impl<W: Write> Pack<'_, W> {
-    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) -> Next {
-        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
-            self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
-        }
-        Next::Past
-    }
-
     fn header(&self, kind: EntryType, mode: u32, modified: i64) -> Header {
         let modified = self.style.modified.or_else(|| u64::try_from(modified).ok());
         header(kind, mode & 0o777, Style { modified, ..self.style })
     }
 
-    fn folder(&mut self, path: &Path, mode: u32, modified: i64) -> Result<(), CollectError> {
+    fn folder(&mut self, path: &Path, mode: u32, modified: i64) -> Result<(), FsError> {
         let mut header = self.header(EntryType::Directory, mode, modified);
         header.set_size(0);
         let inside = self.inside.join(path);
         let added = self.archive.append_data(&mut header, &inside, io::empty());
-        added.map_err(|error| CollectError::io("pack", path, error))
+        added.map_err(|error| FsError::io("pack", path, error))
     }
 
-    fn single(&mut self, from: &Path) -> Result<(), CollectError> {
-        let fail = |error| CollectError::io("read", from, error);
+    fn single(&mut self, from: &Path) -> Result<(), FsError> {
+        let fail = |error| FsError::io("read", from, error);
         let file = std::fs::File::open(from).map_err(fail)?;
         let stat = rustix::fs::fstat(&file).map_err(|error| fail(error.into()))?;
         let size = u64::try_from(stat.st_size).unwrap_or(0);
@@ -186,86 +170,66 @@ impl<W: Write> Pack<'_, W> {
         let inside = self.inside.to_owned();
         let content = exactly(file, size);
         self.archive.append_data(&mut header, inside, content).map_err(fail)?;
-        self.report.files += 1;
-        self.report.bytes += size;
+        self.tally.add_file(size);
         Ok(())
     }
 
-    fn file(&mut self, item: &Item<'_>) -> Result<Next, CollectError> {
-        let fail = |error| CollectError::io("pack", item.path, error);
-        let mut header = self.header(EntryType::Regular, item.stat.st_mode, item.stat.st_mtime);
+    fn file(&mut self, item: &Item<'_>) -> Result<Next, FsError> {
+        let fail = |error| FsError::io("pack", item.path, error);
+        let mut header = self.header(EntryType::Regular, item.mode(), item.stat().st_mtime);
         let inside = self.inside.join(item.path);
         if let Some((_, content)) = self.instead.filter(|(path, _)| *path == item.path) {
             header.set_size(content.len() as u64);
             self.archive.append_data(&mut header, inside, content).map_err(fail)?;
             return Ok(Next::Past);
         }
-        let size = u64::try_from(item.stat.st_size).unwrap_or(0);
-        if size > self.caps.file_bytes {
-            return Ok(self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes)));
-        }
-        if size > self.caps.total_bytes - self.report.bytes {
-            return Ok(self.leave_out(item.path, format!("{} bytes were taken before", self.report.bytes)));
-        }
-        let source = match open_file(item.dir, item.name) {
-            Ok(Some(source)) => source,
-            Ok(None) => return Ok(self.leave_out(item.path, "changed while it was read")),
-            Err(error) => return Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
-        };
-        header.set_size(size);
-        self.archive.append_data(&mut header, inside, exactly(source, size)).map_err(fail)?;
-        self.report.files += 1;
-        self.report.bytes += size;
+        let Some(source) = self.tally.open(item) else { return Ok(Next::Past) };
+        header.set_size(item.size());
+        self.archive.append_data(&mut header, inside, exactly(source, item.size())).map_err(fail)?;
+        self.tally.add_file(item.size());
         Ok(Next::Past)
     }
 }
 
 impl<W: Write> Visitor for Pack<'_, W> {
-    type Error = CollectError;
+    type Error = FsError;
 
-    fn item(&mut self, item: &Item<'_>) -> Result<Next, CollectError> {
-        self.seen += 1;
-        if self.seen > self.caps.entries {
-            self.leave_out(item.path, format!("more than {} entries", self.caps.entries));
-            return Ok(Next::Stop);
+    fn item(&mut self, item: &Item<'_>) -> Result<Next, FsError> {
+        if let Some(next) = self.tally.count(item) {
+            return Ok(next);
         }
-        let is_folder = item.kind() == FileType::Directory;
+        let is_folder = item.kind() == FileKind::Directory;
         if !(self.keep)(item.path, is_folder) {
             // Something beneath it may be kept all the same.
             return Ok(if is_folder { Next::Into } else { Next::Past });
         }
+        if let Some(next) = self.tally.check_depth(item) {
+            return Ok(next);
+        }
         match item.kind() {
-            FileType::Directory if item.depth > self.caps.depth => {
-                Ok(self.leave_out(item.path, format!("more than {} folders deep", self.caps.depth)))
-            }
-            FileType::Directory => {
-                self.folder(item.path, item.stat.st_mode, item.stat.st_mtime)?;
+            FileKind::Directory => {
+                self.folder(item.path, item.mode(), item.stat().st_mtime)?;
                 Ok(Next::Into)
             }
-            FileType::RegularFile => self.file(item),
-            FileType::Symlink if self.caps.links => match readlinkat(item.dir, item.name, Vec::new()) {
-                Ok(target) => {
-                    let mut header = self.header(EntryType::Symlink, 0o777, item.stat.st_mtime);
-                    header.set_size(0);
-                    let inside = self.inside.join(item.path);
-                    let target = OsString::from_vec(target.into_bytes());
-                    match self.archive.append_link(&mut header, inside, target) {
-                        Ok(()) => Ok(Next::Past),
-                        Err(error) => Err(CollectError::io("pack", item.path, error)),
-                    }
-                }
-                Err(error) => Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
-            },
-            _ => Ok(self.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+            FileKind::File => self.file(item),
+            FileKind::Link if self.tally.caps.links => {
+                let Some(target) = self.tally.read_link(item) else { return Ok(Next::Past) };
+                let mut header = self.header(EntryType::Symlink, 0o777, item.stat().st_mtime);
+                header.set_size(0);
+                let added = self.archive.append_link(&mut header, self.inside.join(item.path), target);
+                added.map(|()| Next::Past).map_err(|error| FsError::io("pack", item.path, error))
+            }
+            _ => Ok(self.tally.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
         }
     }
 
-    fn failed(&mut self, path: &Path, error: Errno) -> Result<(), CollectError> {
-        let reason = match error {
-            Errno::OVERFLOW => format!("more than {} entries", self.caps.entries),
-            error => format!("cannot be read: {error}"),
-        };
-        self.leave_out(path, reason);
+    fn failed(&mut self, path: &Path, error: io::Error) -> Result<(), FsError> {
+        self.tally.failed(path, &error);
+        Ok(())
+    }
+
+    fn truncated(&mut self, path: &Path) -> Result<(), FsError> {
+        self.tally.truncated(path);
         Ok(())
     }
 }

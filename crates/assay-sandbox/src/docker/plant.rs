@@ -6,20 +6,20 @@ use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use assay_fs::Tally;
+use assay_fs::walk::{self, Item, Next, Sequence, Visitor, walk};
 use rustix::fs::{
     AtFlags, FileType, Gid, Mode, OFlags, ResolveFlags, Timespec, Timestamps, Uid, chownat, fchmod, fchown,
-    futimens, mkdirat, openat, openat2, readlinkat, statat, symlinkat, unlinkat,
+    futimens, mkdirat, openat, openat2, statat, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::files::Owner;
 use super::layers::{Folder, Layers, Seen, Unsure, attributes, is_opaque, open_folder};
-use crate::collect::open_file;
-use crate::walk::{self, Item, Next, Sequence, Visitor, walk};
-use crate::{Caps, CollectError, CopyReport, LeftOut};
+use crate::{Caps, CopyReport, FileKind, FsError};
 
 /// Why files were not put.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) enum Halt {
     /// The daemon has to be asked.
     Unsure,
     /// The files to be put could not be read.
-    Source(CollectError),
+    Source(FsError),
 }
 
 impl From<Unsure> for Halt {
@@ -51,7 +51,7 @@ impl Layers {
         owner: Owner,
         caps: &Caps,
     ) -> Result<CopyReport, Halt> {
-        let source = |error: io::Error| Halt::Source(CollectError::io("read", from, error));
+        let source = |error: io::Error| Halt::Source(FsError::io("read", from, error));
         if std::fs::symlink_metadata(from).map_err(source)?.is_file() {
             let mut file = File::open(from).map_err(source)?;
             let stat = rustix::fs::fstat(&file)?;
@@ -59,14 +59,14 @@ impl Layers {
             let bytes = write(&dir, &name, &mut file, stat.st_mode, owner, Some(times(&stat)))?;
             return Ok(CopyReport { files: 1, bytes, left_out: Vec::new() });
         }
-        let from_fd = walk::open(from).map_err(|error| source(error.into()))?;
+        let from_fd = walk::open(from).map_err(source)?;
         let mode = rustix::fs::fstat(&from_fd)?.st_mode;
         let root = self.reach(inside)?;
         own(&root, mode, owner)?;
         let current = (PathBuf::new(), root.try_clone().map_err(|_| Halt::Unsure)?);
-        let mut plant = Plant { root, current, owner, caps, seen: 0, report: CopyReport::default() };
+        let mut plant = Plant { root, current, owner, tally: Tally::new(caps) };
         walk(from_fd, Sequence::ByName(caps.entries), &mut plant)?;
-        Ok(plant.report)
+        Ok(plant.tally.report)
     }
 
     /// One file of these bytes.
@@ -96,7 +96,7 @@ impl Layers {
             return Err(Unsure);
         }
         let mut lower = self.below()?;
-        let mut upper = walk::open(&self.upper)?;
+        let mut upper = walk::open(&self.upper).map_err(|_| Unsure)?;
         for name in inside {
             let name = CString::new(name.as_bytes()).map_err(|_| Unsure)?;
             let below = lower.entry(&name)?;
@@ -192,19 +192,10 @@ struct Plant<'a> {
     /// The folder that was written to last.
     current: (PathBuf, OwnedFd),
     owner: Owner,
-    caps: &'a Caps,
-    seen: u64,
-    report: CopyReport,
+    tally: Tally<'a>,
 }
 
 impl Plant<'_> {
-    fn leave_out(&mut self, path: &Path, reason: impl Into<String>) -> Next {
-        if (self.report.left_out.len() as u64) < self.caps.entries.max(1) {
-            self.report.left_out.push(LeftOut { path: path.to_owned(), reason: reason.into() });
-        }
-        Next::Past
-    }
-
     /// The folder that an item belongs in.
     fn folder(&mut self, path: &Path) -> Result<&OwnedFd, Halt> {
         let parent = path.parent().unwrap_or(Path::new(""));
@@ -218,23 +209,12 @@ impl Plant<'_> {
     }
 
     fn file(&mut self, item: &Item<'_>) -> Result<Next, Halt> {
-        let size = u64::try_from(item.stat.st_size).unwrap_or(0);
-        if size > self.caps.file_bytes {
-            return Ok(self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes)));
-        }
-        if size > self.caps.total_bytes - self.report.bytes {
-            return Ok(self.leave_out(item.path, format!("{} bytes were taken before", self.report.bytes)));
-        }
-        let mut source = match open_file(item.dir, item.name) {
-            Ok(Some(source)) => source.take(size),
-            Ok(None) => return Ok(self.leave_out(item.path, "changed while it was read")),
-            Err(error) => return Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
-        };
+        let Some(source) = self.tally.open(item) else { return Ok(Next::Past) };
+        let mut source = source.take(item.size());
         let owner = self.owner;
         let dir = self.folder(item.path)?;
-        let bytes = write(dir, item.name, &mut source, item.stat.st_mode, owner, Some(times(item.stat)))?;
-        self.report.files += 1;
-        self.report.bytes += bytes;
+        let bytes = write(dir, item.name(), &mut source, item.mode(), owner, Some(times(item.stat())))?;
+        self.tally.add_file(bytes);
         Ok(Next::Past)
     }
 }
@@ -243,48 +223,41 @@ impl Visitor for Plant<'_> {
     type Error = Halt;
 
     fn item(&mut self, item: &Item<'_>) -> Result<Next, Halt> {
-        self.seen += 1;
-        if self.seen > self.caps.entries {
-            self.leave_out(item.path, format!("more than {} entries", self.caps.entries));
-            return Ok(Next::Stop);
+        if let Some(next) = self.tally.count(item).or_else(|| self.tally.check_depth(item)) {
+            return Ok(next);
         }
         let owner = self.owner;
         match item.kind() {
-            FileType::Directory if item.depth > self.caps.depth => {
-                Ok(self.leave_out(item.path, format!("more than {} folders deep", self.caps.depth)))
-            }
-            FileType::Directory => {
+            FileKind::Directory => {
                 let dir = self.folder(item.path)?;
-                match mkdirat(dir, item.name, Mode::RWXU) {
+                match mkdirat(dir, item.name(), Mode::RWXU) {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
-                own(open_folder(dir, item.name)?, item.stat.st_mode, owner)?;
+                own(open_folder(dir, item.name())?, item.mode(), owner)?;
                 Ok(Next::Into)
             }
-            FileType::RegularFile => self.file(item),
-            FileType::Symlink if self.caps.links => match readlinkat(item.dir, item.name, Vec::new()) {
-                Ok(target) => {
-                    let dir = self.folder(item.path)?;
-                    clear(dir, item.name)?;
-                    let target = std::ffi::OsString::from_vec(target.into_bytes());
-                    symlinkat(target, dir, item.name)?;
-                    let (uid, gid) = (Uid::from_raw(owner.uid), Gid::from_raw(owner.gid));
-                    chownat(dir, item.name, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
-                    Ok(Next::Past)
-                }
-                Err(error) => Ok(self.leave_out(item.path, format!("cannot be read: {error}"))),
-            },
-            _ => Ok(self.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
+            FileKind::File => self.file(item),
+            FileKind::Link if self.tally.caps.links => {
+                let Some(target) = self.tally.read_link(item) else { return Ok(Next::Past) };
+                let dir = self.folder(item.path)?;
+                clear(dir, item.name())?;
+                symlinkat(target, dir, item.name())?;
+                let (uid, gid) = (Uid::from_raw(owner.uid), Gid::from_raw(owner.gid));
+                chownat(dir, item.name(), Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)?;
+                Ok(Next::Past)
+            }
+            _ => Ok(self.tally.leave_out(item.path, "neither a file, a folder nor a link that is taken")),
         }
     }
 
-    fn failed(&mut self, path: &Path, error: Errno) -> Result<(), Halt> {
-        let reason = match error {
-            Errno::OVERFLOW => format!("more than {} entries", self.caps.entries),
-            error => format!("cannot be read: {error}"),
-        };
-        self.leave_out(path, reason);
+    fn failed(&mut self, path: &Path, error: io::Error) -> Result<(), Halt> {
+        self.tally.failed(path, &error);
+        Ok(())
+    }
+
+    fn truncated(&mut self, path: &Path) -> Result<(), Halt> {
+        self.tally.truncated(path);
         Ok(())
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use assay_diagnostic::escape_path;
 use assay_sandbox::{
-    Caps, Change, ChangeKind, CollectError, EntryKind, Exit, Manifest, copy_tree, read_beneath, remove_tree,
+    Caps, Change, ChangeKind, Exit, FileKind, FsError, Manifest, copy_tree, read_beneath, remove_tree,
     unified_diff,
 };
 
@@ -74,7 +74,7 @@ fn reads_regular_files_beneath_and_nothing_else() {
     // The cap is the last byte that passes.
     let read = |cap| read_beneath(dir.path(), Path::new("secret"), cap);
     assert!(read(6).is_ok());
-    assert!(matches!(read(5), Err(CollectError::TooLarge { cap: 5, .. })));
+    assert!(matches!(read(5), Err(FsError::TooLarge { cap: 5, .. })));
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn copies_no_more_than_it_may() {
         assert_eq!(report.files, files, "{caps:?} {report:?}");
         assert!(report.left_out.iter().any(|left| left.reason == reason), "{caps:?} {report:?}");
     }
-    assert!(matches!(copy_tree(&dir.path().join("no"), dir.path(), &all), Err(CollectError::Io { .. })));
+    assert!(matches!(copy_tree(&dir.path().join("no"), dir.path(), &all), Err(FsError::Io { .. })));
 }
 
 #[test]
@@ -142,13 +142,13 @@ fn sees_what_changed() {
     let before = Manifest::scan(&dir.path().join("in"), &caps).unwrap();
     let entry = |name: &str| &before.entries[Path::new(name)];
     assert_eq!(entry("file").digest, Some(*blake3::hash(b"content").as_bytes()));
-    assert_eq!((entry("file").kind, entry("file").size), (EntryKind::File, 7));
-    assert_eq!(entry("sub").kind, EntryKind::Dir);
+    assert_eq!((entry("file").kind, entry("file").size), (FileKind::File, 7));
+    assert_eq!(entry("sub").kind, FileKind::Directory);
     assert_eq!(
         (entry("out").kind, entry("out").target.as_deref()),
-        (EntryKind::Link, Some(Path::new("../secret")))
+        (FileKind::Link, Some(Path::new("../secret")))
     );
-    assert_eq!((entry("pipe").kind, entry("pipe").digest), (EntryKind::Other, None));
+    assert_eq!((entry("pipe").kind, entry("pipe").digest), (FileKind::Other, None));
     assert_eq!((entry("huge").size, entry("huge").digest), (1 << 40, None));
     assert_eq!(before.left_out.len(), 1, "{:?}", before.left_out);
     assert_eq!(before.diff(&before), []);

@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use assay_skill::tree;
-
 /// Most bytes that are looked at to tell a format.
 const PEEK: u64 = 64 << 10;
 
@@ -35,7 +33,7 @@ fn of_file(path: &Path) -> Option<&'static str> {
     }
     let (folder, name) = (path.parent()?, path.file_name()?);
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let bytes = tree::read_beneath(folder, Path::new(name), PEEK).ok()?.bytes;
+    let bytes = assay_fs::read_within(folder, Path::new(name), PEEK).ok()?.bytes;
     let text = String::from_utf8_lossy(&bytes);
     let has = |part: &str| text.contains(part);
     match extension {

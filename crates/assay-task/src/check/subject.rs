@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree::{self, Node};
+use assay_fs::tree::{self, Node};
 use assay_skill::{FileKind, Package, decode};
 
 use super::finding::Span;
@@ -298,7 +298,7 @@ fn read<'a>(
             unread.push((file, "there is too much beside it"));
             continue;
         }
-        match tree::read_beneath(root, path, TEXT_CAP) {
+        match assay_fs::read_within(root, path, TEXT_CAP) {
             // Pictures, databases and the like have nothing to read.
             Ok(content) if content.bytes.contains(&0) => {}
             Ok(content) => {

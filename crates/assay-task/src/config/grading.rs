@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree;
+use assay_fs::tree;
 use serde::Serialize;
 
 use super::section::{Item, Section, Source};

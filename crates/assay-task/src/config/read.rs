@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_skill::{Diagnostic, Severity, position, tree};
+use assay_fs::tree;
+use assay_skill::{Diagnostic, Severity, position};
 use toml::de::DeTable;
 
 use super::section::{Section, Source};

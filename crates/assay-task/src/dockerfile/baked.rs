@@ -12,8 +12,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use assay_fs::tree::Node;
 use assay_skill::FileKind;
-use assay_skill::tree::Node;
 
 use super::context::Source;
 use super::model::{Copy, Dockerfile, SkillCopy};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use assay_fs::tree::{self, Node};
 use assay_skill::FileKind;
-use assay_skill::tree::{self, Node};
 use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 
 use super::model::Copy;
@@ -156,7 +156,7 @@ impl Ignore {
         let text = match name {
             None => String::new(),
             Some(name) => {
-                let read = tree::read_beneath(root, Path::new(name), IGNORE_CAP);
+                let read = assay_fs::read_within(root, Path::new(name), IGNORE_CAP);
                 let content = read.map_err(|source| TaskError::Read { path: root.join(name), source })?;
                 String::from_utf8_lossy(&content.bytes).into_owned()
             }

@@ -6,8 +6,8 @@ use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
+use assay_fs::tree;
 use assay_skill::FileKind;
-use assay_skill::tree;
 
 use super::baked::{is_left_out, left_out};
 use super::context::Context;
@@ -196,7 +196,7 @@ impl Site<'_> {
             Some(FileKind::File) => {
                 let place = self.fresh(target)?;
                 let write = |source: io::Error| TaskError::Write { path: place.clone(), source };
-                let mut content: File = tree::open_file(&from).map_err(read)?;
+                let mut content: File = assay_fs::open_file(&from).map_err(read)?;
                 let own = content.metadata().map_err(read)?.permissions().mode() & 0o777;
                 let mut file = OpenOptions::new()
                     .write(true)

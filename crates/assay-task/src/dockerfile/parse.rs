@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree;
+use assay_fs::tree;
 
 use super::lex::{Instruction, UnknownValue, expand, instructions, quoted_words};
 use super::model::{Copy, Dockerfile, Unsupported};

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree;
+use assay_fs::tree;
 
 use super::baked::is_left_out;
 use super::context::Source;

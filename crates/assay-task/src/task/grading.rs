@@ -14,7 +14,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::escape;
-use assay_skill::tree::{self, Entry};
+use assay_fs::tree::Entry;
 use assay_skill::{Diagnostic, Digest, Hasher, Severity};
 
 use super::layout::is_graded;
@@ -115,7 +115,7 @@ fn script(dir: &Path, up: usize, name: &str) -> Result<Vec<u8>, String> {
         return Err("not a regular file".to_owned());
     }
     let content =
-        tree::read_beneath(folder, Path::new(name), SHARED_CAP).map_err(|error| error.to_string())?;
+        assay_fs::read_within(folder, Path::new(name), SHARED_CAP).map_err(|error| error.to_string())?;
     if content.truncated {
         return Err(format!("larger than {SHARED_CAP} bytes"));
     }

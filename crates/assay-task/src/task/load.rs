@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_skill::tree::{self, Node, Tree};
+use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, Encoding, FileKind, Hasher, Package, Severity, decode};
 
 use super::layout::{Layout, missing};
@@ -197,7 +197,7 @@ impl<'a> Root<'a> {
     /// A text of the task, decoded leniently.
     pub(super) fn text(&self, name: &str, hint: &str) -> Result<(String, Vec<Diagnostic>), TaskError> {
         let path = self.dir.join(name);
-        let content = tree::read_beneath(self.dir, Path::new(name), TEXT_CAP)
+        let content = assay_fs::read_within(self.dir, Path::new(name), TEXT_CAP)
             .map_err(|source| TaskError::Read { path: path.clone(), source })?;
         if content.truncated {
             let message = format!("larger than {TEXT_CAP} bytes");
@@ -342,7 +342,7 @@ impl<'a> Root<'a> {
                 .filter(|node| node.kind == FileKind::File && node.path.starts_with("tests"))
                 .take(TESTS_SEARCHED);
             tests.any(|node| {
-                tree::read_beneath(self.dir, &node.path, TEXT_CAP)
+                assay_fs::read_within(self.dir, &node.path, TEXT_CAP)
                     .is_ok_and(|content| decode(&content.bytes).text.contains(text))
             })
         };

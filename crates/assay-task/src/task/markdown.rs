@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_skill::tree::{self, Node, Tree};
+use assay_fs::tree::{self, Node, Tree};
 use assay_skill::{Diagnostic, FileKind, Hasher, Severity};
 
 use super::grading;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_sandbox::{CollectError, read_beneath};
+use assay_sandbox::{FsError, read_beneath};
 use serde_json::Value;
 
 /// Folders below what the user names; no layout of jobs is deeper.
@@ -143,8 +143,8 @@ pub(super) fn read_json(folder: &Path, name: &str) -> Result<Option<(Value, Stri
     let bytes = match read_beneath(folder, Path::new(name), JSON_CAP) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
-        Err(CollectError::TooLarge { .. }) => return Err("is too large".to_owned()),
-        Err(CollectError::NotAFile { .. } | CollectError::Escape { .. }) => {
+        Err(FsError::TooLarge { .. }) => return Err("is too large".to_owned()),
+        Err(FsError::NotAFile { .. } | FsError::Escape { .. }) => {
             return Err("is a link or no file".to_owned());
         }
         Err(_) => return Err("cannot be read".to_owned()),

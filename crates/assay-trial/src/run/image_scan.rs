@@ -225,7 +225,7 @@ impl Question<'_> {
         let shown = |path: &Path| path.starts_with("environment") || path == Path::new("instruction.md");
         let nodes = tree::walk(&self.task.root).nodes;
         let read = |path: &Path| {
-            let content = tree::read_beneath(&self.task.root, path, COMPARED).ok()?;
+            let content = assay_skill::read_within(&self.task.root, path, COMPARED).ok()?;
             (!content.truncated).then_some(content.bytes)
         };
         let files = |keep: &dyn Fn(&Path) -> bool| -> Vec<(PathBuf, Vec<u8>)> {

@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use assay_diagnostic::escape_path;
-use assay_sandbox::{Change, ChangeKind, EntryKind, Manifest};
+use assay_sandbox::{Change, ChangeKind, FileKind, Manifest};
 use assay_skill::tree;
 use assay_task::Task;
 
@@ -139,14 +139,14 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
         {
             let shown = escape_path(&folder.root.join(path));
             found.push(match entry.kind {
-                EntryKind::Link => format!("{shown}: a link in place of a file that steers interpreters"),
+                FileKind::Link => format!("{shown}: a link in place of a file that steers interpreters"),
                 _ => format!("{shown}: stands in for a module of the standard library"),
             });
             continue;
         }
         match entry.kind {
-            EntryKind::Other => found.push(format!("{shown}: neither file nor folder")),
-            EntryKind::Link => {
+            FileKind::Other => found.push(format!("{shown}: neither file nor folder")),
+            FileKind::Link => {
                 let target = entry.target.as_deref().unwrap_or(Path::new(""));
                 if let Some(folder) = points_into_grader(folder.root, &change.path, target) {
                     found.push(format!("{shown}: a link into {folder}"));
@@ -157,8 +157,8 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
                     found.push(format!("{shown}: a link in place of a file that steers interpreters"));
                 }
             }
-            EntryKind::Dir => {}
-            EntryKind::File => {
+            FileKind::Directory => {}
+            FileKind::File => {
                 if is_hook(&name) && !asked.for_file(&name) {
                     found.push(format!("{shown}: read by interpreters or test runners on their own"));
                 } else if name == "pyproject.toml" && steers_pytest(folder, change) && !asked.for_file(&name)
@@ -227,8 +227,8 @@ fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
 /// The module of Python's own library that a new file stands in for where Python runs in the folder, and the file or package that does.
 ///
 /// What the task itself brings under such a name is its own code, and changing it is work.
-fn shadowed(folder: &Folder<'_>, change: &Change, kind: EntryKind) -> Option<(PathBuf, String)> {
-    if change.kind != ChangeKind::Added && kind != EntryKind::Link {
+fn shadowed(folder: &Folder<'_>, change: &Change, kind: FileKind) -> Option<(PathBuf, String)> {
+    if change.kind != ChangeKind::Added && kind != FileKind::Link {
         return None;
     }
     let workdir = folder.workdir.strip_prefix(folder.root).unwrap_or(Path::new(""));
@@ -238,9 +238,9 @@ fn shadowed(folder: &Folder<'_>, change: &Change, kind: EntryKind) -> Option<(Pa
             return None;
         };
         let module = match (second, kind) {
-            (None, EntryKind::File) => imported_as(first, false)?,
-            (None, EntryKind::Link) => imported_as(first, true)?,
-            (Some(Component::Normal(file)), EntryKind::File | EntryKind::Link)
+            (None, FileKind::File) => imported_as(first, false)?,
+            (None, FileKind::Link) => imported_as(first, true)?,
+            (Some(Component::Normal(file)), FileKind::File | FileKind::Link)
                 if imported_as(file, false)? == "__init__" =>
             {
                 first.to_str()?.to_owned()
@@ -349,7 +349,7 @@ fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
         if node.kind != assay_skill::FileKind::File || !is_wanted {
             continue;
         }
-        let Ok(content) = tree::read_beneath(&task.root, &node.path, room.min(READ)) else { continue };
+        let Ok(content) = assay_skill::read_within(&task.root, &node.path, room.min(READ)) else { continue };
         room = room.saturating_sub(content.bytes.len() as u64);
         found.push((node.path, String::from_utf8_lossy(&content.bytes).into_owned()));
     }

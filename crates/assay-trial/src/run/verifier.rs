@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_sandbox::{CollectError, read_beneath};
+use assay_sandbox::{FsError, read_beneath};
 use serde_json::Value;
 
 /// Most bytes of a reward file.
@@ -33,7 +33,7 @@ impl Reward {
 /// # Errors
 /// Why there is no reward, for people.
 pub(crate) fn reward(folder: &Path) -> Result<Reward, String> {
-    let told = |error: &CollectError| format!("the reward is not to be trusted: {error}");
+    let told = |error: &FsError| format!("the reward is not to be trusted: {error}");
     if let Some(bytes) =
         read_beneath(folder, Path::new("reward.json"), REWARD_CAP).map_err(|error| told(&error))?
     {

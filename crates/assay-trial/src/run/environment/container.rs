@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use assay_diagnostic::{chain, clean, clean_start};
 use assay_sandbox::docker::{Changed, Container as Docked, ContainerSpec, Docker, DockerNetwork, Owner};
 use assay_sandbox::{
-    Caps, ChangeKind, Entry, EntryKind, Exec, Exit, Manifest, Mount, SandboxError, Session, Sink, Usage,
+    Caps, ChangeKind, Entry, Exec, Exit, FileKind, Manifest, Mount, SandboxError, Session, Sink, Usage,
     unified_diff,
 };
 use assay_store::Cause;
@@ -466,10 +466,10 @@ impl<'a> Container<'a> {
             let Ok(inside) = change.path.strip_prefix(&self.workdir) else { continue };
             let Some(found) = container.stat(&change.path)? else { continue };
             let kind = match () {
-                () if found.is_dir => EntryKind::Dir,
-                () if found.link.is_some() => EntryKind::Link,
-                () if found.is_file => EntryKind::File,
-                () => EntryKind::Other,
+                () if found.is_dir => FileKind::Directory,
+                () if found.link.is_some() => FileKind::Link,
+                () if found.is_file => FileKind::File,
+                () => FileKind::Other,
             };
             let entry = Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
             manifest.entries.insert(inside.to_path_buf(), entry);

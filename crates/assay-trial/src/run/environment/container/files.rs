@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_sandbox::docker::{Changed, Container as Docked};
-use assay_sandbox::{ChangeKind, Entry, EntryKind, LeftOut, Manifest};
+use assay_sandbox::{ChangeKind, Entry, FileKind, LeftOut, Manifest};
 use assay_task::Artifact;
 
 use super::ODD;
@@ -67,8 +67,8 @@ pub(super) fn write(path: &Path, bytes: &[u8]) -> Result<(), Broken> {
 
 /// What an archive left out is neither a file nor a folder, or too much.
 pub(super) fn note_left_out(manifest: &mut Manifest, left: &LeftOut) {
-    let kinds: BTreeMap<&str, EntryKind> =
-        [("a pipe", EntryKind::Other), ("a device", EntryKind::Other), ("something else", EntryKind::Other)]
+    let kinds: BTreeMap<&str, FileKind> =
+        [("a pipe", FileKind::Other), ("a device", FileKind::Other), ("something else", FileKind::Other)]
             .into();
     if let Some(kind) = kinds.get(left.reason.as_str()) {
         let entry = Entry { kind: *kind, size: 0, mode: 0, digest: None, target: None };

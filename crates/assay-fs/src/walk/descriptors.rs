@@ -1,78 +1,123 @@
-//! Walking a folder that somebody hostile filled: no link is followed, no depth overflows anything.
+//! A walk along descriptors.
 //!
 //! Folders are opened relative to one another, never by a long path, and at most [`HELD`] are held open. Deeper ones are
 //! found again by going up, and it is checked that up is where we came from.
 
 use std::collections::BinaryHeap;
 use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, statat};
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RawDir, Stat, fstat, openat, readlinkat, statat};
 use rustix::io::Errno;
+
+use super::{Next, Sequence, Visitor};
+use crate::FileKind;
+use crate::kind::describe;
+use crate::open::READ;
 
 /// Most folders held open at once.
 const HELD: usize = 48;
 
-/// Something in a folder.
-pub(crate) struct Item<'a> {
-    /// The folder it is in.
-    pub(crate) dir: BorrowedFd<'a>,
-    /// Its name there.
-    pub(crate) name: &'a CStr,
+/// A folder that is open.
+pub type Folder = OwnedFd;
+
+/// An item of a folder.
+pub struct Item<'a> {
     /// Its path from where the walk began.
-    pub(crate) path: &'a Path,
-    /// What it is, not following links.
-    pub(crate) stat: &'a Stat,
+    pub path: &'a Path,
     /// 1 for what lies in the first folder itself.
-    pub(crate) depth: usize,
+    pub depth: usize,
+    dir: BorrowedFd<'a>,
+    name: &'a CStr,
+    stat: &'a Stat,
 }
 
 impl Item<'_> {
-    pub(crate) fn kind(&self) -> FileType {
-        FileType::from_raw_mode(self.stat.st_mode)
+    /// What it is.
+    pub fn kind(&self) -> FileKind {
+        match FileType::from_raw_mode(self.stat.st_mode) {
+            FileType::RegularFile => FileKind::File,
+            FileType::Directory => FileKind::Directory,
+            FileType::Symlink => FileKind::Link,
+            _ => FileKind::Other,
+        }
+    }
+
+    /// What something that is not a regular file is, for messages.
+    pub fn describe(&self) -> &'static str {
+        describe(FileType::from_raw_mode(self.stat.st_mode))
+    }
+
+    /// Bytes of a file, or of a link's target.
+    pub fn size(&self) -> u64 {
+        u64::try_from(self.stat.st_size).unwrap_or(0)
+    }
+
+    /// Its mode, the kind included.
+    pub fn mode(&self) -> u32 {
+        self.stat.st_mode
+    }
+
+    /// When it was last read.
+    pub fn accessed(&self) -> Option<SystemTime> {
+        time(self.stat.st_atime, self.stat.st_atime_nsec)
+    }
+
+    /// When it was last written.
+    pub fn modified(&self) -> Option<SystemTime> {
+        time(self.stat.st_mtime, self.stat.st_mtime_nsec)
+    }
+
+    /// The folder it is in.
+    pub fn dir(&self) -> BorrowedFd<'_> {
+        self.dir
+    }
+
+    /// Its name there.
+    pub fn name(&self) -> &CStr {
+        self.name
+    }
+
+    /// All that the kernel says of it.
+    pub fn stat(&self) -> &Stat {
+        self.stat
+    }
+
+    /// Opens a regular file; `None` if it is something else by now.
+    pub fn open(&self) -> io::Result<Option<File>> {
+        open_at(self.dir, self.name)
+    }
+
+    /// Where a link points.
+    pub fn read_link(&self) -> io::Result<PathBuf> {
+        let target = readlinkat(self.dir, self.name, Vec::new())?;
+        Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
     }
 }
 
-/// Where to go from an item.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Next {
-    /// Into it, if it is a folder.
-    Into,
-    /// Past it.
-    Past,
-    /// Home: the walk is over.
-    Stop,
-}
-
-/// Whoever looks at the items.
-pub(crate) trait Visitor {
-    /// What ends the walk.
-    type Error;
-
-    /// Called for each thing, before what is in it.
-    fn item(&mut self, item: &Item<'_>) -> Result<Next, Self::Error>;
-
-    /// Called for each folder that was gone into, after what is in it; `dir` is the one it is in.
-    fn done(&mut self, dir: BorrowedFd<'_>, name: &CStr, path: &Path) -> Result<(), Self::Error> {
-        let _ = (dir, name, path);
-        Ok(())
+/// Opens a regular file in a folder that is open; `None` if it is something else by now.
+pub fn open_at(dir: impl AsFd, name: &CStr) -> io::Result<Option<File>> {
+    match openat(dir, name, READ, Mode::empty()) {
+        Ok(fd) => {
+            let kind = FileType::from_raw_mode(fstat(&fd)?.st_mode);
+            Ok(Some(File::from(fd)).filter(|_| kind == FileType::RegularFile))
+        }
+        Err(Errno::LOOP | Errno::NXIO | Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
     }
-
-    /// Called for what could not be looked at.
-    fn failed(&mut self, path: &Path, error: Errno) -> Result<(), Self::Error>;
 }
 
-/// In which order a folder's items come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sequence {
-    /// As the file system has them; nothing is remembered but the names of folders.
-    Any,
-    /// By name, as bytes; of one folder no more than this many are taken, the first ones, and then `failed` is told
-    /// `OVERFLOW`.
-    ByName(u64),
+fn time(seconds: i64, nanos: u64) -> Option<SystemTime> {
+    let whole = Duration::from_secs(seconds.unsigned_abs());
+    let start = SystemTime::UNIX_EPOCH;
+    let second = if seconds < 0 { start.checked_sub(whole) } else { start.checked_add(whole) };
+    second?.checked_add(Duration::from_nanos(nanos))
 }
 
 struct Level {
@@ -86,12 +131,19 @@ struct Level {
 }
 
 /// Opens a folder to walk, following links on the way to it but not at its end.
-pub(crate) fn open(path: &Path) -> Result<OwnedFd, Errno> {
-    openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+pub fn open(path: &Path) -> io::Result<Folder> {
+    Ok(openat(CWD, path, FOLDER | OFlags::NOFOLLOW, Mode::empty())?)
 }
 
+/// Opens a folder to walk, following links also at its end.
+pub fn open_following(path: &Path) -> io::Result<Folder> {
+    Ok(openat(CWD, path, FOLDER, Mode::empty())?)
+}
+
+const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+
 /// Walks everything beneath `root`.
-pub(crate) fn walk<V: Visitor>(root: OwnedFd, sequence: Sequence, visitor: &mut V) -> Result<(), V::Error> {
+pub fn walk<V: Visitor>(root: Folder, sequence: Sequence, visitor: &mut V) -> Result<(), V::Error> {
     let mut path = PathBuf::new();
     let mut levels: Vec<Level> = Vec::new();
     let mut current = root;
@@ -100,11 +152,11 @@ pub(crate) fn walk<V: Visitor>(root: OwnedFd, sequence: Sequence, visitor: &mut 
         if let Some(name) = arriving.take() {
             let identity = match fstat(&current) {
                 Ok(stat) => (stat.st_dev, stat.st_ino),
-                Err(error) => return visitor.failed(&path, error),
+                Err(error) => return visitor.failed(&path, error.into()),
             };
             let mut todo = Vec::new();
             let depth = levels.len() + 1;
-            if look(current.as_fd(), &mut path, depth, sequence, visitor, &mut todo)? == Next::Stop {
+            if visit(current.as_fd(), &mut path, depth, sequence, visitor, &mut todo)? == Next::Stop {
                 return Ok(());
             }
             todo.reverse();
@@ -114,15 +166,14 @@ pub(crate) fn walk<V: Visitor>(root: OwnedFd, sequence: Sequence, visitor: &mut 
         let Some(level) = levels.last_mut() else { return Ok(()) };
         if let Some(name) = level.todo.pop() {
             path.push(OsStr::from_bytes(name.to_bytes()));
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            match openat(&current, &name, flags, Mode::empty()) {
+            match openat(&current, &name, FOLDER | OFlags::NOFOLLOW, Mode::empty()) {
                 Ok(below) => {
                     let above = std::mem::replace(&mut current, below);
                     level.fd = (depth <= HELD).then_some(above);
                     arriving = Some(name);
                 }
                 Err(error) => {
-                    visitor.failed(&path, error)?;
+                    visitor.failed(&path, error.into())?;
                     path.pop();
                 }
             }
@@ -135,7 +186,7 @@ pub(crate) fn walk<V: Visitor>(root: OwnedFd, sequence: Sequence, visitor: &mut 
             Some(fd) => fd,
             None => match up(&current, above.identity) {
                 Ok(fd) => fd,
-                Err(error) => return visitor.failed(&path, error),
+                Err(error) => return visitor.failed(&path, error.into()),
             },
         };
         visitor.done(current.as_fd(), &finished.name, &path)?;
@@ -145,13 +196,13 @@ pub(crate) fn walk<V: Visitor>(root: OwnedFd, sequence: Sequence, visitor: &mut 
 
 /// The folder above, if it is still the one we came from.
 fn up(dir: &OwnedFd, identity: (u64, u64)) -> Result<OwnedFd, Errno> {
-    let above = openat(dir, c"..", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let above = openat(dir, c"..", FOLDER, Mode::empty())?;
     let stat = fstat(&above)?;
     if (stat.st_dev, stat.st_ino) == identity { Ok(above) } else { Err(Errno::STALE) }
 }
 
 /// Shows every item of one folder to the visitor and gathers the folders to go into.
-fn look<V: Visitor>(
+fn visit<V: Visitor>(
     dir: BorrowedFd<'_>,
     path: &mut PathBuf,
     depth: usize,
@@ -168,7 +219,7 @@ fn look<V: Visitor>(
             Ok(entry) => entry.file_name(),
             Err(Errno::INTR) => continue,
             Err(error) => {
-                visitor.failed(path, *error)?;
+                visitor.failed(path, (*error).into())?;
                 break;
             }
         };
@@ -177,7 +228,7 @@ fn look<V: Visitor>(
         }
         match sequence {
             Sequence::Any => {
-                if show(dir, name, path, depth, visitor, todo)? == Next::Stop {
+                if visit_item(dir, name, path, depth, visitor, todo)? == Next::Stop {
                     return Ok(Next::Stop);
                 }
             }
@@ -191,17 +242,17 @@ fn look<V: Visitor>(
         }
     }
     for name in names.into_sorted_vec() {
-        if show(dir, &name, path, depth, visitor, todo)? == Next::Stop {
+        if visit_item(dir, &name, path, depth, visitor, todo)? == Next::Stop {
             return Ok(Next::Stop);
         }
     }
     if over {
-        visitor.failed(path, Errno::OVERFLOW)?;
+        visitor.truncated(path)?;
     }
     Ok(Next::Into)
 }
 
-fn show<V: Visitor>(
+fn visit_item<V: Visitor>(
     dir: BorrowedFd<'_>,
     name: &CStr,
     path: &mut PathBuf,
@@ -214,7 +265,7 @@ fn show<V: Visitor>(
         Ok(stat) => {
             let item = Item { dir, name, path, stat: &stat, depth };
             let next = visitor.item(&item)?;
-            if next == Next::Into && item.kind() == FileType::Directory {
+            if next == Next::Into && item.kind() == FileKind::Directory {
                 todo.push(name.to_owned());
             }
             next
@@ -222,7 +273,7 @@ fn show<V: Visitor>(
         // It went away while we looked.
         Err(Errno::NOENT) => Next::Past,
         Err(error) => {
-            visitor.failed(path, error)?;
+            visitor.failed(path, error.into())?;
             Next::Past
         }
     };

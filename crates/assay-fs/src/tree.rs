@@ -9,17 +9,17 @@
 //! its length as 8 bytes, least significant first, then the bytes), kind (`f`, `l`, `d`, `o`; one byte), executable (one byte), size in
 //! bytes (8 bytes), digest of the content (32 bytes: the file's bytes, the link's target text, or nothing).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::MetadataExt;
+use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::digest::{Digest, Hasher, digest_stream};
+use crate::walk::{self, Item, Next, Sequence, Visitor};
+use crate::{FileKind, open_file};
 
 /// Deepest entry that is looked at, in path components below the root.
 pub const MAX_DEPTH: usize = 64;
@@ -27,20 +27,6 @@ pub const MAX_DEPTH: usize = 64;
 pub const MAX_ENTRIES: usize = 200_000;
 /// Most bytes of files read beneath one root: a sparse file of terabytes must not hang a digest.
 pub const MAX_BYTES: u64 = 16 << 30;
-
-/// What an entry of a folder is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileKind {
-    /// A regular file.
-    File,
-    /// A symbolic link, not followed.
-    Link,
-    /// A folder.
-    Directory,
-    /// A socket, a pipe or a device: never opened.
-    Other,
-}
 
 /// An entry that was found, before its content is read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,58 +85,57 @@ pub struct Tree {
     pub problems: Vec<Problem>,
 }
 
-/// Looks at every entry beneath a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`]. Links are not followed, save
+/// Visits every entry beneath a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`]. Links are not followed, save
 /// the root itself.
 pub fn walk(root: &Path) -> Walk {
-    let mut found = Walk::default();
-    let mut pending = vec![(PathBuf::new(), 0_usize)];
-    while let Some((folder, depth)) = pending.pop() {
-        let listing = match fs::read_dir(root.join(&folder)) {
-            Ok(listing) => listing,
-            Err(source) => {
-                found.problems.push(Problem { path: root.join(&folder), source });
-                continue;
-            }
-        };
-        for entry in listing {
-            let entry = match entry {
-                Ok(entry) => entry,
-                Err(source) => {
-                    found.problems.push(Problem { path: root.join(&folder), source });
-                    break;
-                }
-            };
-            if found.nodes.len() >= MAX_ENTRIES {
-                let source = io::Error::other(format!("more than {MAX_ENTRIES} entries"));
-                found.problems.push(Problem { path: root.to_path_buf(), source });
-                pending.clear();
-                break;
-            }
-            let path = folder.join(entry.file_name());
-            let metadata = match entry.metadata() {
-                Ok(metadata) => metadata,
-                Err(source) => {
-                    found.problems.push(Problem { path: root.join(&path), source });
-                    continue;
-                }
-            };
-            let kind = kind_of(&metadata);
-            if kind == FileKind::Directory {
-                if depth + 1 >= MAX_DEPTH {
-                    let source = io::Error::other(format!("deeper than {MAX_DEPTH} folders"));
-                    found.problems.push(Problem { path: root.join(&path), source });
-                } else {
-                    pending.push((path.clone(), depth + 1));
-                }
-            }
-            let size = if matches!(kind, FileKind::File | FileKind::Link) { metadata.len() } else { 0 };
-            let executable = kind == FileKind::File && metadata.mode() & 0o100 != 0;
-            found.nodes.push(Node { path, kind, size, executable });
-        }
+    let mut collect = Collect { root, found: Walk::default() };
+    let walked = match walk::open_following(root) {
+        Ok(folder) => walk::walk(folder, Sequence::Any, &mut collect),
+        Err(error) => collect.failed(Path::new(""), error),
+    };
+    if let Err(never) = walked {
+        match never {}
     }
-    found.nodes.sort_by(|a, b| bytes(&a.path).cmp(bytes(&b.path)));
+    let mut found = collect.found;
+    found.nodes.sort_by(|a, b| bytes(&a.path).cmp(&bytes(&b.path)));
     found.problems.sort_by(|a, b| a.path.cmp(&b.path));
     found
+}
+
+/// Collects what a walk visits.
+struct Collect<'a> {
+    root: &'a Path,
+    found: Walk,
+}
+
+impl Visitor for Collect<'_> {
+    type Error = Infallible;
+
+    fn item(&mut self, item: &Item<'_>) -> Result<Next, Infallible> {
+        if self.found.nodes.len() >= MAX_ENTRIES {
+            let source = io::Error::other(format!("more than {MAX_ENTRIES} entries"));
+            self.found.problems.push(Problem { path: self.root.to_path_buf(), source });
+            return Ok(Next::Stop);
+        }
+        let kind = item.kind();
+        let is_sized = matches!(kind, FileKind::File | FileKind::Link);
+        self.found.nodes.push(Node {
+            path: item.path.to_path_buf(),
+            kind,
+            size: if is_sized { item.size() } else { 0 },
+            executable: kind == FileKind::File && item.mode() & 0o100 != 0,
+        });
+        if kind == FileKind::Directory && item.depth >= MAX_DEPTH {
+            self.failed(item.path, io::Error::other(format!("deeper than {MAX_DEPTH} folders")))?;
+            return Ok(Next::Past);
+        }
+        Ok(Next::Into)
+    }
+
+    fn failed(&mut self, path: &Path, source: io::Error) -> Result<(), Infallible> {
+        self.found.problems.push(Problem { path: self.root.join(path), source });
+        Ok(())
+    }
 }
 
 impl Tree {
@@ -212,7 +197,7 @@ impl Tree {
     /// The entry at a path relative to the root.
     pub fn get(&self, path: &Path) -> Option<&Entry> {
         self.entries
-            .binary_search_by(|entry| bytes(&entry.path).cmp(bytes(path)))
+            .binary_search_by(|entry| bytes(&entry.path).cmp(&bytes(path)))
             .ok()
             .map(|at| &self.entries[at])
     }
@@ -232,7 +217,7 @@ fn digest_entries<'a>(entries: impl Iterator<Item = (&'a Path, &'a Entry)>) -> D
             FileKind::Other => b'o',
         };
         hasher
-            .part(bytes(path))
+            .part(&bytes(path))
             .byte(kind)
             .byte(u8::from(entry.executable))
             .number(entry.size)
@@ -249,54 +234,11 @@ fn digest_node(root: &Path, node: &Node, limit: u64) -> io::Result<(Digest, u64)
         FileKind::File => digest_stream(open_file(&root.join(&node.path))?, limit),
         FileKind::Link => {
             let target = fs::read_link(root.join(&node.path))?;
-            Ok((Digest::of(bytes(&target)), bytes(&target).len() as u64))
+            let target = bytes(&target);
+            Ok((Digest::of(&target), target.len() as u64))
         }
         FileKind::Directory | FileKind::Other => Ok((Digest::of(b""), 0)),
     }
-}
-
-fn kind_of(metadata: &fs::Metadata) -> FileKind {
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        FileKind::File
-    } else if kind.is_symlink() {
-        FileKind::Link
-    } else if kind.is_dir() {
-        FileKind::Directory
-    } else {
-        FileKind::Other
-    }
-}
-
-/// Opens a regular file for reading. A link in the last component, a folder, a pipe or a device is an error, and never a hang.
-pub fn open_file(path: &Path) -> io::Result<File> {
-    use rustix::fs::{Mode, OFlags};
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC | OFlags::NOCTTY;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }
-}
-
-/// A file's bytes, up to a cap.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Content {
-    /// The bytes, `cap` of them at most.
-    pub bytes: Vec<u8>,
-    /// Whether there were more.
-    pub truncated: bool,
-}
-
-/// Reads a file beneath a root, up to `cap` bytes. Links are followed as long as they stay beneath the root.
-pub fn read_beneath(root: &Path, relative: &Path, cap: u64) -> io::Result<Content> {
-    let base = fs::canonicalize(root)?;
-    let real = fs::canonicalize(base.join(relative))?;
-    if !real.starts_with(&base) {
-        return Err(io::Error::new(io::ErrorKind::PermissionDenied, "a link that leaves the folder"));
-    }
-    let mut content = Vec::new();
-    open_file(&real)?.take(cap.saturating_add(1)).read_to_end(&mut content)?;
-    let truncated = content.len() as u64 > cap;
-    content.truncate(usize::try_from(cap).unwrap_or(usize::MAX));
-    Ok(Content { bytes: content, truncated })
 }
 
 /// Takes `.` and `..` out of a path by its text alone, never leaving `/` or the start. The result is what a link-free file system would find;
@@ -326,14 +268,26 @@ pub fn escapes(root: &Path, link: &Path) -> bool {
     target.is_absolute() || normalize(&link.parent().unwrap_or(Path::new("")).join(target)).is_none()
 }
 
-/// The bytes of a path.
-pub fn bytes(path: &Path) -> &[u8] {
-    path.as_os_str().as_bytes()
+/// The bytes of a path, with `/` between its parts on every system.
+pub fn bytes(path: &Path) -> Cow<'_, [u8]> {
+    let bytes = path.as_os_str().as_encoded_bytes();
+    if std::path::MAIN_SEPARATOR == '/' || !bytes.contains(&b'\\') {
+        return Cow::Borrowed(bytes);
+    }
+    Cow::Owned(bytes.iter().map(|&byte| if byte == b'\\' { b'/' } else { byte }).collect())
 }
 
 /// The path these bytes make.
+#[cfg(unix)]
 pub fn path_from(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(OsString::from_vec(bytes.to_vec()))
+    let path: OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec());
+    path.into()
+}
+
+/// The path these bytes make.
+#[cfg(not(unix))]
+pub fn path_from(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 #[cfg(test)]

@@ -1,0 +1,34 @@
+//! Files and folders that nobody vouches for.
+//!
+//! [`read_beneath`] follows no link, [`read_within`] follows links that stay within the folder. [`walk`](mod@walk) visits a folder whatever its
+//! depth, [`copy_tree`] and [`remove_tree`] are walks, and a [`Manifest`] is what a walk found. [`tree`] has the canonical digest of a
+//! folder, by which skills and tasks are identified.
+//!
+//! On Linux, folders are opened relative to one another, so that a process that changes the tree meanwhile cannot lead a walk astray. Other
+//! systems have no sandbox whose output would have to be read while something runs: there, walks go by path.
+
+mod beneath;
+mod caps;
+mod copy;
+mod digest;
+mod error;
+mod kind;
+mod manifest;
+mod open;
+mod remove;
+mod system;
+pub mod tree;
+pub mod walk;
+
+pub use beneath::{Content, read_beneath, read_within};
+pub use caps::{Caps, CopyReport, LeftOut, Tally};
+pub use copy::copy_tree;
+pub use digest::{Digest, DigestError, Hasher};
+pub use error::FsError;
+pub use kind::FileKind;
+pub use manifest::{Change, ChangeKind, Entry, Manifest};
+pub use open::open_file;
+pub use remove::remove_tree;
+#[cfg(target_os = "linux")]
+pub use system::is_open_in_memory;
+pub use system::{is_in_memory, pid_namespace};
