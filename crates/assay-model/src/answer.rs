@@ -4,12 +4,20 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::Value;
+use ureq::http::HeaderMap;
 
 use crate::ModelError;
 use crate::backoff;
 use crate::overflow::exceeds_context;
 use crate::text::{Secret, excerpt};
-use crate::transport::Reply;
+
+/// An answer as it came.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
 
 /// What an answer means.
 #[derive(Debug)]

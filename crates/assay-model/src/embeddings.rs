@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use serde_json::{Value, json};
 
-use crate::options::{Rest, rest};
+use crate::open::{Rest, rest};
 use crate::provider::lacks;
 use crate::text::escape;
 use crate::transport::Transport;

@@ -187,7 +187,11 @@ mod tests {
         key_env: &["EXAMPLE_API_KEY", "SECOND_API_KEY"],
     };
 
-    fn resolve(base: Option<&str>, key_env: Option<&str>, vars: &[(&str, &str)]) -> Result<Endpoint, String> {
+    fn resolve(
+        base: Option<&str>,
+        key_env: Option<&str>,
+        vars: &[(&str, &str)],
+    ) -> Result<Endpoint, ModelError> {
         let options = ModelOptions {
             base_url: base.map(str::to_owned),
             api_key_env: key_env.map(str::to_owned),
@@ -195,7 +199,7 @@ mod tests {
         };
         let env =
             |name: &str| vars.iter().find(|(given, _)| *given == name).map(|(_, value)| (*value).to_owned());
-        Endpoint::resolve(&SERVICE, &options, &env).map_err(|error| error.to_string())
+        Endpoint::resolve(&SERVICE, &options, &env)
     }
 
     #[test]
@@ -243,7 +247,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_said() {
         let check = |base: Option<&str>, key_env: Option<&str>, vars: &[(&str, &str)], expected: &str| {
-            let error = resolve(base, key_env, vars).unwrap_err();
+            let error = resolve(base, key_env, vars).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
             assert!(!error.contains("s3cret"), "{error}");
         };
@@ -269,7 +273,7 @@ mod tests {
         };
         let check = |path: &str, expected: &str| {
             let vars = &[("EXAMPLE_API_KEY", "k"), ("SSL_CERT_FILE", path)];
-            let error = resolve(None, None, vars).unwrap_err();
+            let error = resolve(None, None, vars).unwrap_err().to_string();
             assert!(error.contains("SSL_CERT_FILE") && error.contains(expected), "{error}");
             // An address without TLS does not ask for it.
             resolve(Some("http://127.0.0.1:1"), None, vars).unwrap();

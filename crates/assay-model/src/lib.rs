@@ -32,6 +32,7 @@ mod endpoint;
 mod gate;
 mod gemini;
 mod names;
+mod open;
 mod openai;
 mod options;
 mod overflow;
@@ -50,7 +51,8 @@ use std::time::{Duration, Instant};
 
 pub use embeddings::Embeddings;
 pub use names::is_same_model;
-pub use options::{ModelOptions, open};
+pub use open::open;
+pub use options::ModelOptions;
 pub use overflow::exceeds_context;
 pub use preflight::{Api, PREFLIGHT_PROMPT, address, preflight};
 pub use price::Price;

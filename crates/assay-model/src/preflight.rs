@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::endpoint::{Endpoint, Service};
-use crate::options::bearing;
+use crate::open::bearing;
 use crate::{
     Call, ChatModel, ChatRequest, Message, ModelError, ModelOptions, anthropic, gemini, open, openai,
 };

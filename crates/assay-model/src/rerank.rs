@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::embeddings::{place, protocol, single, whole};
 use crate::endpoint::Service;
-use crate::options::{Rest, rest};
+use crate::open::{Rest, rest};
 use crate::provider::lacks;
 use crate::transport::Transport;
 use crate::{Call, ModelError, ModelOptions};

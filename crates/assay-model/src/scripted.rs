@@ -41,12 +41,13 @@
 //! {"say": "Done."}
 //! ```
 
+mod fault;
+mod files;
 mod hand;
 mod rule;
 mod wildcard;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -56,10 +57,9 @@ use crate::provider::turns;
 use crate::text::escape;
 use crate::tokens::tokens;
 use crate::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage};
+pub use fault::Fault;
+use files::{inside, read};
 use rule::Rule;
-
-/// Most bytes of a script, and of a file it runs.
-const LARGEST: u64 = 16 << 20;
 
 /// A script, read and checked.
 #[derive(Debug)]
@@ -83,38 +83,6 @@ pub struct Turn {
     pub fault: Option<Fault>,
     /// Tokens, counted by proxy.
     pub usage: Usage,
-}
-
-/// What goes wrong in place of an answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// An error's status, and the seconds after which to come back.
-    Status {
-        /// The HTTP status.
-        status: u16,
-        /// The header `retry-after`.
-        retry_after: Option<u32>,
-    },
-    /// An answer that breaks off.
-    Break,
-    /// No answer, and no end.
-    Hang,
-    /// An answer that is no JSON.
-    NotJson,
-}
-
-impl Fault {
-    fn named(name: &str, retry_after: Option<u32>) -> Result<Self, String> {
-        match name {
-            "break" => Ok(Self::Break),
-            "hang" => Ok(Self::Hang),
-            "not-json" => Ok(Self::NotJson),
-            _ => match name.parse() {
-                Ok(status @ 400..=599) => Ok(Self::Status { status, retry_after }),
-                _ => Err("fault is none of break, hang, not-json, and a status from 400 to 599".to_owned()),
-            },
-        }
-    }
 }
 
 impl Script {
@@ -309,42 +277,4 @@ fn digest(text: &str, rules: &[Rule]) -> String {
         hasher.update(part.as_bytes());
     }
     format!("blake3:{}", hasher.finalize().to_hex())
-}
-
-/// A path below a folder that stays below it, also where links lead.
-fn inside(folder: &Path, name: &str) -> Result<PathBuf, String> {
-    use std::path::Component;
-    let relative = Path::new(name);
-    let plain = relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    if !plain || name.is_empty() {
-        return Err("it leaves the script's folder: name a file below it".to_owned());
-    }
-    let path = folder.join(relative);
-    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
-    let real = |path: &Path| path.canonicalize().map_err(|error| format!("it cannot be read: {error}"));
-    if real(&path)?.starts_with(real(folder)?) {
-        Ok(path)
-    } else {
-        Err("a link leads out of the script's folder: put the file itself there".to_owned())
-    }
-}
-
-/// The text of a regular file of a size that a script has.
-fn read(path: &Path) -> Result<String, String> {
-    let unreadable = |error: std::io::Error| format!("it cannot be read: {error}");
-    // Looked at before it is opened: opening a pipe would wait for a writer.
-    let metadata = fs::metadata(path).map_err(unreadable)?;
-    if !metadata.is_file() {
-        return Err("it is not a file".to_owned());
-    }
-    if metadata.len() > LARGEST {
-        return Err(format!("it is larger than {} MiB", LARGEST >> 20));
-    }
-    let bytes = fs::read(path).map_err(unreadable)?;
-    String::from_utf8(bytes).map_err(|error| {
-        let valid = error.utf8_error().valid_up_to();
-        let before = error.as_bytes().get(..valid).unwrap_or_default();
-        let line = before.split(|byte| *byte == b'\n').count();
-        format!("line {line} is not UTF-8: save it as UTF-8")
-    })
 }

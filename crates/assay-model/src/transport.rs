@@ -15,9 +15,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use ureq::Agent;
-use ureq::http::HeaderMap;
 
-use crate::answer::{Failure, Verdict, judge};
+use crate::answer::{Failure, Reply, Verdict, judge};
 use crate::backoff;
 use crate::endpoint::Endpoint;
 use crate::gate::{Closed, Gate};
@@ -52,14 +51,6 @@ pub(crate) struct Transport {
 pub(crate) struct Answer {
     pub(crate) body: Value,
     pub(crate) retries: Vec<Retry>,
-}
-
-/// An answer as it came.
-#[derive(Debug)]
-pub(crate) struct Reply {
-    pub(crate) status: u16,
-    pub(crate) headers: HeaderMap,
-    pub(crate) body: Vec<u8>,
 }
 
 /// Why there was no answer.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
 
-use super::Fault;
+use super::fault::Fault;
 use super::wildcard::covers;
 use crate::{ChatRequest, Message, Scene};
 
@@ -64,6 +64,37 @@ pub(crate) struct Wrong {
     pub(crate) message: String,
 }
 
+/// What is wrong with a rule that can be read.
+#[derive(Debug, thiserror::Error)]
+enum RuleError {
+    #[error("{0} is an empty list: name something, or leave it out")]
+    EmptyList(&'static str),
+    #[error("{0} holds an empty text: name something, or leave it out")]
+    EmptyText(&'static str),
+    #[error("repetition: they are counted from 1, and the list is not empty")]
+    Repetition,
+    #[error("turn is an empty list: name a turn (from 0), or leave it out")]
+    NoTurn,
+    #[error("chance is not between 0 and 1")]
+    Chance,
+    #[error("draw without chance: say how likely the rule is to apply")]
+    DrawWithoutChance,
+    #[error("results is an empty list: name a number of results, or leave it out")]
+    NoResults,
+    #[error("it answers nothing: give say, run, run_files, skill or fault")]
+    NoAnswer,
+    #[error("it answers and fails: give fault a rule of its own")]
+    AnswerAndFault,
+    #[error("skill is no name of a skill: letters, digits, -, _ and . make one")]
+    SkillName,
+    #[error("times is 0: the rule would never apply")]
+    NoTimes,
+    #[error("fault is none of break, hang, not-json, and a status from 400 to 599")]
+    Fault,
+    #[error("retry_after without a status to fault with")]
+    RetryAfter,
+}
+
 impl Rule {
     /// Reads and checks the rule on line `line`.
     pub(crate) fn parse(text: &str, line: usize) -> Result<Self, Wrong> {
@@ -82,7 +113,7 @@ impl Rule {
                 message: format!("{what}; fix the rule, or begin the line with # to leave it out"),
             }
         })?;
-        written.checked(line).map_err(|message| Wrong { column: None, message })
+        written.checked(line).map_err(|error| Wrong { column: None, message: error.to_string() })
     }
 
     /// Whether it answers the model's turn `turn` in a conversation.
@@ -103,49 +134,46 @@ impl Rule {
 }
 
 impl Written {
-    fn checked(self, line: usize) -> Result<Rule, String> {
-        let texts = |key: &str, texts: Option<Few<String>>| match texts {
-            Some(Few(texts)) if texts.is_empty() => {
-                Err(format!("{key} is an empty list: name something, or leave it out"))
-            }
-            Some(Few(texts)) if texts.iter().any(String::is_empty) => {
-                Err(format!("{key} holds an empty text: name something, or leave it out"))
-            }
+    fn checked(self, line: usize) -> Result<Rule, RuleError> {
+        let texts = |key: &'static str, texts: Option<Few<String>>| match texts {
+            Some(Few(texts)) if texts.is_empty() => Err(RuleError::EmptyList(key)),
+            Some(Few(texts)) if texts.iter().any(String::is_empty) => Err(RuleError::EmptyText(key)),
             texts => Ok(texts.map(|few| few.0)),
         };
         if self.repetition.as_ref().is_some_and(|few| few.0.is_empty() || few.0.contains(&0)) {
-            return Err("repetition: they are counted from 1, and the list is not empty".to_owned());
+            return Err(RuleError::Repetition);
         }
         if self.turn.as_ref().is_some_and(|few| few.0.is_empty()) {
-            return Err("turn is an empty list: name a turn (from 0), or leave it out".to_owned());
+            return Err(RuleError::NoTurn);
         }
         if self.chance.is_some_and(|chance| !(0.0..=1.0).contains(&chance)) {
-            return Err("chance is not between 0 and 1".to_owned());
+            return Err(RuleError::Chance);
         }
         if self.draw.is_some() && self.chance.is_none() {
-            return Err("draw without chance: say how likely the rule is to apply".to_owned());
+            return Err(RuleError::DrawWithoutChance);
         }
         if self.results.as_ref().is_some_and(|few| few.0.is_empty()) {
-            return Err("results is an empty list: name a number of results, or leave it out".to_owned());
+            return Err(RuleError::NoResults);
         }
         let answers =
             self.say.is_some() || self.run.is_some() || self.run_files.is_some() || self.skill.is_some();
         if !answers && self.fault.is_none() {
-            return Err("it answers nothing: give say, run, run_files, skill or fault".to_owned());
+            return Err(RuleError::NoAnswer);
         }
         if answers && self.fault.is_some() {
-            return Err("it answers and fails: give fault a rule of its own".to_owned());
+            return Err(RuleError::AnswerAndFault);
         }
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if self.skill.as_ref().is_some_and(|name| name.is_empty() || !name.chars().all(is_plain)) {
-            return Err("skill is no name of a skill: letters, digits, -, _ and . make one".to_owned());
+            return Err(RuleError::SkillName);
         }
         if self.times == Some(0) {
-            return Err("times is 0: the rule would never apply".to_owned());
+            return Err(RuleError::NoTimes);
         }
-        let fault = self.fault.as_deref().map(|fault| Fault::named(fault, self.retry_after)).transpose()?;
+        let named = |fault: &str| Fault::named(fault, self.retry_after).ok_or(RuleError::Fault);
+        let fault = self.fault.as_deref().map(named).transpose()?;
         if self.retry_after.is_some() && !matches!(fault, Some(Fault::Status { .. })) {
-            return Err("retry_after without a status to fault with".to_owned());
+            return Err(RuleError::RetryAfter);
         }
         Ok(Rule {
             line,
