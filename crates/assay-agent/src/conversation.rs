@@ -273,7 +273,7 @@ impl<'a> Talk<'a> {
         if let Some(message) = self.job.budget.and_then(super::RunBudget::exhausted) {
             return Some(Ended::Broken { part: Part::Budget, message });
         }
-        if prompt(self.reported).saturating_add(self.reported.output) >= max_tokens {
+        if self.reported.total() >= max_tokens {
             return Some(Ended::TokenLimit);
         }
         cost_cap.filter(|cap| cap.price.cost(&self.reported) >= cap.usd).map(|_| Ended::CostLimit)
@@ -407,7 +407,7 @@ impl<'a> Talk<'a> {
     fn finish(mut self, ended: Ended) -> AgentRun {
         let total = (self.trajectory.turns() > 0).then_some(self.usage);
         self.trajectory.final_metrics = Some(FinalMetrics {
-            total_prompt_tokens: total.map(prompt),
+            total_prompt_tokens: total.map(|total| total.prompt()),
             total_completion_tokens: total.map(|usage| usage.output),
             total_cached_tokens: total.map(|usage| usage.cache_read),
             total_cost_usd: None,
@@ -501,11 +501,6 @@ fn recorded(call: &assay_model::ToolCall) -> ToolCall {
     }
 }
 
-/// Tokens read, from a cache or not. The figures come from outside: whatever they are, no sum of them panics.
-fn prompt(usage: Usage) -> u64 {
-    usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write)
-}
-
 /// Estimates the usage of a reply without usage data from the characters sent and received.
 fn guess(request: &ChatRequest, reply: &ChatReply) -> Usage {
     let text = |text: &str| text.chars().count() as u64;
@@ -535,7 +530,7 @@ fn metrics(usage: Usage, is_estimate: bool, raw: &Value) -> Metrics {
         extra.insert("usage".to_owned(), raw.clone());
     }
     Metrics {
-        prompt_tokens: Some(prompt(usage)),
+        prompt_tokens: Some(usage.prompt()),
         completion_tokens: Some(usage.output),
         cached_tokens: Some(usage.cache_read),
         extra,

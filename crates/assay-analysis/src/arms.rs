@@ -7,7 +7,6 @@ use assay_store::{Outcome, RunFolder};
 use crate::gather::{Slot, Table};
 use crate::model::{Arm, EstimatedShare, ExposureShares, TokenCounts};
 use crate::result::TrialResult;
-use crate::usage::total;
 
 pub(crate) fn arms(run: &RunFolder, tables: &[Table]) -> Vec<Arm> {
     let mut arms = Vec::new();
@@ -109,7 +108,7 @@ fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
 fn estimated(records: &[&TrialResult]) -> Option<EstimatedShare> {
     let trials = records.iter().filter(|record| record.estimated.is_some()).count();
     let sum = |usages: &mut dyn Iterator<Item = assay_model::Usage>| {
-        usages.map(|usage| total(&usage) as f64).sum::<f64>()
+        usages.map(|usage| usage.total() as f64).sum::<f64>()
     };
     let all = sum(&mut records.iter().filter_map(|record| record.usage));
     let guessed = sum(&mut records.iter().filter_map(|record| Some(record.estimated?.usage)));

@@ -20,7 +20,6 @@ mod report;
 mod result;
 mod shared;
 mod tasks;
-mod usage;
 
 pub use assay_stats::{Direction, Reason, VerdictKind};
 pub use assay_store::Exclusion;

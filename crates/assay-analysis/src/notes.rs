@@ -12,7 +12,6 @@ use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
 use crate::note::{ArmName, ArmNames, ControlNote, Note};
 use crate::shared::SharedSkills;
-use crate::usage::total;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
 const UNREAD: f64 = 0.05;
@@ -198,10 +197,10 @@ fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for result in results {
             *trials += 1;
-            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, total));
+            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, assay_model::Usage::total));
             if let Some(estimated) = &result.estimated {
                 *estimates += 1;
-                *guessed = guessed.saturating_add(total(&estimated.usage));
+                *guessed = guessed.saturating_add(estimated.usage.total());
             }
         }
     }

@@ -85,9 +85,9 @@ impl Budget {
     pub fn charge(&self, tokens: &Usage, estimated: &Usage, usd: Option<f64>) {
         let mut account = lock(&self.run.account);
         account.totals.requests += 1;
-        account.totals.tokens.add(tokens);
+        account.totals.tokens += *tokens;
         account.totals.estimated += u64::from(estimated.total() > 0);
-        account.totals.estimated_tokens.add(estimated);
+        account.totals.estimated_tokens += *estimated;
         self.pay(&mut account, usd);
     }
 

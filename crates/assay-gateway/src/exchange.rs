@@ -507,7 +507,7 @@ impl Unmetered {
         let output = estimate(seen.received()).saturating_sub(usage.output);
         let guess = Usage { input, output, ..Usage::default() };
         let mut tokens = usage;
-        tokens.add(&guess);
+        tokens += guess;
         (tokens, Some(guess))
     }
 
@@ -522,8 +522,8 @@ impl Unmetered {
         if tries > 0 {
             let input = estimate(self.request).saturating_mul(tries);
             let guess = Usage { input, ..Usage::default() };
-            exchange.tokens.get_or_insert_default().add(&guess);
-            exchange.estimated_tokens.add(&guess);
+            *exchange.tokens.get_or_insert_default() += guess;
+            exchange.estimated_tokens += guess;
             exchange.estimated = true;
         }
     }

@@ -134,8 +134,8 @@ impl Totals {
         self.waited_seconds += exchange.waited_seconds;
         self.estimated += u64::from(exchange.estimated);
         let Some(tokens) = &exchange.tokens else { return };
-        self.tokens.add(tokens);
-        self.estimated_tokens.add(&exchange.estimated_tokens);
+        self.tokens += *tokens;
+        self.estimated_tokens += exchange.estimated_tokens;
         self.estimated_usd += exchange.estimated_usd;
         let sum = |a: Option<f64>, b: Option<f64>| Some(a? + b?);
         self.usd = sum(self.usd, exchange.usd);

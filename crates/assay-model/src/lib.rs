@@ -37,7 +37,6 @@ mod openai;
 mod options;
 mod overflow;
 mod preflight;
-mod price;
 mod provider;
 mod rerank;
 mod scripted;
@@ -49,13 +48,13 @@ pub mod wire;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+pub use assay_usage::{Price, Usage};
 pub use embeddings::Embeddings;
 pub use names::is_same_model;
 pub use open::open;
 pub use options::ModelOptions;
 pub use overflow::exceeds_context;
 pub use preflight::{Api, PREFLIGHT_PROMPT, address, preflight};
-pub use price::Price;
 pub use rerank::Rerank;
 pub use scripted::{Fault, Script, Turn};
 pub use tokens::{CHARS_PER_TOKEN, MOST_TOKENS, chars, estimate, tokens};
@@ -215,29 +214,6 @@ pub enum Stop {
     Refusal,
     /// Another reason, in the provider's word.
     Other(String),
-}
-
-/// Tokens of one turn, in four fields that do not overlap: their sum is what was processed.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Read, and not from a cache.
-    pub input: u64,
-    /// Written, reasoning included.
-    pub output: u64,
-    /// Read from a cache.
-    pub cache_read: u64,
-    /// Written into a cache.
-    pub cache_write: u64,
-}
-
-impl std::ops::AddAssign for Usage {
-    fn add_assign(&mut self, other: Self) {
-        // Saturating: the figures come from outside.
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-        self.cache_write = self.cache_write.saturating_add(other.cache_write);
-    }
 }
 
 /// A try that failed and was followed by another; or, with a message that begins `held back`, a wait before the first

@@ -16,11 +16,12 @@ mod usage;
 mod watch;
 mod work;
 
+pub use assay_usage::{Price, Usage};
 pub use diagnostic::Diagnostic;
 pub use exposure::{
     Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches,
 };
-pub use price::{Price, Prices};
+pub use price::{DatedPrice, Prices};
 pub use stats::{
     Cost, ModelUse, Repeated, SkillUse, Stats, duplicate, fuller, partial_duplicate, repeated, stats,
     stats_of,
@@ -29,6 +30,6 @@ pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,
 };
-pub use usage::{Counting, FIELDS, Known, Tally, Usage};
+pub use usage::{Counting, FIELDS, Known, Tally};
 pub use watch::Watch;
 pub use work::{Disclosure, Ended, Part, Placement};

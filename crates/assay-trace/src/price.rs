@@ -2,24 +2,37 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Usage;
+use crate::{Price, Usage};
 
-/// What a model's tokens cost from a day on, in USD per million. Prices are the user's: none is built in, because they change.
+/// What a model's tokens cost from a day on. Prices are the user's: none is built in, because they change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Price {
+#[serde(from = "Written")]
+pub struct DatedPrice {
     /// The model's name; `*` stands for any text.
     pub model: String,
     /// The first day on which the price holds, in UTC.
     pub from: jiff::civil::Date,
-    /// Read, and not from a cache.
-    pub input: f64,
-    /// Written, reasoning included.
-    pub output: f64,
-    /// Read from a cache.
-    pub cache_read: f64,
-    /// Written into a cache.
-    pub cache_write: f64,
+    /// The price.
+    #[serde(flatten)]
+    pub price: Price,
+}
+
+/// A price as a list of prices has it: every field is there, and no other.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "Price")]
+struct Written {
+    model: String,
+    from: jiff::civil::Date,
+    input: f64,
+    output: f64,
+    cache_read: f64,
+    cache_write: f64,
+}
+
+impl From<Written> for DatedPrice {
+    fn from(Written { model, from, input, output, cache_read, cache_write }: Written) -> Self {
+        Self { model, from, price: Price { input, output, cache_read, cache_write } }
+    }
 }
 
 /// Prices by model and date.
@@ -27,25 +40,20 @@ pub struct Price {
 #[serde(deny_unknown_fields)]
 pub struct Prices {
     /// In any order.
-    pub price: Vec<Price>,
+    pub price: Vec<DatedPrice>,
 }
 
 impl Prices {
     /// The price of a model on a day: of those that name it and hold by then, the one that began last; of these the one whose name
     /// says most.
-    pub fn of(&self, model: &str, day: jiff::civil::Date) -> Option<&Price> {
-        let holds = |price: &&Price| price.from <= day && names(&price.model, model);
+    pub fn of(&self, model: &str, day: jiff::civil::Date) -> Option<&DatedPrice> {
+        let holds = |price: &&DatedPrice| price.from <= day && names(&price.model, model);
         self.price.iter().filter(holds).max_by_key(|price| (price.from, price.model.len()))
     }
 
     /// What tokens cost, in USD; `None` where nobody says what the model costs.
     pub fn cost(&self, model: &str, day: jiff::civil::Date, usage: &Usage) -> Option<f64> {
-        let price = self.of(model, day)?;
-        let millionths = usage.input as f64 * price.input
-            + usage.output as f64 * price.output
-            + usage.cache_read as f64 * price.cache_read
-            + usage.cache_write as f64 * price.cache_write;
-        Some(millionths / 1e6)
+        Some(self.of(model, day)?.price.cost(usage))
     }
 }
 
@@ -71,13 +79,10 @@ mod tests {
 
     #[test]
     fn the_price_is_that_of_the_day_and_of_the_model() {
-        let price = |model: &str, from: &str, input: f64| Price {
+        let price = |model: &str, from: &str, input: f64| DatedPrice {
             model: model.to_owned(),
             from: from.parse().unwrap(),
-            input,
-            output: 15.0,
-            cache_read: 0.3,
-            cache_write: 3.75,
+            price: Price { input, output: 15.0, cache_read: 0.3, cache_write: 3.75 },
         };
         let prices = Prices {
             price: vec![

@@ -300,7 +300,7 @@ impl<'a> Counter<'a> {
             if self.models.len() >= MODELS && !self.models.contains_key(&key) {
                 key = (None, Some("(others)".to_owned()), None);
             }
-            self.models.entry(key).or_default().add(&usage);
+            *self.models.entry(key).or_default() += usage;
         }
     }
 
@@ -332,11 +332,11 @@ impl<'a> Counter<'a> {
         let mut models: BTreeMap<(Option<String>, Option<jiff::civil::Date>), Usage> = BTreeMap::new();
         for ((lane, model, on), usage) in self.models {
             let model = model.or_else(|| usual(lane.as_ref()));
-            models.entry((model, on.or(day))).or_default().add(&usage);
+            *models.entry((model, on.or(day))).or_default() += usage;
         }
         let mut sum = Usage::default();
         for usage in models.values() {
-            sum.add(usage);
+            sum += *usage;
         }
         let mut is_divided = false;
         if let Some(own) = head.models {
@@ -592,7 +592,7 @@ pub fn repeated(all: &[Stats], fuller: &[Option<usize>]) -> Vec<Repeated> {
                 _ => Usage::default(),
             };
             let model = message.model.as_deref().or(one.agent.model_name.as_deref());
-            models.entry((model, message.day)).or_default().add(&usage);
+            *models.entry((model, message.day)).or_default() += usage;
         }
         let most = by.iter().max_by_key(|(_, count)| **count);
         found[at] = Repeated {

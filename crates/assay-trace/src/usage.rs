@@ -1,94 +1,10 @@
 //! Tokens: four fields apart, counted once a message.
 
+use serde::Serialize;
 use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{FinalMetrics, Metrics, Step};
-
-/// Tokens of a message or of many, the four fields apart as providers charge them.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Usage {
-    /// Read, and neither from a cache nor into one.
-    pub input: u64,
-    /// Written, reasoning included.
-    pub output: u64,
-    /// Read from a cache.
-    pub cache_read: u64,
-    /// Read, and written into a cache.
-    pub cache_write: u64,
-}
-
-impl Usage {
-    /// All four together.
-    pub fn total(&self) -> u64 {
-        self.prompt().saturating_add(self.output)
-    }
-
-    /// All that was read, cached or not.
-    pub fn prompt(&self) -> u64 {
-        self.input.saturating_add(self.cache_read).saturating_add(self.cache_write)
-    }
-
-    /// `input` and `output` alone, which is what the published auditor adds up.
-    pub fn uncached(&self) -> u64 {
-        self.input.saturating_add(self.output)
-    }
-
-    /// Adds another's tokens.
-    pub fn add(&mut self, other: &Self) {
-        self.input = self.input.saturating_add(other.input);
-        self.output = self.output.saturating_add(other.output);
-        self.cache_read = self.cache_read.saturating_add(other.cache_read);
-        self.cache_write = self.cache_write.saturating_add(other.cache_write);
-    }
-
-    /// Takes another's tokens off.
-    pub(crate) fn subtract(&mut self, other: &Self) {
-        self.input = self.input.saturating_sub(other.input);
-        self.output = self.output.saturating_sub(other.output);
-        self.cache_read = self.cache_read.saturating_sub(other.cache_read);
-        self.cache_write = self.cache_write.saturating_sub(other.cache_write);
-    }
-
-    /// The lesser of each field.
-    pub(crate) fn least(&self, other: &Self) -> Self {
-        Self {
-            input: self.input.min(other.input),
-            output: self.output.min(other.output),
-            cache_read: self.cache_read.min(other.cache_read),
-            cache_write: self.cache_write.min(other.cache_write),
-        }
-    }
-
-    /// Whether each field is as large as another's.
-    pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.input >= other.input
-            && self.output >= other.output
-            && self.cache_read >= other.cache_read
-            && self.cache_write >= other.cache_write
-    }
-
-    /// What is left without another's tokens; `None` if that is larger in a field.
-    pub(crate) fn minus(&self, other: &Self) -> Option<Self> {
-        Some(Self {
-            input: self.input.checked_sub(other.input)?,
-            output: self.output.checked_sub(other.output)?,
-            cache_read: self.cache_read.checked_sub(other.cache_read)?,
-            cache_write: self.cache_write.checked_sub(other.cache_write)?,
-        })
-    }
-
-    /// The larger of two in each field.
-    pub(crate) fn largest(&self, other: &Self) -> Self {
-        Self {
-            input: self.input.max(other.input),
-            output: self.output.max(other.output),
-            cache_read: self.cache_read.max(other.cache_read),
-            cache_write: self.cache_write.max(other.cache_write),
-        }
-    }
-}
+use crate::{FinalMetrics, Metrics, Step, Usage};
 
 /// Tokens of which some may be unknown: what a log does not say is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
@@ -436,8 +352,8 @@ impl Tally {
     pub fn add(&mut self, other: &Self) {
         self.told.add(&other.told);
         self.messages += other.messages;
-        self.usage.add(&other.usage);
+        self.usage += other.usage;
         self.records += other.records;
-        self.per_record.add(&other.per_record);
+        self.per_record += other.per_record;
     }
 }

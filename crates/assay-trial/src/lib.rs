@@ -12,9 +12,7 @@ mod run;
 mod testing;
 
 pub use condition::Pairing;
-pub use experiment::{
-    AgentSpec, Experiment, ExperimentError, NetworkGrant, PriceSpec, SandboxChoice, SandboxKind,
-};
+pub use experiment::{AgentSpec, Experiment, ExperimentError, NetworkGrant, SandboxChoice, SandboxKind};
 pub use plan::agents::RosterEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};

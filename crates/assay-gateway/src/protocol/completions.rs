@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, four, is_remote, items,
-    keep_tools, lower, parsed, pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, is_remote, items, keep_tools,
+    lower, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Completions;
@@ -114,7 +114,7 @@ impl Dialect for Completions {
     }
 
     fn usage(&self, raw: &Value) -> Option<Usage> {
-        wire::completions_usage(raw).map(four)
+        wire::completions_usage(raw)
     }
 
     fn error(&self, status: u16, message: &str) -> Value {

@@ -309,9 +309,3 @@ pub(super) fn named_event(name: &str, data: &Value) -> String {
 pub(super) fn event(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
-
-/// A usage of `assay-model` in `assay-trace`'s type.
-pub(super) fn four(usage: assay_model::Usage) -> Usage {
-    let assay_model::Usage { input, output, cache_read, cache_write } = usage;
-    Usage { input, output, cache_read, cache_write }
-}

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, four, items, lower, refers,
-    result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, items, lower, refers, result_text,
+    text_at,
 };
 
 pub(super) struct Gemini;
@@ -131,7 +131,7 @@ impl Dialect for Gemini {
     }
 
     fn usage(&self, raw: &Value) -> Option<Usage> {
-        wire::gemini_usage(raw).map(four)
+        wire::gemini_usage(raw)
     }
 
     fn error(&self, status: u16, message: &str) -> Value {

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, four, items, keep_tools, lower,
-    named_event, pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, items, keep_tools, lower, named_event,
+    pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Messages;
@@ -117,7 +117,7 @@ impl Dialect for Messages {
     }
 
     fn usage(&self, raw: &Value) -> Option<Usage> {
-        wire::messages_usage(raw).map(four)
+        wire::messages_usage(raw)
     }
 
     fn error(&self, status: u16, message: &str) -> Value {

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, four, is_remote, items, keep_tools,
-    lower, named_event, parsed, pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, is_remote, items, keep_tools, lower,
+    named_event, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Responses;
@@ -147,7 +147,7 @@ impl Dialect for Responses {
     }
 
     fn usage(&self, raw: &Value) -> Option<Usage> {
-        wire::responses_usage(raw).map(four)
+        wire::responses_usage(raw)
     }
 
     fn error(&self, status: u16, message: &str) -> Value {

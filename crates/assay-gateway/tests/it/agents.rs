@@ -276,11 +276,11 @@ impl Place {
         let own: Vec<&Exchange> = ledger.exchanges.iter().filter(|exchange| exchange.tools > 0).collect();
         assert_eq!(own.len(), 3, "{shown}");
         let mut metered = Usage::default();
-        own.iter().filter_map(|exchange| exchange.tokens).for_each(|tokens| metered.add(&tokens));
+        own.iter().filter_map(|exchange| exchange.tokens).for_each(|tokens| metered += tokens);
 
         let trajectory = read::read(log, None).unwrap().trajectory;
         let mut counted = Usage::default();
-        trajectory.steps.iter().filter_map(assay_trace::Step::usage).for_each(|usage| counted.add(&usage));
+        trajectory.steps.iter().filter_map(assay_trace::Step::usage).for_each(|usage| counted += usage);
         assert_eq!(counted, metered, "{}: {trajectory:#?}\n{shown}", log.display());
         let called =
             trajectory.steps.iter().flat_map(|step| &step.tool_calls).map(|call| call.function_name.as_str());

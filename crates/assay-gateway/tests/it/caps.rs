@@ -6,7 +6,7 @@ use assay_gateway::{
     Budget, CapKind, CapScope, Capped, Caps, Gateway, GatewayError, GatewayOptions, Listen, SessionConfig,
 };
 use assay_model::chars;
-use assay_trace::{Price, Prices};
+use assay_trace::{DatedPrice, Price, Prices};
 use serde_json::{Value, json};
 
 use crate::client::post;
@@ -16,7 +16,13 @@ use crate::{door, quick, requests, script};
 fn prices() -> Prices {
     let (input, output, cache_read, cache_write) = (1_000.0, 2_000.0, 100.0, 1_250.0);
     let from = "2020-01-01".parse().unwrap();
-    Prices { price: vec![Price { model: "m".to_owned(), from, input, output, cache_read, cache_write }] }
+    Prices {
+        price: vec![DatedPrice {
+            model: "m".to_owned(),
+            from,
+            price: Price { input, output, cache_read, cache_write },
+        }],
+    }
 }
 
 #[test]

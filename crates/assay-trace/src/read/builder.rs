@@ -6,8 +6,9 @@ use std::hash::{BuildHasher, RandomState};
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
+use crate::Usage;
 use crate::diagnostic::Notes;
-use crate::usage::{CACHE_WRITE, Known, Tally, Told, Usage};
+use crate::usage::{CACHE_WRITE, Known, Tally, Told};
 use crate::{AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, ToolCall, Trajectory};
 
 /// Takes steps as they become whole.
@@ -373,7 +374,7 @@ impl Builder {
     ) {
         let usage = usage.into();
         self.tally.records += 1;
-        self.tally.per_record.add(&usage.at_least());
+        self.tally.per_record += usage.at_least();
         let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
         let found =
             lane.open.iter_mut().rev().find(|open| {
@@ -402,7 +403,7 @@ impl Builder {
         let is_metered = usage.is_some();
         if let Some(usage) = usage {
             self.tally.records += 1;
-            self.tally.per_record.add(&usage);
+            self.tally.per_record += usage;
         }
         let lane = self.lanes.entry(lane.map(str::to_owned)).or_default();
         lane.open.push_back(Open { step, key: None, waiting: 0, bytes: 0, counted: true, is_metered });
@@ -556,7 +557,7 @@ impl Builder {
         if let Some(metrics) = &step.metrics {
             if let Some(usage) = step.usage() {
                 self.tally.messages += 1;
-                self.tally.usage.add(&usage);
+                self.tally.usage += usage;
                 self.tally.told.note(&metrics.known());
             }
             if let Some(cost) = metrics.cost_usd {

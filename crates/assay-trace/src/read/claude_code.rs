@@ -12,7 +12,8 @@ use serde_json::{Map, Value};
 use super::builder::{Builder, Hidden};
 use super::reader::{Decoder, Reader};
 use super::text::{join, mark_error, object, part_text, text_of};
-use crate::usage::{Known, Usage};
+use crate::Usage;
+use crate::usage::Known;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The agent's name.
@@ -142,7 +143,7 @@ impl Process {
     /// Adds another's sums.
     fn add(&mut self, other: Self) {
         for (model, usage) in other.models {
-            self.models.entry(model).or_default().add(&usage);
+            *self.models.entry(model).or_default() += usage;
         }
         if let Some(cost) = other.cost {
             *self.cost.get_or_insert_default() += cost;
@@ -168,7 +169,7 @@ impl Process {
 fn together(models: &BTreeMap<String, Usage>) -> Usage {
     let mut sum = Usage::default();
     for one in models.values() {
-        sum.add(one);
+        sum += *one;
     }
     sum
 }
@@ -179,7 +180,7 @@ impl Runs {
         for (model, known) in std::mem::take(&mut self.open).into_values() {
             self.was_interrupted = true;
             self.add_run(known);
-            self.closed.models.entry(model.unwrap_or_default()).or_default().add(&known.at_least());
+            *self.closed.models.entry(model.unwrap_or_default()).or_default() += known.at_least();
         }
     }
 
@@ -213,7 +214,7 @@ impl Runs {
                     let mut said = Usage::default();
                     let of_model = open.iter().filter(|(name, _)| name.as_deref() == Some(model));
                     for (_, known) in of_model {
-                        said.add(&known.at_least());
+                        said += known.at_least();
                     }
                     added.covers(&said)
                 });
@@ -229,7 +230,7 @@ impl Runs {
         }
         let mut said = Usage::default();
         for (_, known) in &open {
-            said.add(&known.at_least());
+            said += known.at_least();
         }
         if added.is_empty() && !own.at_least().covers(&said) {
             // Older versions do not say what sub-agents wrote.

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::builder::Builder;
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, parsed, text_of, word};
-use crate::usage::Usage;
+use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The rollout on disk.

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::builder::{Builder, Hidden};
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, object, text_of, word};
-use crate::usage::Usage;
+use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The session on disk, a record a line.
@@ -299,7 +299,7 @@ impl StreamLog {
                 cache_read: cached,
                 cache_write: 0,
             };
-            self.models.entry(model.clone()).or_default().add(&usage);
+            *self.models.entry(model.clone()).or_default() += usage;
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::builder::Builder;
 use super::reader::{Decoder, Reader, Whole};
 use super::text::{count, join, list, object, word};
-use crate::usage::Usage;
+use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// Standard output.

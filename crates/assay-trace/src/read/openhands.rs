@@ -9,7 +9,7 @@ use super::builder::Builder;
 use super::messages;
 use super::reader::{Decoder, Reader};
 use super::text::{count, object, parsed, text_of, word};
-use crate::usage::Usage;
+use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// `trajectory.json`.

@@ -6,7 +6,7 @@ use super::builder::Builder;
 use super::gemini::answer;
 use super::reader::{Decoder, Reader};
 use super::text::{count, join, object, word};
-use crate::usage::Usage;
+use crate::Usage;
 use crate::{Source, ToolCall};
 
 /// The session on disk.

@@ -6,7 +6,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::builder::{Head, Hidden, Sink};
-use crate::usage::{CACHE_WRITE, Tally, Usage};
+use crate::Usage;
+use crate::usage::{CACHE_WRITE, Tally};
 use crate::{Diagnostic, FinalMetrics, Source, Step, SubagentRef, Trajectory};
 
 /// A transcript that was read.

@@ -1,7 +1,7 @@
 //! Streams of several processes and agents, and figures of which a part is unknown.
 
 use assay_trace::read;
-use assay_trace::{Cost, Known, Price, Prices, Stats, Usage, stats};
+use assay_trace::{Cost, DatedPrice, Known, Price, Prices, Stats, Usage, stats};
 use serde_json::{Value, json};
 
 fn lines(records: &[Value]) -> String {
@@ -137,14 +137,8 @@ fn prices_of_the_user_are_not_mixed_with_those_of_the_log() {
     let log = lines(&[init(), message("a", "opus", 10, None), result("r", (10, 5), 0.5, &models)]);
     let price = |model: &str| {
         let day = "2025-01-01".parse().unwrap();
-        Price {
-            model: model.to_owned(),
-            from: day,
-            input: 1e6,
-            output: 1e6,
-            cache_read: 0.0,
-            cache_write: 0.0,
-        }
+        let price = Price { input: 1e6, output: 1e6, ..Price::default() };
+        DatedPrice { model: model.to_owned(), from: day, price }
     };
     let cost =
         |of: &[&str]| counted(&log).cost(Some(&Prices { price: of.iter().map(|one| price(one)).collect() }));

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_trace::read::{self, Input, Transcript};
-use assay_trace::{Cost, Price, Prices, Stats, Usage, fuller, repeated, stats, stats_of};
+use assay_trace::{Cost, DatedPrice, Price, Prices, Stats, Usage, fuller, repeated, stats, stats_of};
 use serde_json::{Value, json};
 
 use crate::shared;
@@ -24,13 +24,10 @@ fn usage(input: u64, output: u64) -> Usage {
 
 /// A price list of `*`-patterns with the price of a million tokens of input, and ten times that for output.
 fn prices(of: &[(&str, f64)]) -> Prices {
-    let price = |&(model, input): &(&str, f64)| Price {
+    let price = |&(model, input): &(&str, f64)| DatedPrice {
         model: model.to_owned(),
         from: "2025-01-01".parse().unwrap(),
-        input,
-        output: input * 10.0,
-        cache_read: 0.0,
-        cache_write: 0.0,
+        price: Price { input, output: input * 10.0, ..Price::default() },
     };
     Prices { price: of.iter().map(price).collect() }
 }
@@ -407,7 +404,7 @@ fn total(all: &[Stats]) -> (Usage, usize) {
     let mut sum = Usage::default();
     for ((one, fuller), repeated) in all.iter().zip(&kept).zip(repeated(all, &kept)) {
         if fuller.is_none() {
-            sum.add(&one.tally_without(&repeated).usage);
+            sum += one.tally_without(&repeated).usage;
         }
     }
     (sum, kept.iter().filter(|one| one.is_none()).count())
@@ -609,7 +606,7 @@ fn a_folder_of_real_sessions_adds_up_with_each_once() {
     let mut sum = Usage::default();
     for (stats, fuller) in all.iter().zip(&kept) {
         if fuller.is_none() {
-            sum.add(&stats.tally.usage);
+            sum += stats.tally.usage;
         }
     }
     let expected = |at: usize| messages.values().map(|used| used[at]).sum::<u64>();

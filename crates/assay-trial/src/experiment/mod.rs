@@ -158,33 +158,7 @@ pub struct AgentSpec {
     /// Which variable holds the key, instead of the provider's usual one.
     pub api_key_env: Option<String>,
     /// USD for a million tokens; without it costs are unknown.
-    pub price: Option<PriceSpec>,
-}
-
-/// USD for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct PriceSpec {
-    /// Read.
-    pub input: f64,
-    /// Written.
-    pub output: f64,
-    /// Read from a cache; the price of reading if unset.
-    pub cache_read: Option<f64>,
-    /// Written into a cache; the price of reading if unset.
-    pub cache_write: Option<f64>,
-}
-
-impl PriceSpec {
-    /// The four prices.
-    pub fn price(&self) -> Price {
-        Price {
-            input: self.input,
-            output: self.output,
-            cache_read: self.cache_read.unwrap_or(self.input),
-            cache_write: self.cache_write.unwrap_or(self.input),
-        }
-    }
+    pub price: Option<Price>,
 }
 
 impl AgentSpec {
@@ -251,7 +225,7 @@ impl AgentSpec {
         LoopOptions {
             max_turns: self.max_turns.unwrap_or(default.max_turns),
             max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
-            cost_cap: self.max_usd.zip(self.price).map(|(usd, price)| CostCap { usd, price: price.price() }),
+            cost_cap: self.max_usd.zip(self.price).map(|(usd, price)| CostCap { usd, price }),
             command_timeout: self.command_timeout.unwrap_or(default.command_timeout),
             context_tokens: self.context_tokens.unwrap_or(default.context_tokens),
             max_output_tokens: self.max_output_tokens,
@@ -318,7 +292,7 @@ struct File {
     stop_after: u32,
     agents: toml::Spanned<Vec<AgentSpec>>,
     #[serde(default)]
-    prices: BTreeMap<String, PriceSpec>,
+    prices: BTreeMap<String, Price>,
     #[serde(default)]
     tasks: BTreeMap<String, Pairing>,
 }

@@ -34,7 +34,7 @@ impl RosterEntry {
     /// One that was opened.
     pub(crate) fn new(spec: &AgentSpec, agent: Arc<dyn Agent>) -> Self {
         let label = label(&*agent);
-        let price = spec.price.map(|price| price.price());
+        let price = spec.price;
         let arm = label.name.clone();
         Self { spec: spec.clone(), label, arm, placement: None, agent, price, way: None }
     }

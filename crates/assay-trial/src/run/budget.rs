@@ -18,12 +18,8 @@ impl RunBudget for PricedBudget<'_> {
     }
 
     fn charge(&self, usage: &Usage, estimated: &Usage) {
-        let four = |usage: &Usage| {
-            let Usage { input, output, cache_read, cache_write } = *usage;
-            assay_trace::Usage { input, output, cache_read, cache_write }
-        };
         let cost = |usage: &Usage| self.price.map(|price| price.cost(usage));
         let reported = cost(usage).zip(cost(estimated)).map(|(all, guess)| all - guess);
-        self.budget.charge(&four(usage), &four(estimated), reported);
+        self.budget.charge(usage, estimated, reported);
     }
 }

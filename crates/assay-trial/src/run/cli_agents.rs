@@ -15,7 +15,7 @@ use assay_gateway::{
 };
 use assay_sandbox::{Hold, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
-use assay_trace::{Exposure, Prices, Source, Trajectory};
+use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 use serde_json::json;
 
 use crate::experiment::AgentSpec;
@@ -114,7 +114,6 @@ pub(crate) fn outfit(
         json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
     if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
         // What a dollar buys decides where the agent is stopped.
-        let price = price.price();
         let prices = [price.input, price.output, price.cache_read, price.cache_write];
         limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
     }
@@ -226,11 +225,8 @@ impl Hold for DoorHold {
 }
 
 /// An experiment's price, which holds for whatever model answers and on any day.
-fn prices(price: assay_model::Price) -> Prices {
-    let assay_model::Price { input, output, cache_read, cache_write } = price;
-    let from = jiff::civil::Date::MIN;
-    let price = assay_trace::Price { model: "*".to_owned(), from, input, output, cache_read, cache_write };
-    Prices { price: vec![price] }
+fn prices(price: Price) -> Prices {
+    Prices { price: vec![DatedPrice { model: "*".to_owned(), from: jiff::civil::Date::MIN, price }] }
 }
 
 /// The cassette of a trial in another store.
@@ -258,15 +254,9 @@ pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
 
 /// Overrides the agent's own report with the gateway's: tokens, waits, and why it ended. `time` is the agent's time limit.
 pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
-    let four = |tokens: &assay_trace::Usage| assay_model::Usage {
-        input: tokens.input,
-        output: tokens.output,
-        cache_read: tokens.cache_read,
-        cache_write: tokens.cache_write,
-    };
     let totals = &ledger.totals;
-    run.usage = Some(four(&totals.tokens));
-    run.estimated = Estimated { requests: totals.estimated, usage: four(&totals.estimated_tokens) };
+    run.usage = Some(totals.tokens);
+    run.estimated = Estimated { requests: totals.estimated, usage: totals.estimated_tokens };
     for model in ledger.exchanges.iter().filter_map(|exchange| exchange.replied_model.as_deref()) {
         count_model(&mut run.replied_models, model);
     }

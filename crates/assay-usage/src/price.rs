@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use crate::Usage;
 
 /// What a model's tokens cost, in USD per million. One field for each of [`Usage`]'s four.
+///
+/// Where a price is read, `cache_read` and `cache_write` may be left out: then they are that of `input`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "Written")]
 pub struct Price {
     /// Read, and not from a cache.
     pub input: f64,
@@ -16,6 +18,27 @@ pub struct Price {
     pub cache_read: f64,
     /// Written into a cache.
     pub cache_write: f64,
+}
+
+/// A price as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename = "Price")]
+struct Written {
+    input: f64,
+    output: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
+}
+
+impl From<Written> for Price {
+    fn from(Written { input, output, cache_read, cache_write }: Written) -> Self {
+        Self {
+            input,
+            output,
+            cache_read: cache_read.unwrap_or(input),
+            cache_write: cache_write.unwrap_or(input),
+        }
+    }
 }
 
 impl Price {
@@ -44,5 +67,23 @@ mod tests {
         check(Usage { input: 1_000_000, ..Usage::default() }, 3.0);
         check(Usage { output: 1_000, ..Usage::default() }, 0.015);
         check(Usage { input: 10, output: 20, cache_read: 1_000, cache_write: 400 }, 0.002_13);
+    }
+
+    #[test]
+    fn the_price_of_a_cache_is_that_of_reading_where_it_is_left_out() {
+        let check = |json: &str, expected: Option<[f64; 4]>| {
+            let expected = expected.map(|[input, output, cache_read, cache_write]| Price {
+                input,
+                output,
+                cache_read,
+                cache_write,
+            });
+            assert_eq!(serde_json::from_str::<Price>(json).ok(), expected, "{json}");
+        };
+        check(r#"{"input":1.0,"output":2.0}"#, Some([1.0, 2.0, 1.0, 1.0]));
+        check(r#"{"input":1.0,"output":2.0,"cache_read":0.1}"#, Some([1.0, 2.0, 0.1, 1.0]));
+        check(r#"{"input":1.0,"output":2.0,"cache_read":0.1,"cache_write":3.0}"#, Some([1.0, 2.0, 0.1, 3.0]));
+        check(r#"{"input":1.0}"#, None);
+        check(r#"{"input":1.0,"output":2.0,"cached":1.0}"#, None);
     }
 }
