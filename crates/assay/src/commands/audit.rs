@@ -1,7 +1,6 @@
 //! `assay audit`: what a skill changed in an agent's behaviour, from traces.
 
 mod agreement;
-mod args;
 mod calibrated;
 mod corpus;
 mod input;
@@ -16,7 +15,7 @@ use std::path::Path;
 
 use assay_audit::corpus::Notice;
 
-pub(crate) use self::args::{AuditArgs, AuditWhat};
+use crate::args::audit::{AuditArgs, AuditWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

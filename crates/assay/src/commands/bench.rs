@@ -15,7 +15,7 @@ use assay_store::{Outcome, Selection, Store, TrialId};
 use assay_trial::{Experiment, Machine, Plan, RunOptions, Sandboxes};
 use serde::Serialize;
 
-use crate::args::{BenchArgs, BenchSandbox, BenchWhat};
+use crate::args::bench::{BenchArgs, BenchSandbox, BenchWhat};
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;

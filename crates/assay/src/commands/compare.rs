@@ -4,7 +4,7 @@ use assay_analysis::RunComparison;
 use assay_report::clean;
 use assay_store::Store;
 
-use crate::args::CompareArgs;
+use crate::args::compare::CompareArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

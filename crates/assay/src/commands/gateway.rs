@@ -12,74 +12,10 @@ use assay_gateway::{
 use assay_report::clean;
 
 use super::trace::{package, prices};
+use crate::args::gateway::GatewayArgs;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct GatewayArgs {
-    /// Who answers: anthropic, openai, gemini, scripted:FILE, or the address of a server that speaks as the agent does
-    #[arg(long, value_name = "NAME")]
-    provider: String,
-    /// Where the provider is reached, in place of its own address
-    #[arg(long, value_name = "URL")]
-    base_url: Option<String>,
-    /// The variable that holds the key, in place of the provider's own
-    #[arg(long, value_name = "NAME")]
-    api_key_env: Option<String>,
-    /// The port on 127.0.0.1; 0 takes a free one
-    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "socket")]
-    port: u16,
-    /// Listen at a Unix socket instead
-    #[arg(long, value_name = "FILE")]
-    socket: Option<PathBuf>,
-    /// The model that is asked whatever the agent asks for [default: the agent's choice]
-    #[arg(long, value_name = "MODEL")]
-    model: Option<String>,
-    /// Most tokens of one reply
-    #[arg(long, value_name = "N")]
-    max_output_tokens: Option<u64>,
-    /// Stop after so many tokens
-    #[arg(long, value_name = "N")]
-    max_tokens: Option<u64>,
-    /// Stop after so many US dollars; needs --prices
-    #[arg(long, value_name = "USD", requires = "prices")]
-    max_usd: Option<f64>,
-    /// Stop after so many requests
-    #[arg(long, value_name = "N")]
-    max_requests: Option<u64>,
-    /// Requests at the provider at once; others wait
-    #[arg(long, value_name = "N", default_value = "4", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    concurrency: u16,
-    /// Requests a minute
-    #[arg(long, value_name = "N")]
-    requests_per_minute: Option<u32>,
-    /// Tokens a minute
-    #[arg(long, value_name = "N")]
-    tokens_per_minute: Option<u64>,
-    /// What tokens cost: a TOML file with [[price]] tables of model, from (a day), input, output, cache_read and cache_write, in USD
-    /// per million
-    #[arg(long, value_name = "FILE")]
-    prices: Option<PathBuf>,
-    /// A skill whose way to the model is to be told: its folder or its SKILL.md; may be given several times
-    #[arg(long = "skill", value_name = "SKILL")]
-    skills: Vec<PathBuf>,
-    /// Let one of the provider's own tools through, by type; may be given several times
-    #[arg(long = "provider-tool", value_name = "TYPE")]
-    provider_tools: Vec<String>,
-    /// Pass errors on at once, and try nothing again
-    #[arg(long)]
-    no_retries: bool,
-    /// Keep replies in a new cassette
-    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
-    record: Option<PathBuf>,
-    /// Answer from a cassette, and ask nobody
-    #[arg(long, value_name = "FILE")]
-    replay: Option<PathBuf>,
-    /// An agent to run until it ends, with addresses and token in its environment; what it prints goes to standard error
-    #[arg(last = true, value_name = "COMMAND")]
-    command: Vec<String>,
-}
 
 pub(crate) fn run(args: &GatewayArgs, ui: &Ui) -> Result<Status, Failure> {
     let door = open(args)?;

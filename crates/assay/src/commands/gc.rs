@@ -9,7 +9,7 @@ use assay_sandbox::{SandboxError, remove_tree};
 use assay_store::{Claim, Store, Swept, TrialId};
 use serde_json::json;
 
-use crate::args::GcArgs;
+use crate::args::gc::GcArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

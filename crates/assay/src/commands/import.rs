@@ -7,7 +7,7 @@ use assay_report::clean;
 use assay_store::Store;
 use assay_trial::import::{ImportError, ImportOptions, Imported, harbor};
 
-use crate::args::{ImportArgs, ImportHarborArgs, ImportWhat};
+use crate::args::import::{ImportArgs, ImportHarborArgs, ImportWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_skill::Package;
 
-use crate::args::{InitArgs, InitWhat};
+use crate::args::init::{InitArgs, InitWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 

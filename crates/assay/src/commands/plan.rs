@@ -8,7 +8,7 @@ use assay_store::{Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
 use assay_trial::{Experiment, Machine, Plan};
 
-use crate::args::PlanArgs;
+use crate::args::plan::PlanArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

@@ -6,7 +6,8 @@ use assay_analysis::Report;
 use assay_report::{Style, redact};
 use assay_store::Store;
 
-use crate::args::{Format, ReportArgs};
+use crate::args::Format;
+use crate::args::report::ReportArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

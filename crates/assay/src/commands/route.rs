@@ -15,7 +15,7 @@ use assay_router::{
 use assay_skill::Library;
 use serde_json::json;
 
-use crate::args::{RouteArgs, RouteBenchArgs, RouteWhat};
+use crate::args::route::{RouteArgs, RouteBenchArgs, RouteWhat};
 use crate::commands::note_losses;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};

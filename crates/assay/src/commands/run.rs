@@ -14,7 +14,7 @@ use assay_trial::{Experiment, Machine, Plan, PreflightError, PreflightEvent, Run
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::RunArgs;
+use crate::args::run::RunArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

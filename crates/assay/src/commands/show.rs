@@ -8,7 +8,7 @@ use assay_store::{Record, Store, StoreError, TrialId};
 use assay_trace::{Source, Trajectory};
 use serde_json::{Value, json};
 
-use crate::args::ShowArgs;
+use crate::args::show::ShowArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -14,7 +14,7 @@ use assay_trial::Experiment;
 use serde::Serialize;
 
 use self::execute::{Executed, Executor};
-use crate::args::{TaskArgs, TaskCheckArgs, TaskWhat};
+use crate::args::task::{TaskArgs, TaskCheckArgs, TaskWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -6,49 +6,14 @@ mod stats;
 
 pub(super) use stats::{package, prices};
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_trace::read::{self, Input, Reader, TraceError};
 use assay_trace::{Diagnostic, FIELDS, Tally};
-use clap::Subcommand;
 
+use crate::args::trace::{Inputs, TraceArgs, TraceWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TraceArgs {
-    #[command(subcommand)]
-    what: TraceWhat,
-}
-
-#[derive(Debug, Subcommand)]
-enum TraceWhat {
-    /// Write transcripts as ATIF trajectories
-    Convert(convert::ConvertArgs),
-    /// Show what was said and done, step by step
-    Show(show::ShowArgs),
-    /// Count steps, calls and tokens, and tell which skills reached the agent
-    Stats(stats::StatsArgs),
-}
-
-/// What is read, and how.
-#[derive(Debug, clap::Args)]
-struct Inputs {
-    /// Transcripts: files, also compressed, `-`, and folders: of sessions, such as a project's in `~/.claude/projects`, or of
-    /// trials and jobs as Harbor leaves them
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-    /// The format [default: told from what stands in the file]
-    #[arg(long, value_name = "NAME", value_parser = formats())]
-    from: Option<String>,
-    /// Exit with 1 if anything about a transcript was odd
-    #[arg(long)]
-    strict: bool,
-}
-
-fn formats() -> clap::builder::PossibleValuesParser {
-    read::READERS.into_iter().map(Reader::name).collect::<Vec<_>>().into()
-}
 
 pub(crate) fn run(args: &TraceArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {

@@ -7,7 +7,7 @@ use assay_trial::{AgentSpec, Executed, Experiment, Machine, Plan, Runner, Trial,
 use serde_json::json;
 
 use super::show::heading;
-use crate::args::{TrialArgs, TrialRunArgs, TrialWhat};
+use crate::args::trial::{TrialArgs, TrialRunArgs, TrialWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;

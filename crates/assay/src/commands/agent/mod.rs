@@ -4,83 +4,19 @@ pub(crate) mod doctor;
 
 use assay_agent::cli_agents::{self, HARNESSES, Harness, Installation};
 use assay_trace::Placement;
-use clap::{Subcommand, ValueEnum};
 use serde_json::json;
 
+use crate::args::agent::{AgentArgs, AgentWhat, DoctorArgs, InstallArgs, Kind, Where};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct AgentArgs {
-    #[command(subcommand)]
-    what: AgentWhat,
-}
-
-#[derive(Debug, Subcommand)]
-enum AgentWhat {
-    /// List the agents there are, and what is installed of them
-    List,
-    /// Tell whether agents see skills here, by one scripted trial each
-    Doctor(DoctorArgs),
-    /// Install agents, in the version that assay is tested with or in another
-    Install(InstallArgs),
-}
-
-#[derive(Debug, clap::Args)]
-struct InstallArgs {
-    /// NAME or NAME@VERSION
-    #[arg(required_unless_present = "all", value_name = "AGENT")]
-    agents: Vec<String>,
-    /// Install all of them
-    #[arg(long, conflicts_with = "agents")]
-    all: bool,
-}
-
-#[derive(Debug, clap::Args)]
-struct DoctorArgs {
-    /// NAME or NAME@VERSION [default: all that are installed]
-    #[arg(value_name = "AGENT")]
-    agents: Vec<String>,
-    /// Where
-    #[arg(long, value_name = "KIND", default_value = "bubblewrap")]
-    sandbox: Kind,
-    /// Where they find skills [default: each its own way]
-    #[arg(long, value_name = "WHERE")]
-    placement: Option<Where>,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Where {
-    /// In the folder where the agent looks by itself
-    Native,
-    /// In a text of the system
-    System,
-}
 
 impl From<Where> for Placement {
     fn from(place: Where) -> Self {
         match place {
             Where::Native => Self::Native,
             Where::System => Self::System,
-        }
-    }
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Kind {
-    /// Namespaces of this machine
-    Bubblewrap,
-    /// A container of the image `base:bookworm`
-    Docker,
-}
-
-impl Kind {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Bubblewrap => "bubblewrap",
-            Self::Docker => "docker",
         }
     }
 }

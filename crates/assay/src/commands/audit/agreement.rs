@@ -3,8 +3,8 @@ use assay_report::clean;
 use assay_stats::{Agreement, Measure};
 use serde_json::{Value, json};
 
-use super::args::AgreementArgs;
 use super::{input, tables};
+use crate::args::audit::AgreementArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 

@@ -1,8 +1,8 @@
 use assay_audit::{calibrated, cta, sheet};
 use serde_json::json;
 
-use super::args::{MethodArg, SheetArgs};
 use super::{Notices, corpus};
+use crate::args::audit::{MethodArg, SheetArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 

@@ -7,9 +7,9 @@ use assay_audit::view::{View, view};
 use assay_report::{Style, redact, view_html, view_text};
 use assay_store::{Store, TrialId};
 
-use super::args::ShowArgs;
 use super::{Notices, input};
 use crate::args::Format;
+use crate::args::audit::ShowArgs;
 use crate::commands::report::format_of;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};

@@ -8,16 +8,10 @@ use assay_corpus::input::Input;
 use assay_corpus::synthetic::Synthetic;
 use serde::Serialize;
 
+use crate::args::corpus::CorpusBenchArgs;
 use crate::commands::bench::peak_memory;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CorpusBenchArgs {
-    /// Records to make and sift
-    #[arg(long, value_name = "N", default_value_t = 1_000_000)]
-    records: u64,
-}
 
 #[derive(Serialize)]
 struct Figures {

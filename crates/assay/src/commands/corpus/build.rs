@@ -1,7 +1,6 @@
 //! `assay corpus build`.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 
 use assay_corpus::gather;
 use assay_corpus::input::Input;
@@ -9,18 +8,9 @@ use assay_skill::Severity;
 use serde::Serialize;
 
 use super::{Told, written};
+use crate::args::corpus::BuildArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct BuildArgs {
-    /// Folders of skills, Git checkouts, corpora in JSON Lines
-    #[arg(required = true, value_name = "SOURCE")]
-    sources: Vec<PathBuf>,
-    /// Where to write the corpus; `-` for standard output
-    #[arg(long, value_name = "FILE")]
-    out: PathBuf,
-}
 
 #[derive(Serialize)]
 struct Document {

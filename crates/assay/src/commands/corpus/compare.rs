@@ -1,27 +1,15 @@
 //! `assay corpus compare`.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use assay_corpus::compare::{CompareError, Comparison, compare};
 use assay_report::clean;
 use serde::Serialize;
 
 use super::funnel::gold;
+use crate::args::corpus::CompareArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct CompareArgs {
-    /// The corpus, whose records have `filter_stage` and `dup_of`
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// The ledger that `assay corpus funnel` wrote of it
-    ledger: PathBuf,
-    /// Queries whose `gold_ids` tell which of two twins had to stay: JSON Lines
-    #[arg(long, value_name = "FILE")]
-    gold: Option<PathBuf>,
-}
 
 /// What `--format json` prints.
 #[derive(Serialize)]

@@ -3,53 +3,16 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_corpus::funnel::{self, Order, Rules, StageCount};
 use assay_corpus::input::Input;
-use clap::ValueEnum;
 use serde::Serialize;
 
 use super::Told;
+use crate::args::corpus::{FunnelArgs, OrderName, RulesName};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct FunnelArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// Where to write a line for every record removed: id, stage, reason, survivor
-    #[arg(long, value_name = "FILE")]
-    ledger: Option<PathBuf>,
-    /// What the stages ask
-    #[arg(long, value_name = "NAME", default_value = "corpus")]
-    rules: RulesName,
-    /// Which stage comes first [default: paper for the corpus's rules, code for SkillRet's]
-    #[arg(long, value_name = "NAME")]
-    order: Option<OrderName>,
-    /// Queries whose `gold_ids` survive their copies: JSON Lines; the corpus's rules only
-    #[arg(long, value_name = "FILE")]
-    gold: Option<PathBuf>,
-}
-
-/// What the stages ask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum RulesName {
-    /// The rules that made the corpus assay is tested on; the licence is as the record has it
-    Corpus,
-    /// The rules of SkillRet's public code; the licence is as the front matter has it
-    Skillret,
-}
-
-/// Which stage comes first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum OrderName {
-    /// Description, language, licence, content, name and description
-    Paper,
-    /// Content, name and description, description, language, licence
-    Code,
-}
 
 /// What `--format json` prints.
 #[derive(Serialize)]

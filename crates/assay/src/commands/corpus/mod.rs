@@ -13,39 +13,18 @@ use std::path::Path;
 
 use assay_corpus::input::{BadLine, InputError};
 
+use crate::args::corpus::{CorpusArgs, CorpusWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
-#[derive(Debug, clap::Args)]
-pub(crate) struct CorpusArgs {
-    #[command(subcommand)]
-    what: What,
-}
-
-#[derive(Debug, clap::Subcommand)]
-enum What {
-    /// Make a corpus of folders, Git checkouts and other corpora: one record a package
-    Build(build::BuildArgs),
-    /// Take strays and copies out of a corpus, in SkillRet's five stages, with a ledger
-    Funnel(funnel::FunnelArgs),
-    /// Compare a ledger with what the records of a corpus say of themselves
-    Compare(compare::CompareArgs),
-    /// Find near-duplicates, and measure how many are missed
-    Near(near::NearArgs),
-    /// Count what a corpus is made of: sizes, structure, files, quality, metrics
-    Stats(stats::StatsArgs),
-    /// Write each record's document into a folder of its own, for programs that read packages
-    Unpack(unpack::UnpackArgs),
-}
-
 pub(crate) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
-        What::Funnel(args) => funnel::run(args, ui),
-        What::Build(args) => build::run(args, ui),
-        What::Compare(args) => compare::run(args, ui),
-        What::Near(args) => near::run(args, ui),
-        What::Stats(args) => stats::run(args, ui),
-        What::Unpack(args) => unpack::run(args, ui),
+        CorpusWhat::Funnel(args) => funnel::run(args, ui),
+        CorpusWhat::Build(args) => build::run(args, ui),
+        CorpusWhat::Compare(args) => compare::run(args, ui),
+        CorpusWhat::Near(args) => near::run(args, ui),
+        CorpusWhat::Stats(args) => stats::run(args, ui),
+        CorpusWhat::Unpack(args) => unpack::run(args, ui),
     }
 }
 

@@ -1,30 +1,13 @@
 //! `assay corpus near`.
 
-use std::path::PathBuf;
-
 use assay_corpus::input::Input;
 use assay_corpus::near::{Near, near};
 use serde::Serialize;
 
 use super::{Told, written};
+use crate::args::corpus::NearArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct NearArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// The Jaccard similarity of word 3-grams from which two bodies are near
-    #[arg(long, value_name = "S", default_value_t = 0.8)]
-    threshold: f64,
-    /// Records compared with every other one, to measure the recall
-    #[arg(long, value_name = "N", default_value_t = 500)]
-    sample: usize,
-    /// Where to write the near pairs: JSON Lines of a, b, similarity
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
 
 /// What `--format json` prints.
 #[derive(Serialize)]

@@ -1,25 +1,14 @@
 //! `assay corpus stats`.
 
-use std::path::PathBuf;
-
 use assay_corpus::input::Input;
 use assay_corpus::stats::{Sizes, Stats, stats};
 use assay_report::clean;
 use serde::Serialize;
 
 use super::{Told, page, written};
+use crate::args::corpus::StatsArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct StatsArgs {
-    /// The corpus: JSON Lines, plain, .gz or .zst; `-` for standard input
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// Where to write the figures as a page with plots that needs nothing beside it
-    #[arg(long, value_name = "FILE")]
-    html: Option<PathBuf>,
-}
 
 /// What `--format json` prints.
 #[derive(Serialize)]

@@ -1,24 +1,13 @@
 //! `assay corpus unpack`.
 
-use std::path::PathBuf;
-
 use assay_corpus::input::Input;
 use assay_corpus::unpack::{UnpackError, unpack};
 use serde::Serialize;
 
 use super::Told;
+use crate::args::corpus::UnpackArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct UnpackArgs {
-    /// The corpus
-    #[arg(value_name = "IN")]
-    input: PathBuf,
-    /// Where to write the folders, as OWNER/REPOSITORY/ID/FOLDER; a new folder, or an empty one
-    #[arg(long, value_name = "DIR")]
-    out: PathBuf,
-}
 
 #[derive(Serialize)]
 struct Document {

@@ -4,17 +4,10 @@ use assay_lint::{Explanation, Selector, Severity};
 use serde::Serialize;
 
 use crate::args::Format;
+use crate::args::lint::ExplainArgs;
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-/// What can be typed.
-#[derive(Debug, clap::Args)]
-pub(crate) struct ExplainArgs {
-    /// A rule's code; the beginning of codes, `safety` or `all` list the rules [default: all]
-    #[arg(value_name = "RULE")]
-    rule: Option<String>,
-}
 
 #[derive(Serialize)]
 struct Document<'a> {

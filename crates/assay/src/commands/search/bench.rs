@@ -14,8 +14,8 @@ use assay_retrieval::best::train::{Trained, train};
 use assay_retrieval::dense::Adapting;
 use assay_retrieval::{Document, Wanted, read_document};
 
-use super::args::{SearchBenchArgs, SearchTrainArgs};
 use super::models;
+use crate::args::search::{SearchBenchArgs, SearchTrainArgs};
 use crate::failure::{Failure, Status};
 use crate::input;
 use crate::machine;

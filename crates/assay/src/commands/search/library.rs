@@ -7,8 +7,8 @@ use std::time::UNIX_EPOCH;
 use assay_retrieval::{Document, IndexError, IndexFile, Searcher, Stamp, index_file};
 use assay_skill::Library;
 
-use super::args::SearchSource;
 use super::bench::documents;
+use crate::args::search::SearchSource;
 use crate::commands::note_losses;
 use crate::failure::Failure;
 use crate::ui::Ui;

@@ -1,6 +1,5 @@
 //! `assay search`: finding skills, and how well they are found.
 
-pub(crate) mod args;
 mod bench;
 mod http;
 mod library;
@@ -13,8 +12,8 @@ use std::time::Instant;
 use assay_report::clean;
 use assay_retrieval::Searcher;
 
-use self::args::{SearchArgs, SearchIndexArgs, SearchServeArgs, SearchSource, SearchWhat};
 use self::service::{Hit, Response, Service};
+use crate::args::search::{SearchArgs, SearchIndexArgs, SearchServeArgs, SearchSource, SearchWhat};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 

@@ -14,7 +14,7 @@ use assay_trial::{AgentSpec, Experiment, Machine, Plan, PlanError, RunOptions, S
 use serde::Serialize;
 
 use super::hints::{self, Who};
-use crate::args::TaskCheckArgs;
+use crate::args::task::TaskCheckArgs;
 use crate::config::Settings;
 use crate::failure::Failure;
 use crate::machine;

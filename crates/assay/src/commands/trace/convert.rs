@@ -2,22 +2,14 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_trace::read;
 
-use super::{Inputs, Troubles, named};
+use super::{Troubles, named};
+use crate::args::trace::ConvertArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(super) struct ConvertArgs {
-    #[command(flatten)]
-    inputs: Inputs,
-    /// The folder to write into, a file a transcript [default: standard output, for one]
-    #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
-}
 
 pub(super) fn run(args: &ConvertArgs, ui: &Ui) -> Result<Status, Failure> {
     let reader = args.inputs.reader()?;

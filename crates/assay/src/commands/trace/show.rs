@@ -5,21 +5,13 @@ use assay_trace::read::{self, Transcript};
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::{Value, json};
 
-use super::{Inputs, Troubles, fields, titled};
+use super::{Troubles, fields, titled};
+use crate::args::trace::ShowArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 /// So many characters of a text are shown.
 const SHOWN: usize = 2000;
-
-#[derive(Debug, clap::Args)]
-pub(super) struct ShowArgs {
-    #[command(flatten)]
-    inputs: Inputs,
-    /// Cut nothing
-    #[arg(long)]
-    full: bool,
-}
 
 pub(super) fn run(args: &ShowArgs, ui: &Ui) -> Result<Status, Failure> {
     let reader = args.inputs.reader()?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use assay_report::{clean, seconds};
 use assay_skill::Package;
@@ -12,25 +12,10 @@ use assay_trace::{
 };
 use serde_json::{Value, json};
 
-use super::{Inputs, Troubles, fields, titled};
+use super::{Troubles, fields, titled};
+use crate::args::trace::StatsArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
-
-#[derive(Debug, clap::Args)]
-pub(super) struct StatsArgs {
-    #[command(flatten)]
-    inputs: Inputs,
-    /// A skill whose way to the agent is to be told: its folder or its SKILL.md; may be given several times
-    #[arg(long = "skill", value_name = "SKILL")]
-    skills: Vec<PathBuf>,
-    /// The transcripts are controls: say which are contaminated by a skill
-    #[arg(long, requires = "skills")]
-    control: bool,
-    /// What tokens cost: a TOML file with [[price]] tables of model, from (a day), input, output, cache_read and cache_write, in USD
-    /// per million
-    #[arg(long, value_name = "FILE")]
-    prices: Option<PathBuf>,
-}
 
 pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     let reader = args.inputs.reader()?;
