@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use assay_corpus::gather;
-use assay_corpus::health::context_engineering::{self, HealthError, Revision};
+use assay_corpus::health::context_engineering::{self, Revision};
 use assay_corpus::health::history::{self, Line, Trend};
 use assay_corpus::health::links::{self, Asked};
 use assay_corpus::health::{Health, SkillHealth};
@@ -133,18 +133,4 @@ fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[Asked]>) -> St
     }
     text.push_str("\nA lint score: it has not been correlated with what skills do for agents.\n");
     text
-}
-
-impl From<HealthError> for Failure {
-    fn from(error: HealthError) -> Self {
-        let message = error.to_string();
-        match error {
-            HealthError::NoSkills { .. } => {
-                Self::bad_input(message).hint("name a folder whose folders hold SKILL.md")
-            }
-            HealthError::Read { source, .. } => {
-                Self::BadInput { message, hint: None, source: Some(source.into()), details: Vec::new() }
-            }
-        }
-    }
 }

@@ -1,15 +1,13 @@
 //! `assay import`: trials that were executed elsewhere, as a run.
 
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_report::clean;
 use assay_store::Store;
-use assay_trial::import::{ImportError, ImportOptions, Imported, harbor};
+use assay_trial::import::{ImportOptions, Imported, harbor};
 
 use crate::args::import::{ImportArgs, ImportHarborArgs, ImportWhat};
 use crate::config::Settings;
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, lines};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &ImportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
@@ -71,26 +69,6 @@ fn told(imported: &Imported) -> String {
         }
     }
     text
-}
-
-fn lines(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
-    counts.iter().map(|(what, n)| format!("{n:6}  {}", clean(what)))
-}
-
-impl From<ImportError> for Failure {
-    fn from(error: ImportError) -> Self {
-        let message = error.to_string();
-        match error {
-            ImportError::Store(error) => error.into(),
-            ImportError::Nothing { unusable, .. } => Self::BadInput {
-                message,
-                hint: Some("DIR is a job's folder, a folder of jobs, or a trial's".to_owned()),
-                source: None,
-                details: lines(&unusable).collect(),
-            },
-            _ => Self::bad_input(message),
-        }
-    }
 }
 
 #[cfg(test)]

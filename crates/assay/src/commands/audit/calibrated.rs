@@ -6,8 +6,9 @@ use assay_audit::calibrated::{
 use assay_audit::corpus::Corpus;
 use assay_report::clean;
 
+use super::notices::Notices;
 use super::runs::Labels;
-use super::{Notices, input, tables};
+use super::{input, tables};
 use crate::args::audit::{CorpusArgs, PairsArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -4,7 +4,8 @@ use assay_audit::corpus::{Corpus, CorpusError};
 use assay_audit::cta::{self, PairLine, PassRates, Tables};
 use assay_store::{RunFolder, Store};
 
-use super::{Notices, calibrated, runs, tables};
+use super::notices::Notices;
+use super::{calibrated, runs, tables};
 use crate::args::audit::{CorpusArgs, MethodArg};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};

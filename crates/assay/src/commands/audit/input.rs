@@ -5,7 +5,7 @@ use assay_audit::calibrated::Run;
 use assay_audit::evidence::SkillText;
 use assay_trace::read;
 
-use super::Notices;
+use super::notices::Notices;
 use crate::failure::Failure;
 
 /// Longest text of a skill or a task that is read, in bytes.

@@ -7,7 +7,8 @@ use assay_audit::evidence::SkillText;
 use assay_report::clean;
 use assay_trace::OfferedSkill;
 
-use super::{Notices, calibrated, corpus, input, tables};
+use super::notices::Notices;
+use super::{calibrated, corpus, input, tables};
 use crate::args::audit::{MethodArg, PairsArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

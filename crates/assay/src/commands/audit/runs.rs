@@ -7,7 +7,7 @@ use assay_audit::evidence::SkillText;
 use assay_store::{AgentLabel, Outcome, PlannedSkill, Record, RunFolder, Store, TrialId};
 use assay_trace::{Source, read};
 
-use super::Notices;
+use super::notices::Notices;
 use crate::failure::Failure;
 
 /// The condition without skills.

@@ -1,7 +1,8 @@
 use assay_audit::{calibrated, cta, sheet};
 use serde_json::json;
 
-use super::{Notices, corpus};
+use super::corpus;
+use super::notices::Notices;
 use crate::args::audit::{MethodArg, SheetArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

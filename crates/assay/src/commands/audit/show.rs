@@ -7,7 +7,8 @@ use assay_audit::view::{View, view};
 use assay_report::{Style, redact, view_html, view_text};
 use assay_store::{Store, TrialId};
 
-use super::{Notices, input};
+use super::input;
+use super::notices::Notices;
 use crate::args::Format;
 use crate::args::audit::ShowArgs;
 use crate::commands::report::format_of;

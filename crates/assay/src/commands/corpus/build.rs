@@ -7,7 +7,8 @@ use assay_corpus::input::Input;
 use assay_skill::Severity;
 use serde::Serialize;
 
-use super::{Told, written};
+use super::bad_lines::BadLines;
+use super::output::write_to;
 use crate::args::corpus::BuildArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -25,7 +26,7 @@ pub(super) fn run(args: &BuildArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut document = Document { schema: "assay.corpus-build/1", records: 0, repeated: 0, bad_lines: 0 };
     let mut seen = BTreeSet::new();
     let mut failure = None;
-    written(&args.out, |out| {
+    write_to(&args.out, |out| {
         let mut write = |mut record: assay_corpus::Record| {
             record.id = record.key();
             if !seen.insert(record.id.clone()) {
@@ -47,7 +48,7 @@ pub(super) fn run(args: &BuildArgs, ui: &Ui) -> Result<Status, Failure> {
                 }
                 continue;
             }
-            let mut told = Told::new(ui, source);
+            let mut bad_lines = BadLines::new(ui, source);
             let mut lines = || -> Result<std::io::Result<()>, Failure> {
                 let mut input = Input::open(source)?;
                 while let Some(batch) = input.batch(|record| record)? {
@@ -58,7 +59,7 @@ pub(super) fn run(args: &BuildArgs, ui: &Ui) -> Result<Status, Failure> {
                                     return Ok(Err(error));
                                 }
                             }
-                            Err(bad) => told.bad(&bad),
+                            Err(bad) => bad_lines.note(&bad),
                         }
                     }
                 }
@@ -68,8 +69,8 @@ pub(super) fn run(args: &BuildArgs, ui: &Ui) -> Result<Status, Failure> {
                 Ok(result) => result?,
                 Err(found) => failure = Some(found),
             }
-            told.end();
-            document.bad_lines += told.lines;
+            bad_lines.summarize();
+            document.bad_lines += bad_lines.lines;
         }
         Ok(())
     })?;

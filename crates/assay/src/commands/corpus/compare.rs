@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_corpus::compare::{CompareError, Comparison, compare};
+use assay_corpus::compare::{Comparison, compare};
 use assay_report::clean;
 use serde::Serialize;
 
@@ -76,13 +76,4 @@ fn short(id: &str) -> String {
 /// A text in a cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ")
-}
-
-impl From<CompareError> for Failure {
-    fn from(error: CompareError) -> Self {
-        match error {
-            CompareError::Input(error) => error.into(),
-            other => Self::bad_input(other.to_string()),
-        }
-    }
 }

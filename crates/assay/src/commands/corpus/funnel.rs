@@ -9,7 +9,7 @@ use assay_corpus::funnel::{self, Order, Rules, StageCount};
 use assay_corpus::input::Input;
 use serde::Serialize;
 
-use super::Told;
+use super::bad_lines::BadLines;
 use crate::args::corpus::{FunnelArgs, OrderName, RulesName};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -38,9 +38,9 @@ pub(super) fn run(args: &FunnelArgs, ui: &Ui) -> Result<Status, Failure> {
     let ledger = args.ledger.as_deref().map(|path| File::create(path).map_err(|e| ledger_failure(path, e)));
     let ledger = ledger.transpose()?;
     let mut input = Input::open(&args.input)?;
-    let mut told = Told::new(ui, &args.input);
-    let outcome = funnel::run(&mut input, &rules, order, &mut |bad| told.bad(bad))?;
-    told.end();
+    let mut bad_lines = BadLines::new(ui, &args.input);
+    let outcome = funnel::run(&mut input, &rules, order, &mut |bad| bad_lines.note(bad))?;
+    bad_lines.summarize();
     if let (Some(file), Some(path)) = (ledger, &args.ledger) {
         let mut out = BufWriter::new(file);
         outcome.write_ledger(&mut out).map_err(|error| ledger_failure(path, error))?;

@@ -4,7 +4,8 @@ use assay_corpus::input::Input;
 use assay_corpus::near::{Near, near};
 use serde::Serialize;
 
-use super::{Told, written};
+use super::bad_lines::BadLines;
+use super::output::write_to;
 use crate::args::corpus::NearArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -22,11 +23,11 @@ pub(super) fn run(args: &NearArgs, ui: &Ui) -> Result<Status, Failure> {
         return Err(Failure::bad_input("a threshold lies above 0 and is at most 1"));
     }
     let mut input = Input::open(&args.input)?;
-    let mut told = Told::new(ui, &args.input);
-    let found = near(&mut input, args.threshold, args.sample, &mut |bad| told.bad(bad))?;
-    told.end();
+    let mut bad_lines = BadLines::new(ui, &args.input);
+    let found = near(&mut input, args.threshold, args.sample, &mut |bad| bad_lines.note(bad))?;
+    bad_lines.summarize();
     if let Some(path) = &args.out {
-        written(path, |out| {
+        write_to(path, |out| {
             for pair in &found.pairs {
                 serde_json::to_writer(&mut *out, pair)?;
                 out.write_all(b"\n")?;

@@ -5,7 +5,9 @@ use assay_corpus::stats::{Sizes, Stats, stats};
 use assay_report::clean;
 use serde::Serialize;
 
-use super::{Told, page, written};
+use super::bad_lines::BadLines;
+use super::output::write_to;
+use super::page;
 use crate::args::corpus::StatsArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -20,13 +22,13 @@ struct Document<'a> {
 
 pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     let mut input = Input::open(&args.input)?;
-    let mut told = Told::new(ui, &args.input);
-    let found = stats(&mut input, &mut |bad| told.bad(bad))?;
-    told.end();
+    let mut bad_lines = BadLines::new(ui, &args.input);
+    let found = stats(&mut input, &mut |bad| bad_lines.note(bad))?;
+    bad_lines.summarize();
     if let Some(path) = &args.html {
         let name = args.input.file_name().unwrap_or_default().to_string_lossy();
         let html = page::page(&name, &found).html();
-        written(path, |out| out.write_all(html.as_bytes()))?;
+        write_to(path, |out| out.write_all(html.as_bytes()))?;
     }
     if ui.json() {
         ui.document(&Document { schema: "assay.corpus-stats/2", stats: &found })?;

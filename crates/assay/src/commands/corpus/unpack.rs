@@ -1,10 +1,10 @@
 //! `assay corpus unpack`.
 
 use assay_corpus::input::Input;
-use assay_corpus::unpack::{UnpackError, unpack};
+use assay_corpus::unpack::unpack;
 use serde::Serialize;
 
-use super::Told;
+use super::bad_lines::BadLines;
 use crate::args::corpus::UnpackArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -19,14 +19,14 @@ struct Document {
 }
 
 pub(super) fn run(args: &UnpackArgs, ui: &Ui) -> Result<Status, Failure> {
-    let mut told = Told::new(ui, &args.input);
-    let unpacked = unpack(&mut Input::open(&args.input)?, &args.out, &mut |bad| told.bad(bad))?;
-    told.end();
+    let mut bad_lines = BadLines::new(ui, &args.input);
+    let unpacked = unpack(&mut Input::open(&args.input)?, &args.out, &mut |bad| bad_lines.note(bad))?;
+    bad_lines.summarize();
     let document = Document {
         schema: "assay.corpus-unpack/1",
         records: unpacked.records,
         repeated: unpacked.repeated,
-        bad_lines: told.lines,
+        bad_lines: bad_lines.lines,
     };
     if ui.json() {
         ui.document(&document)?;
@@ -34,25 +34,4 @@ pub(super) fn run(args: &UnpackArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.out(&format!("{} records, {} repeated\n", document.records, document.repeated))?;
     }
     Ok(Status::Done)
-}
-
-impl From<UnpackError> for Failure {
-    fn from(error: UnpackError) -> Self {
-        let message = error.to_string();
-        match error {
-            UnpackError::Input(error) => error.into(),
-            UnpackError::NotEmpty { .. } => Self::BadInput {
-                message,
-                hint: Some("name a folder that does not exist yet".to_owned()),
-                source: None,
-                details: Vec::new(),
-            },
-            UnpackError::Write { source, .. } => Self::BadInput {
-                message,
-                hint: Some("name a folder that can be written to".to_owned()),
-                source: Some(source.into()),
-                details: Vec::new(),
-            },
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use assay_retrieval::{Document, IndexError, IndexFile, Searcher, Stamp, index_file};
+use assay_retrieval::{Document, IndexFile, Searcher, Stamp, index_file};
 use assay_skill::Library;
 
 use super::bench::documents;
@@ -20,23 +20,6 @@ const THREADS: usize = 4;
 pub(super) struct Read {
     pub(super) documents: Vec<Document>,
     pub(super) stamps: Vec<Stamp>,
-}
-
-impl From<IndexError> for Failure {
-    fn from(error: IndexError) -> Self {
-        let hint = match &error {
-            IndexError::Write { .. } => "name a place in a folder that exists and may be written to",
-            _ => "`assay search index` makes an index",
-        };
-        let mut text = error.to_string();
-        if let Some(cause) = std::error::Error::source(&error) {
-            text.push_str(&format!(": {cause}"));
-        }
-        match error {
-            IndexError::Write { .. } => Self::infrastructure(text).hint(hint),
-            _ => Self::bad_input(text).hint(hint),
-        }
-    }
 }
 
 /// What answers requests: the index that was named, or one made now.

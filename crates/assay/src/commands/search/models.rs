@@ -3,11 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_model::ModelError;
-use assay_retrieval::{
-    DEFAULT, MODELS, NAMES, OpenError, RetrieverError, SearchError, Searcher, Surroundings, UnknownRetriever,
-    Wanted,
-};
+use assay_retrieval::{DEFAULT, MODELS, NAMES, Searcher, Surroundings, Wanted};
 
 use crate::failure::Failure;
 use crate::machine;
@@ -24,48 +20,6 @@ const VECTORS: &str = "vectors";
 
 /// Between two words on how far embedding has come.
 const PAUSE: Duration = Duration::from_secs(10);
-
-impl From<OpenError> for Failure {
-    fn from(error: OpenError) -> Self {
-        match error {
-            OpenError::NotInstalled { hint, .. } => Self::bad_input(error.to_string()).hint(hint),
-            OpenError::Retriever(error) => error.into(),
-        }
-    }
-}
-
-impl From<UnknownRetriever> for Failure {
-    fn from(error: UnknownRetriever) -> Self {
-        Self::bad_input(error.to_string())
-    }
-}
-
-impl From<SearchError> for Failure {
-    fn from(error: SearchError) -> Self {
-        match error {
-            SearchError::Index(error) => error.into(),
-            SearchError::Open(error) => error.into(),
-            SearchError::Retriever(error) => error.into(),
-        }
-    }
-}
-
-impl From<RetrieverError> for Failure {
-    fn from(error: RetrieverError) -> Self {
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(own) = cause {
-            text.push_str(&format!(": {own}"));
-            cause = own.source();
-        }
-        match error {
-            RetrieverError::Encoder(_) => Self::bad_input(text)
-                .hint("name the folder of a model as sentence-transformers lays it out, or install one with `scripts/fetch-minilm`"),
-            RetrieverError::Model(ModelError::Spec(_)) => Self::bad_input(text),
-            _ => Self::infrastructure(text),
-        }
-    }
-}
 
 /// Does something with what this machine has.
 pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&Surroundings<'_>) -> T) -> T {

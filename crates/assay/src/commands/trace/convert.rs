@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_trace::read;
 
-use super::{Troubles, named};
+use super::input::{Troubles, named};
 use crate::args::trace::ConvertArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

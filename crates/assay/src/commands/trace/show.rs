@@ -5,7 +5,7 @@ use assay_trace::read::{self, Transcript};
 use assay_trace::{Source, Step, ToolCall, Trajectory};
 use serde_json::{Value, json};
 
-use super::{Troubles, fields, titled};
+use super::input::{Troubles, fields, titled};
 use crate::args::trace::ShowArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

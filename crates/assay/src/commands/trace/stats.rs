@@ -12,7 +12,7 @@ use assay_trace::{
 };
 use serde_json::{Value, json};
 
-use super::{Troubles, fields, titled};
+use super::input::{Troubles, fields, titled};
 use crate::args::trace::StatsArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;

@@ -1,0 +1,35 @@
+//! Lines of a corpus that hold no record.
+
+use std::path::Path;
+
+use assay_corpus::input::BadLine;
+
+use crate::ui::Ui;
+
+/// Tells of lines that hold no record: the first hundred, for the rest a count is enough.
+pub(super) struct BadLines<'a> {
+    ui: &'a Ui,
+    path: &'a Path,
+    pub(super) lines: usize,
+}
+
+impl<'a> BadLines<'a> {
+    const MOST: usize = 100;
+
+    pub(super) fn new(ui: &'a Ui, path: &'a Path) -> Self {
+        Self { ui, path, lines: 0 }
+    }
+
+    pub(super) fn note(&mut self, bad: &BadLine) {
+        self.lines += 1;
+        if self.lines <= Self::MOST {
+            self.ui.note(&format!("{}:{}: {}; passed over", self.path.display(), bad.line, bad.message));
+        }
+    }
+
+    pub(super) fn summarize(&self) {
+        if self.lines > Self::MOST {
+            self.ui.note(&format!("{} lines of {} hold no record", self.lines, self.path.display()));
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! The transcripts that a command reads, and what goes wrong with them.
+
+use std::path::Path;
+
+use assay_trace::read::{self, Input, Reader, TraceError};
+use assay_trace::{Diagnostic, FIELDS, Tally};
+
+use crate::args::trace::Inputs;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+impl Inputs {
+    /// The transcripts, with those in folders, and with each session the logs of its sub-agents.
+    pub(super) fn sources(&self, troubles: &mut Troubles, ui: &Ui) -> Vec<Input> {
+        let sources = read::sources(&self.files);
+        for path in sources.empty {
+            troubles.unread(&TraceError::NoTranscript { path }, ui);
+        }
+        for path in sources.unsearched {
+            ui.note(&format!(
+                "{} was searched in part: 16 folders deep at most, 100,000 transcripts at most",
+                path.display()
+            ));
+        }
+        if sources.passed_over > 0 {
+            let count = sources.passed_over;
+            ui.note(&format!(
+                "{count} {} skipped: not transcripts",
+                if count == 1 { "file" } else { "files" }
+            ));
+        }
+        sources.list
+    }
+
+    pub(super) fn reader(&self) -> Result<Option<&'static dyn Reader>, Failure> {
+        self.from
+            .as_deref()
+            .map(|name| read::reader(name).map_err(|error| Failure::bad_input(error.to_string())))
+            .transpose()
+    }
+}
+
+/// What went wrong on the way, told as it happens. One bad file spoils no other.
+#[derive(Default)]
+pub(super) struct Troubles {
+    odd: usize,
+    unread: usize,
+}
+
+impl Troubles {
+    pub(super) fn tell(&mut self, diagnostics: &[Diagnostic], ui: &Ui) {
+        for diagnostic in diagnostics {
+            self.odd += 1;
+            ui.note(&format!("warning: {diagnostic}"));
+        }
+    }
+
+    /// A file of which nothing could be read.
+    pub(super) fn unread(&mut self, error: &TraceError, ui: &Ui) {
+        self.unread += 1;
+        let cause = std::error::Error::source(error).map_or(String::new(), |cause| format!(": {cause}"));
+        let failure = Failure::bad_input(format!("{error}{cause}"));
+        ui.fail(&match error {
+            TraceError::Unknown { .. } | TraceError::NoTranscript { .. } => {
+                let known: Vec<&str> = read::READERS.into_iter().map(Reader::name).collect();
+                failure.hint(format!("known formats: {}; --from NAME names one", known.join(", ")))
+            }
+            _ => failure,
+        });
+    }
+
+    pub(super) fn status(&self, strict: bool) -> Status {
+        match self {
+            Self { unread: 1.., .. } => Status::BadInput,
+            Self { odd: 1.., .. } if strict => Status::DidNotHold,
+            _ => Status::Done,
+        }
+    }
+}
+
+/// What a path is called where one has to be.
+pub(super) fn named(path: &Path) -> String {
+    if path == Path::new("-") { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// A file's name, with the number of its session where it holds several.
+pub(super) fn titled(file: &str, part: Option<(usize, usize)>) -> String {
+    part.map_or_else(|| file.to_owned(), |(number, count)| format!("{file} (session {number} of {count})"))
+}
+
+/// The four fields of tokens in words: what is unknown is said to be, and so is a lower bound.
+pub(super) fn fields(tally: &Tally) -> String {
+    if !tally.is_known() {
+        return "unknown".to_owned();
+    }
+    let known = tally.known();
+    let bounds = tally.lower_bounds();
+    let said = [known.input, known.output, known.cache_read, known.cache_write].into_iter().zip(FIELDS).map(
+        |(count, name)| {
+            let title = name.replace('_', " ");
+            match count {
+                None => format!("{title} unknown"),
+                Some(count) if bounds.contains(&name) => format!("at least {count} {title}"),
+                Some(count) => format!("{count} {title}"),
+            }
+        },
+    );
+    said.collect::<Vec<_>>().join(", ")
+}

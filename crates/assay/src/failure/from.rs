@@ -1,0 +1,223 @@
+//! What errors of the libraries mean to the caller: a bad input or a failure of the machine, and what to do about it.
+
+use std::collections::BTreeMap;
+use std::error::Error as _;
+
+use assay_corpus::compare::CompareError;
+use assay_corpus::health::context_engineering::HealthError;
+use assay_corpus::input::InputError;
+use assay_corpus::unpack::UnpackError;
+use assay_model::ModelError;
+use assay_report::clean;
+use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
+use assay_store::StoreError;
+use assay_trial::import::ImportError;
+use assay_trial::{ExperimentError, PlanError};
+
+use super::Failure;
+
+impl From<assay_lint::BaselineError> for Failure {
+    fn from(error: assay_lint::BaselineError) -> Self {
+        let mut message = error.to_string();
+        if let Some(cause) = error.source() {
+            message = format!("{message}: {cause}");
+        }
+        Self::bad_input(message).hint("--update-baseline writes it anew")
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        let message = error.to_string();
+        match error {
+            ExperimentError::Read { source, .. } => Self::BadInput {
+                message,
+                hint: Some("`assay init experiment` writes one to begin with".to_owned()),
+                source: Some(source.into()),
+                details: Vec::new(),
+            },
+            ExperimentError::Invalid { .. } => Self::bad_input(message),
+        }
+    }
+}
+
+impl From<PlanError> for Failure {
+    fn from(error: PlanError) -> Self {
+        let message = error.to_string();
+        match error {
+            PlanError::Store(error) => error.into(),
+            PlanError::Tasks(problems) if problems.is_empty() => Self::bad_input("the suite holds no task")
+                .hint("`suite` names folders relative to the experiment"),
+            PlanError::Tasks(problems) => Self::BadInput {
+                message,
+                hint: Some(
+                    "fix them, or exclude them with a pattern such as \"!tasks/bad-*\" in `suite`".to_owned(),
+                ),
+                source: None,
+                details: problems.iter().map(|problem| format!("{problem} ({})", problem.hint())).collect(),
+            },
+            _ => Self::bad_input(message),
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let message = error.to_string();
+        match error {
+            StoreError::NotFound(_) => Self::bad_input(message).hint("`assay runs` lists what there is"),
+            StoreError::Io { source, .. } => Self::Infrastructure {
+                message,
+                hint: Some(match source.kind() {
+                    std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                        "make room and run it again: what is recorded stays recorded".to_owned()
+                    }
+                    std::io::ErrorKind::PermissionDenied => {
+                        "choose another store with --store DIR".to_owned()
+                    }
+                    _ => "run it again when the disk is well: what is recorded stays recorded".to_owned(),
+                }),
+                source: Some(source.into()),
+            },
+            _ => Self::bad_input(message).hint("choose another store with --store DIR, or remove the file"),
+        }
+    }
+}
+
+impl From<InputError> for Failure {
+    fn from(error: InputError) -> Self {
+        let message = error.to_string();
+        let (InputError::Open { source, .. } | InputError::Read { source, .. }) = error;
+        let hint = "name a file of JSON Lines, plain, .gz or .zst, or `-`";
+        Self::BadInput {
+            message,
+            hint: Some(hint.to_owned()),
+            source: Some(source.into()),
+            details: Vec::new(),
+        }
+    }
+}
+
+impl From<UnpackError> for Failure {
+    fn from(error: UnpackError) -> Self {
+        let message = error.to_string();
+        match error {
+            UnpackError::Input(error) => error.into(),
+            UnpackError::NotEmpty { .. } => Self::BadInput {
+                message,
+                hint: Some("name a folder that does not exist yet".to_owned()),
+                source: None,
+                details: Vec::new(),
+            },
+            UnpackError::Write { source, .. } => Self::BadInput {
+                message,
+                hint: Some("name a folder that can be written to".to_owned()),
+                source: Some(source.into()),
+                details: Vec::new(),
+            },
+        }
+    }
+}
+
+impl From<CompareError> for Failure {
+    fn from(error: CompareError) -> Self {
+        match error {
+            CompareError::Input(error) => error.into(),
+            other => Self::bad_input(other.to_string()),
+        }
+    }
+}
+
+impl From<HealthError> for Failure {
+    fn from(error: HealthError) -> Self {
+        let message = error.to_string();
+        match error {
+            HealthError::NoSkills { .. } => {
+                Self::bad_input(message).hint("name a folder whose folders hold SKILL.md")
+            }
+            HealthError::Read { source, .. } => {
+                Self::BadInput { message, hint: None, source: Some(source.into()), details: Vec::new() }
+            }
+        }
+    }
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::NotInstalled { hint, .. } => Self::bad_input(error.to_string()).hint(hint),
+            OpenError::Retriever(error) => error.into(),
+        }
+    }
+}
+
+impl From<UnknownRetriever> for Failure {
+    fn from(error: UnknownRetriever) -> Self {
+        Self::bad_input(error.to_string())
+    }
+}
+
+impl From<SearchError> for Failure {
+    fn from(error: SearchError) -> Self {
+        match error {
+            SearchError::Index(error) => error.into(),
+            SearchError::Open(error) => error.into(),
+            SearchError::Retriever(error) => error.into(),
+        }
+    }
+}
+
+impl From<RetrieverError> for Failure {
+    fn from(error: RetrieverError) -> Self {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(own) = cause {
+            text.push_str(&format!(": {own}"));
+            cause = own.source();
+        }
+        match error {
+            RetrieverError::Encoder(_) => Self::bad_input(text)
+                .hint("name the folder of a model as sentence-transformers lays it out, or install one with `scripts/fetch-minilm`"),
+            RetrieverError::Model(ModelError::Spec(_)) => Self::bad_input(text),
+            _ => Self::infrastructure(text),
+        }
+    }
+}
+
+impl From<IndexError> for Failure {
+    fn from(error: IndexError) -> Self {
+        let hint = match &error {
+            IndexError::Write { .. } => "name a place in a folder that exists and may be written to",
+            _ => "`assay search index` makes an index",
+        };
+        let mut text = error.to_string();
+        if let Some(cause) = error.source() {
+            text.push_str(&format!(": {cause}"));
+        }
+        match error {
+            IndexError::Write { .. } => Self::infrastructure(text).hint(hint),
+            _ => Self::bad_input(text).hint(hint),
+        }
+    }
+}
+
+impl From<ImportError> for Failure {
+    fn from(error: ImportError) -> Self {
+        let message = error.to_string();
+        match error {
+            ImportError::Store(error) => error.into(),
+            ImportError::Nothing { unusable, .. } => Self::BadInput {
+                message,
+                hint: Some("DIR is a job's folder, a folder of jobs, or a trial's".to_owned()),
+                source: None,
+                details: lines(&unusable).collect(),
+            },
+            _ => Self::bad_input(message),
+        }
+    }
+}
+
+/// How often each reason was met, one a line.
+pub(crate) fn lines(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
+    counts.iter().map(|(what, n)| format!("{n:6}  {}", clean(what)))
+}
