@@ -47,7 +47,7 @@ fn member(scan: &mut Scan, path: &str, name: &str, content: &[u8], depth: u8) {
         scan.whole(path, &ARCHIVE_OPAQUE, "archives within archives: the innermost were not looked at");
         return;
     }
-    super::look(scan, &format!("{path}!{name}"), content, depth + 1);
+    scan.file(&format!("{path}!{name}"), content, depth + 1);
 }
 
 fn number(bytes: &[u8], at: usize, width: usize) -> Option<u64> {

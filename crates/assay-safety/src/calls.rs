@@ -356,7 +356,7 @@ fn started(script: &mut Script<'_, '_>, call: &Call) {
     if listed
         && program.taint == Taint::default()
         && program.text.as_deref().is_some_and(|text| {
-            !text.contains(' ') && super::commands::interpreter(super::commands::base(text)).is_none()
+            !text.contains(' ') && super::arguments::interpreter(super::arguments::base(text)).is_none()
         })
     {
         taint = taint.without(Taint::NETWORK.with(Taint::DECODED).with(Taint::UNTRUSTED));
@@ -367,9 +367,9 @@ fn started(script: &mut Script<'_, '_>, call: &Call) {
         !listed
             && !program.is_empty()
             && program.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_./".contains(&b))
-            && super::commands::interpreter(super::commands::base(program)).is_none()
+            && super::arguments::interpreter(super::arguments::base(program)).is_none()
             && !matches!(
-                super::commands::base(program),
+                super::arguments::base(program),
                 "eval" | "source" | "." | "exec" | "xargs" | "env" | "sudo" | "echo" | "printf" | "nohup"
             )
             && !text.contains(['|', ';', '&', '`', '\n'])
@@ -402,7 +402,7 @@ fn run(script: &mut Script<'_, '_>, call: &Call, value: &Value, language: Langua
     }
     if let Some(code) = &value.text {
         let site = script.site.inner(call.span.clone(), was_decoded.then_some("decoding it"));
-        super::code(script.scan, &site, language, code);
+        script.scan.code(&site, language, code);
     }
 }
 

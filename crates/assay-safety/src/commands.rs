@@ -2,18 +2,13 @@
 
 use std::ops::Range;
 
+use super::arguments::{Interpreter, base, flag, interpreter, operand};
 use super::effects::{credentials, destruction, lasting, outbound, packages, rights, written};
 use super::parse::Language;
 use super::paths::{credential, dotenv, home, local, untrusted, written as place_of};
 use super::rules::{ESCAPE_PATH, PRIVILEGE_SUDO, REMOTE_RUN};
-use super::shell::{Command, Shell};
+use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
-
-/// The last part of a path, without `.exe`.
-pub(crate) fn base(word: &str) -> &str {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-    name.strip_suffix(".exe").unwrap_or(name)
-}
 
 /// What a file holds that is read: its taint, and its text where the script wrote it.
 pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {
@@ -102,27 +97,6 @@ fn joined(words: &[Value]) -> Value {
         value.append(word);
     }
     value
-}
-
-pub(crate) fn flag(texts: &[&str], names: &[&str]) -> bool {
-    texts.iter().any(|text| names.contains(text))
-}
-
-/// The operand of an option: `-o FILE`, `-oFILE`, `--output=FILE`.
-pub(crate) fn operand<'t>(texts: &[&'t str], names: &[&str]) -> Option<&'t str> {
-    for (index, &text) in texts.iter().enumerate() {
-        for name in names {
-            if text == *name {
-                return texts.get(index + 1).copied();
-            }
-            if let Some(rest) = text.strip_prefix(name)
-                && let Some(rest) = if name.starts_with("--") { rest.strip_prefix('=') } else { Some(rest) }
-            {
-                return Some(rest);
-            }
-        }
-    }
-    None
 }
 
 fn outcome(
@@ -332,20 +306,6 @@ fn fetched(
             Value::default()
         }
     }
-}
-
-/// A program that executes what it is given, and its language where that is one that is parsed.
-pub(crate) struct Interpreter(Option<Language>);
-
-pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(Interpreter(match stem {
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => Some(Language::Shell),
-        "python" | "pypy" => Some(Language::Python),
-        "node" | "deno" | "bun" => Some(Language::JavaScript),
-        "perl" | "ruby" | "php" | "lua" | "pwsh" | "powershell" | "osascript" => None,
-        _ => return None,
-    }))
 }
 
 /// The rules over one command.

@@ -95,7 +95,7 @@ mod tests {
         let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR".to_vec();
         let with = |more: &[u8]| [png.clone(), more.to_vec()].concat();
         let check = |path: &str, bytes: &[u8], expected: &[&str]| {
-            let mut found = Scan::new();
+            let mut found = Scan::new(&crate::SCANNERS);
             scan(&mut found, path, bytes);
             let codes: Vec<_> = found.findings.iter().map(|finding| finding.rule.code).collect();
             assert_eq!(codes, expected, "{path}");

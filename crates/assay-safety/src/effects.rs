@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::commands::{base, flag, interpreter, operand};
+use super::arguments::{base, flag, interpreter, operand};
 use super::paths::{credential, dotenv, endpoint, home, local, regex, written as place_of};
 use super::rules::{
     CONFIG_SETTINGS, CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, EXFIL_ENDPOINT,
@@ -13,7 +13,7 @@ use super::rules::{
     PERSIST_HOOK, PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_CONTAINER, PRIVILEGE_DEFENCES,
     PRIVILEGE_RIGHTS, PRIVILEGE_SUDOERS, REMOTE_SHELL, UNPINNED_INDEX, UNPINNED_PACKAGE, UNPINNED_SOURCE,
 };
-use super::shell::{Command, Shell};
+use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value};
 
 pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {

@@ -281,7 +281,7 @@ fn started(scan: &mut Scan, site: &Site<'_>, range: &Range<usize>, line: &str, c
     for found in SHELL.captures_iter(line).chain(ticks).take(5) {
         if let Some(command) = found.iter().skip(1).flatten().next() {
             let inner = site.inner(range.clone(), None);
-            super::shell::scan(scan, &inner, &command.as_str().replace("\\\"", "\""));
+            scan.commands(&inner, &command.as_str().replace("\\\"", "\""));
         }
     }
 }
@@ -293,7 +293,7 @@ mod tests {
     #[test]
     fn scripts_that_are_not_parsed_are_read_by_line() {
         let check = |ending: &str, text: &str, expected: &[&str]| {
-            let mut found = Scan::new();
+            let mut found = Scan::new(&crate::SCANNERS);
             let site = Site { script: true, ..Site::of("scripts/x") };
             scan(&mut found, &site, Foreign::named(ending).expect("known"), text);
             let mut codes: Vec<_> = found.findings.iter().map(|finding| finding.rule.code).collect();

@@ -7,6 +7,7 @@
 //! How often the scanner misses, and how often it cries wolf, is measured by [`self_test`]; docs/SAFETY.md has the figures.
 
 mod archive;
+mod arguments;
 mod bundle;
 mod calls;
 mod commands;
@@ -27,6 +28,7 @@ mod secrets;
 pub mod self_test;
 pub mod sets;
 mod shell;
+mod shell_state;
 mod signals;
 mod site;
 mod unicode;
@@ -46,12 +48,14 @@ use markdown::{Kind, Piece};
 use needles::Hits;
 use parse::Language;
 use rules::{ARCHIVE_EXECUTABLE, ENCODED_INSTRUCTION};
-use site::{Scan, Site};
+use site::{Scan, Scanners, Site};
+
+static SCANNERS: Scanners = Scanners { file: look, code, commands: shell::scan };
 
 /// Looks through a package. Findings come in the order of files, and of places within a file.
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Vec<Finding> {
-    let mut scan = Scan::new();
+    let mut scan = Scan::new(&SCANNERS);
     for file in &bundle.files {
         if file.truncated {
             scan.whole(&file.path, &rules::UNSCANNED, "too large: only its beginning was looked at");
@@ -304,7 +308,7 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
         return;
     }
     let inner = site.inner(range.clone(), Some(via));
-    let mut apart = Scan::new();
+    let mut apart = Scan::new(&SCANNERS);
     said(&mut apart, &inner, &Mapped::verbatim(text, 0), Kind::Hidden, "");
     if needles::hits(text.as_bytes(), |hits| hits.has(Hits::CODE)).has(Hits::CODE) {
         shell::scan(&mut apart, &inner, text);

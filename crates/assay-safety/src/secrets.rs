@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn keys_are_told_from_placeholders() {
         let check = |text: &str, expected: &[&str]| {
-            let mut found = Scan::new();
+            let mut found = Scan::new(&crate::SCANNERS);
             scan(&mut found, &Site::of("x"), text);
             let codes: Vec<_> = found.findings.iter().map(|finding| finding.rule.code).collect();
             assert_eq!(codes, expected, "{text:?}");

@@ -4,16 +4,13 @@
 //! evaluated. `echo`, `printf`, `cat`, `base64 -d`, `xxd -r`, `rev` and `tr` are carried out on known text, since they are what commands are
 //! hidden with. What is executed in the end (`eval`, `sh -c`, a here-document for `sh`) is parsed in its turn.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
-
 use tree_sitter::Node;
 
 use super::commands;
 use super::parse::{DEPTH, Language, children, head, named, text, tree};
-use super::rules::{ENCODED_EXECUTION, REMOTE_PIPE, REMOTE_PIPE_UNTRUSTED};
+use super::shell_state::{Command, Redirect, Shell};
 use super::site::{Scan, Site};
-use super::value::{Taint, Value, unescape};
+use super::value::{Value, unescape};
 
 /// Looks through a script.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
@@ -25,16 +22,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
     let cleaned = prompts(source);
     let source = cleaned.as_deref().unwrap_or(source);
     let Some(tree) = tree(Language::Shell, source) else { return };
-    let mut shell = Shell {
-        scan,
-        site,
-        source,
-        variables: BTreeMap::new(),
-        downloaded: BTreeSet::new(),
-        hidden: BTreeMap::new(),
-        moved: false,
-        budget: BUDGET,
-    };
+    let mut shell = Shell::new(scan, site, source);
     shell.statements(tree.root_node(), &Value::default(), 0);
 }
 
@@ -53,39 +41,6 @@ fn prompts(source: &str) -> Option<String> {
             .collect(),
     )
 }
-
-/// Where a command's output goes.
-#[derive(Debug, Clone)]
-pub(crate) struct Redirect {
-    pub(crate) target: Value,
-    pub(crate) span: Range<usize>,
-}
-
-/// One command, its words resolved.
-#[derive(Debug)]
-pub(crate) struct Command {
-    pub(crate) words: Vec<Value>,
-    pub(crate) span: Range<usize>,
-    pub(crate) input: Value,
-    pub(crate) outputs: Vec<Redirect>,
-}
-
-pub(crate) struct Shell<'s, 'a> {
-    pub(crate) scan: &'s mut Scan,
-    pub(crate) site: &'s Site<'a>,
-    source: &'s str,
-    variables: BTreeMap<String, Value>,
-    /// Files that were downloaded, by name.
-    pub(crate) downloaded: BTreeSet<String>,
-    /// What was written into files, by name.
-    pub(crate) hidden: BTreeMap<String, Value>,
-    /// Whether the script has changed its folder.
-    pub(crate) moved: bool,
-    budget: usize,
-}
-
-/// Most bytes of variables that are put in: a script may name a long one a hundred thousand times.
-const BUDGET: usize = 32 << 20;
 
 impl Shell<'_, '_> {
     /// Goes through statements in the order of the text. What they write is the result.
@@ -361,55 +316,5 @@ impl Shell<'_, '_> {
             }
             _ => Value::known(raw),
         }
-    }
-
-    fn variable(&mut self, name: &str) -> Value {
-        match name {
-            "IFS" => return Value::known(" "),
-            "HOME" => return Value::known("~"),
-            _ => {}
-        }
-        let Some(value) = self.variables.get(name) else { return Value::default() };
-        match self.budget.checked_sub(value.str().len()) {
-            Some(left) => {
-                self.budget = left;
-                value.clone()
-            }
-            None => Value::tainted(value.taint),
-        }
-    }
-
-    /// A value is executed as a program of `language`.
-    pub(crate) fn execute(&mut self, value: &Value, span: &Range<usize>, language: Option<Language>) {
-        if value.taint.has(Taint::NETWORK) {
-            let (rule, message) = if value.taint.has(Taint::UNTRUSTED) {
-                (
-                    &REMOTE_PIPE_UNTRUSTED,
-                    "what a plain, numeric, shortened or paste address sends is executed unseen",
-                )
-            } else {
-                (&REMOTE_PIPE, "what an address sends is executed unseen")
-            };
-            self.scan.report(self.site, rule, span.clone(), message);
-        }
-        let decoded = value.taint.has(Taint::DECODED);
-        if decoded {
-            let known = value.text.as_deref().map(|text| format!(": {:?}", super::unicode::excerpt(text)));
-            let message = format!("something is decoded and executed{}", known.unwrap_or_default());
-            self.scan.report(self.site, &ENCODED_EXECUTION, span.clone(), message);
-        }
-        if let (Some(code), Some(language)) = (&value.text, language) {
-            let site = self.site.inner(span.clone(), decoded.then_some("decoding it"));
-            super::code(self.scan, &site, language, code);
-        }
-    }
-
-    pub(crate) fn report(
-        &mut self,
-        rule: &'static super::rules::Rule,
-        span: &Range<usize>,
-        message: impl Into<String>,
-    ) {
-        self.scan.report(self.site, rule, span.clone(), message);
     }
 }

@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_comes_together_counts() {
         let check = |language: Language, text: &str, expected: &[&str]| {
-            let mut found = Scan::new();
+            let mut found = Scan::new(&crate::SCANNERS);
             let site = Site { script: true, ..Site::of("scripts/x") };
             scan(&mut found, &site, language, text);
             let codes: Vec<_> = found.findings.iter().map(|finding| finding.rule.code).collect();

@@ -7,6 +7,7 @@ use assay_diagnostic::Severity;
 use serde::Serialize;
 
 use super::mapped::Mapped;
+use super::parse::Language;
 use super::rules::{Rule, UNSCANNED};
 
 /// One finding.
@@ -31,18 +32,46 @@ const PARSES: u32 = 2_000;
 /// Most layers that are taken off one another: a script in a string in a script.
 const LAYERS: u8 = 6;
 
+/// What scans each kind of content. A script may stand in an archive, a shell command in a Python string and Python in that command: the
+/// scanners go on to each other through this table, so that none of them has to know the others.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scanners {
+    /// A file, by its path and bytes.
+    pub(crate) file: fn(&mut Scan, &str, &[u8], u8),
+    /// A program in one of the languages that are parsed.
+    pub(crate) code: fn(&mut Scan, &Site<'_>, Language, &str),
+    /// Shell commands within something else.
+    pub(crate) commands: fn(&mut Scan, &Site<'_>, &str),
+}
+
 /// What is found while looking through a package.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
+    scanners: &'static Scanners,
     fuel: u32,
     /// Tools the skill was seen to use: `Bash`, `WebFetch`.
     pub(crate) used: BTreeSet<&'static str>,
 }
 
 impl Scan {
-    pub(crate) fn new() -> Self {
-        Self { findings: Vec::new(), fuel: PARSES, used: BTreeSet::new() }
+    pub(crate) fn new(scanners: &'static Scanners) -> Self {
+        Self { findings: Vec::new(), scanners, fuel: PARSES, used: BTreeSet::new() }
+    }
+
+    /// Looks at a file that lies in another one.
+    pub(crate) fn file(&mut self, path: &str, bytes: &[u8], depth: u8) {
+        (self.scanners.file)(self, path, bytes, depth);
+    }
+
+    /// Looks at a program.
+    pub(crate) fn code(&mut self, site: &Site<'_>, language: Language, text: &str) {
+        (self.scanners.code)(self, site, language, text);
+    }
+
+    /// Looks at shell commands.
+    pub(crate) fn commands(&mut self, site: &Site<'_>, text: &str) {
+        (self.scanners.commands)(self, site, text);
     }
 
     /// Adds a finding at a stretch of the site's text.
