@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::diagnostic::Diagnostic;
-use crate::engine::Outcome;
-use crate::policy::relative;
+use crate::outcome::Outcome;
+use crate::paths::{relative, replace_file};
 
 /// How often each finding occurred, by code, file and message. Lines are left out: they move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -124,7 +124,7 @@ impl Baseline {
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let error = |source| BaselineError::Io { path: path.to_path_buf(), source };
         let text = serde_json::to_string_pretty(self).map_err(|cause| error(cause.into()))? + "\n";
-        crate::fix::replace_file(path, text.as_bytes()).map_err(error)
+        replace_file(path, text.as_bytes()).map_err(error)
     }
 
     /// How many of each finding are known.

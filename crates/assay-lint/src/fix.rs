@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_skill::Document;
 
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::engine::{Options, Outcome, lint};
+use crate::engine::{Options, lint};
+use crate::outcome::Outcome;
+use crate::paths::replace_file;
 use crate::yaml::{Kind, Node, Scalar, Yaml};
 
 /// Most rounds of linting and fixing. A fix can bring another one to light, two or three deep.
@@ -174,19 +176,6 @@ fn apart(one: &Edit, other: &Edit) -> bool {
         || (other.range.end == one.range.start && !one.range.is_empty() && !other.range.is_empty())
 }
 
-/// Replaces a file's content, whole or not at all, and keeps its permissions.
-pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut beside = tempfile::Builder::new().prefix(".assay-").tempfile_in(folder)?;
-    beside.write_all(content)?;
-    if let Ok(metadata) = fs::metadata(file) {
-        beside.as_file().set_permissions(metadata.permissions())?;
-    }
-    beside.as_file().sync_all()?;
-    beside.persist(file).map_err(|error| error.error)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -203,7 +192,7 @@ mod tests {
             let start = before.find(value).expect("it is there");
             let edits = vec![Edit { range: start..start + value.len(), text: text.to_owned() }];
             let mut findings = Findings::new();
-            findings.begin(crate::engine::RULES);
+            findings.begin(crate::rules::engine::RULES);
             findings.add_at("refused", &file, None, "").fix(Some(Fix { title: String::new(), edits }));
             let fixed = apply(&findings.into_list());
             let after = fs::read_to_string(&file).expect("read");

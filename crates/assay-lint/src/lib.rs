@@ -12,6 +12,7 @@
 //! its test too.
 
 mod baseline;
+mod budgets;
 pub mod client;
 mod diagnostic;
 mod engine;
@@ -19,6 +20,9 @@ mod explain;
 pub mod fix;
 pub mod library;
 mod markdown;
+mod openai_yaml;
+mod outcome;
+mod paths;
 mod plugin;
 mod policy;
 pub mod render;
@@ -32,15 +36,17 @@ mod suppress;
 mod yaml;
 
 pub use baseline::{Baseline, BaselineError};
+pub use budgets::Budgets;
 pub use client::{Client, Fate};
 pub use diagnostic::{Diagnostic, Edit, Fix, Severities, Severity, Span};
-pub use engine::{LintedSkill, Options, Outcome, Summary, folder_of, lint};
+pub use engine::{Options, folder_of, lint};
 pub use explain::{Explanation, Source};
 pub use markdown::{CodeBlock, Heading, Link, Markdown};
-pub use policy::{Budgets, Level, Patterns, Policy, Selection, Selector, UnknownRule, did_you_mean};
+pub use outcome::{LintedSkill, Outcome, Summary};
+pub use policy::{Allow, Level, Patterns, Policy, Selection, Selector, UnknownRule, did_you_mean};
 pub use requirements::Requirements;
 pub use rule::{Family, Findings, Rule};
 pub use skill::{RESOURCE_CAP, Resource, Skill};
 pub use stats::{Hits, Stats};
-pub use suppress::{Allow, Suppressions};
+pub use suppress::Suppressions;
 pub use yaml::{Breach, Kind, Node, Style, Yaml};

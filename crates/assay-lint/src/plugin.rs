@@ -34,17 +34,32 @@ pub(crate) struct Manifest {
     /// The folder of the plugin or of the marketplace.
     pub(crate) root: PathBuf,
     /// Its text, or why it cannot be read.
-    pub(crate) text: Result<String, String>,
+    pub(crate) text: Result<String, Unreadable>,
+}
+
+/// Why the text of a plugin's file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Unreadable {
+    /// It cannot be opened, or leads out of the plugin.
+    #[error("{0}")]
+    Open(Box<dyn std::error::Error + Send + Sync>),
+    /// It is too long.
+    #[error("larger than 1 MiB")]
+    TooLarge,
+    /// It is no text.
+    #[error("not UTF-8")]
+    Encoding,
 }
 
 /// The text of a file of a plugin. A link that leaves the plugin is not followed: what a stranger's manifest names could be any file of
 /// whoever lints it.
-pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, String> {
-    let content = assay_skill::read_within(root, path, CAP).map_err(|error| error.to_string())?;
+pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, Unreadable> {
+    let content =
+        assay_skill::read_within(root, path, CAP).map_err(|error| Unreadable::Open(error.into()))?;
     if content.truncated {
-        return Err("larger than 1 MiB".to_owned());
+        return Err(Unreadable::TooLarge);
     }
-    String::from_utf8(content.bytes).map_err(|_| "not UTF-8".to_owned())
+    String::from_utf8(content.bytes).map_err(|_| Unreadable::Encoding)
 }
 
 impl Manifest {

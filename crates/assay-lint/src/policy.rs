@@ -8,12 +8,13 @@ use std::path::{Component, Path, PathBuf};
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
+use crate::budgets::Budgets;
 use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::paths::{beneath, relative};
 use crate::rule::Rule;
 use crate::rules::{opt_in, rules};
 use crate::safety;
-use crate::suppress::Allow;
 
 /// Names of rules: a code, the beginning of codes up to a hyphen, `safety` for all safety rules, or `all`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -139,6 +140,50 @@ fn globs(pattern: &str) -> Result<[Glob; 2], globset::Error> {
     Ok([compile(&whole)?, compile(&format!("{whole}/**"))?])
 }
 
+/// A rule accepted for some paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allow {
+    /// The rule, or the beginning of rules, `safety` or `all`.
+    pub code: Selector,
+    /// Which packages: a path, `*` for any stretch of characters; every package when there is none.
+    pub path: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl Allow {
+    /// Whether it is about a finding in a file, which is given relative to the configuration's folder and absolute.
+    pub fn covers(&self, code: &str, relative: &Path, absolute: &Path) -> bool {
+        self.code.covers(code)
+            && self.path.as_deref().is_none_or(|pattern| {
+                let file = if pattern.starts_with('/') { absolute } else { relative };
+                let file = file.to_string_lossy();
+                let pattern = pattern.trim_end_matches('/').trim_start_matches("./");
+                fits(pattern, &file) || fits(&format!("{pattern}/*"), &file)
+            })
+    }
+}
+
+/// Whether a text fits a pattern in which `*` stands for any stretch.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(first) = parts.next() else { return text.is_empty() };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for part in parts {
+        if let Some(before) = last.replace(part) {
+            match rest.find(before) {
+                Some(at) => rest = &rest[at + before.len()..],
+                None => return false,
+            }
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(end) => rest.ends_with(end),
+    }
+}
+
 /// Which rules are reported, and how.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
@@ -228,79 +273,6 @@ impl Selection {
     }
 }
 
-/// Limits of size that findings are measured by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budgets {
-    /// The document should have fewer lines.
-    pub body_lines: usize,
-    /// The instructions should have fewer tokens.
-    pub body_tokens: usize,
-    /// Name and description should have no more tokens.
-    pub catalogue_tokens: usize,
-    /// A reference should have no more tokens.
-    pub reference_tokens: usize,
-    /// A reference of more lines should begin with a table of contents.
-    pub reference_lines: usize,
-    /// The model's context window in tokens, which clients' listings of skills depend on; 0 where it is not known.
-    pub context_window: usize,
-    /// What Claude Code lists of all skills, in characters; 0: 1 % of the context window.
-    pub claude_listing: usize,
-    /// What Codex lists of all skills, in tokens; 0: 2 % of the context window.
-    pub codex_listing: usize,
-}
-
-impl Default for Budgets {
-    fn default() -> Self {
-        Self {
-            body_lines: 500,
-            body_tokens: 5_000,
-            catalogue_tokens: 200,
-            reference_tokens: 10_000,
-            reference_lines: 100,
-            context_window: 200_000,
-            claude_listing: 0,
-            codex_listing: 0,
-        }
-    }
-}
-
-impl Budgets {
-    /// The names that a configuration may use.
-    pub const NAMES: [&str; 8] = [
-        "body-lines",
-        "body-tokens",
-        "catalogue-tokens",
-        "reference-tokens",
-        "reference-lines",
-        "context-window",
-        "claude-listing",
-        "codex-listing",
-    ];
-
-    /// Whether a budget may be 0, which then stands for what is computed or not known.
-    pub fn may_be_zero(name: &str) -> bool {
-        matches!(name, "context-window" | "claude-listing" | "codex-listing")
-    }
-
-    /// The smallest context window that is taken, in tokens, but for 0. The rules on listings say nothing sensible of a smaller one.
-    pub const LEAST_WINDOW: usize = 1_000;
-
-    /// The budget of a name.
-    pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
-        match name {
-            "body-lines" => Some(&mut self.body_lines),
-            "body-tokens" => Some(&mut self.body_tokens),
-            "catalogue-tokens" => Some(&mut self.catalogue_tokens),
-            "reference-tokens" => Some(&mut self.reference_tokens),
-            "reference-lines" => Some(&mut self.reference_lines),
-            "context-window" => Some(&mut self.context_window),
-            "claude-listing" => Some(&mut self.claude_listing),
-            "codex-listing" => Some(&mut self.codex_listing),
-            _ => None,
-        }
-    }
-}
-
 /// All choices for some packages.
 #[derive(Debug, Clone)]
 pub struct Policy {
@@ -339,23 +311,6 @@ impl Policy {
     pub fn of(&self, code: &str) -> &Selection {
         if safety::owns(code) { &self.safety } else { &self.form }
     }
-}
-
-/// A path as seen from the innermost of some folders that holds it.
-pub(crate) fn beneath<'a>(path: &'a Path, folders: &[PathBuf]) -> Option<&'a Path> {
-    let holding = folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
-    holding.min_by_key(|rest| rest.components().count())
-}
-
-/// A path as seen from a folder, with `..` where it does not lie beneath. Both are absolute.
-pub(crate) fn relative(path: &Path, folder: &Path) -> PathBuf {
-    let (mut there, mut here) = (path.components().peekable(), folder.components().peekable());
-    while there.peek().is_some() && there.peek() == here.peek() {
-        there.next();
-        here.next();
-    }
-    let up = here.map(|_| Component::ParentDir);
-    up.chain(there).collect()
 }
 
 #[cfg(test)]
@@ -415,12 +370,16 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_seen_from_a_folder() {
-        let check = |path: &str, folder: &str, expected: &str| {
-            assert_eq!(relative(Path::new(path), Path::new(folder)), Path::new(expected), "{path} {folder}");
+    fn patterns_fit() {
+        let check = |pattern: &str, text: &str, expected| {
+            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
         };
-        check("/a/b/c", "/a", "b/c");
-        check("/a/b", "/a/c/d", "../../b");
-        check("/a", "/a", "");
+        check("a", "a", true);
+        check("a", "ab", false);
+        check("a*", "ab", true);
+        check("*b", "ab", true);
+        check("a*c*e", "abcde", true);
+        check("a*c*e", "abde", false);
+        check("*", "", true);
     }
 }

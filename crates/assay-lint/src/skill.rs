@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values};
 
+use crate::budgets::Budgets;
 use crate::markdown::Markdown;
-use crate::policy::Budgets;
 use crate::yaml::{Node, Yaml};
 
 /// Most bytes of a resource that are read.

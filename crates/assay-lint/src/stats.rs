@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use crate::diagnostic::Severity;
-use crate::engine::Outcome;
+use crate::outcome::Outcome;
 use crate::rules::rules;
 use crate::safety;
 

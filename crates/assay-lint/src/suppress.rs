@@ -13,54 +13,8 @@
 //! caller's configuration says so: whoever wrote a skill does not decide what is found in it.
 
 use std::ops::Range;
-use std::path::Path;
 
 use crate::markdown::Markdown;
-use crate::policy::Selector;
-
-/// A rule accepted for some paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Allow {
-    /// The rule, or the beginning of rules, `safety` or `all`.
-    pub code: Selector,
-    /// Which packages: a path, `*` for any stretch of characters; every package when there is none.
-    pub path: Option<String>,
-    /// Why.
-    pub reason: String,
-}
-
-impl Allow {
-    /// Whether it is about a finding in a file, which is given relative to the configuration's folder and absolute.
-    pub fn covers(&self, code: &str, relative: &Path, absolute: &Path) -> bool {
-        self.code.covers(code)
-            && self.path.as_deref().is_none_or(|pattern| {
-                let file = if pattern.starts_with('/') { absolute } else { relative };
-                let file = file.to_string_lossy();
-                let pattern = pattern.trim_end_matches('/').trim_start_matches("./");
-                fits(pattern, &file) || fits(&format!("{pattern}/*"), &file)
-            })
-    }
-}
-
-/// Whether a text fits a pattern in which `*` stands for any stretch.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(first) = parts.next() else { return text.is_empty() };
-    let Some(mut rest) = text.strip_prefix(first) else { return false };
-    let mut last = None;
-    for part in parts {
-        if let Some(before) = last.replace(part) {
-            match rest.find(before) {
-                Some(at) => rest = &rest[at + before.len()..],
-                None => return false,
-            }
-        }
-    }
-    match last {
-        None => rest.is_empty(),
-        Some(end) => rest.ends_with(end),
-    }
-}
 
 /// The comments of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,19 +59,5 @@ mod tests {
             found.allowed.iter().map(|(code, reason, _)| (code.as_str(), reason.as_str())).collect();
         assert_eq!(codes, [("a", "known"), ("b", "known")]);
         assert_eq!(found.unreasoned.len(), 1);
-    }
-
-    #[test]
-    fn patterns_fit() {
-        let check = |pattern: &str, text: &str, expected| {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
-        };
-        check("a", "a", true);
-        check("a", "ab", false);
-        check("a*", "ab", true);
-        check("*b", "ab", true);
-        check("a*c*e", "abcde", true);
-        check("a*c*e", "abde", false);
-        check("*", "", true);
     }
 }

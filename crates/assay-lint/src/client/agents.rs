@@ -2,7 +2,7 @@
 
 use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
 
-use super::{Fate, skills_ref};
+use super::{Fate, FieldError, skills_ref};
 use crate::skill::Skill;
 use crate::yaml::{Kind, Node, Scalar};
 
@@ -57,19 +57,19 @@ pub(super) fn codex(skill: &Skill) -> Fate {
         return Fate::dropped("the front matter is no mapping");
     }
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let own = |key: &str| -> Result<Option<String>, String> {
+    let own = |key: &str| -> Result<Option<String>, FieldError> {
         let Some((_, value)) = skill.field(key) else { return Ok(None) };
         match value.type_1_2() {
             // serde_yaml knows no dates.
             Some(Scalar::Text | Scalar::Date) => Ok(value.text().map(one_line)),
             Some(Scalar::Null) => Ok(None),
             _ if value.kind == Kind::Alias => Ok(None),
-            _ => Err(format!("`{key}` is not a text")),
+            _ => Err(FieldError::NotText(key.to_owned())),
         }
     };
     let (name, description) = match (own("name"), own("description")) {
         (Ok(name), Ok(description)) => (name, description.unwrap_or_default()),
-        (Err(error), _) | (_, Err(error)) => return Fate::dropped(error),
+        (Err(error), _) | (_, Err(error)) => return Fate::dropped(error.to_string()),
     };
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| skill.directory().to_owned());
     let limits = [("name", &name, NAME_LIMIT), ("description", &description, DESCRIPTION_LIMIT)];
@@ -224,7 +224,7 @@ fn is_true(skill: &Skill, key: &str) -> bool {
 
 /// `policy.allow_implicit_invocation` of agents/openai.yaml: true unless it says false. A file that cannot be read is passed over.
 fn implicit_invocation(skill: &Skill) -> bool {
-    crate::rules::openai_yaml(skill).is_none_or(|(_, yaml)| {
+    crate::openai_yaml::openai_yaml(skill).is_none_or(|(_, yaml)| {
         let policy = yaml.field("policy").map(|(_, policy)| policy);
         let value = policy.and_then(|policy| policy.get("allow_implicit_invocation"));
         value.is_none_or(|value| {

@@ -1,18 +1,20 @@
 //! The clients, and what becomes of a skill in each.
 //!
-//! A client is one file here and one line in [`Client`] and in `fate`. Two of them are validators, of which every verdict is
+//! A client is one file here and one line in [`Client`] and in `fate.rs`. Two of them are validators, of which every verdict is
 //! reproduced ([`skills_ref`], [`upload`]); one is the specification's text; the others are agents, as far as their sources or their
 //! documentation tell.
 
 mod agents;
+mod fate;
 
 pub(crate) use agents::{CLAUDE_LISTING, is_slug as agents_slug};
+pub(crate) use fate::fate;
 pub mod skills_ref;
 pub mod upload;
 
 use serde::{Deserialize, Serialize};
 
-use crate::skill::Skill;
+use crate::yaml::Scalar;
 
 /// Who reads a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -122,16 +124,19 @@ impl Fate {
     }
 }
 
-/// What becomes of a skill in a client. Whether it is valid is settled later, with the findings.
-pub(crate) fn fate(client: Client, skill: &Skill) -> Fate {
-    match client {
-        Client::Spec => agents::spec(skill),
-        Client::SkillsRef => skills_ref::check(skill).fate(),
-        Client::Upload => upload::check(skill).fate(),
-        Client::ClaudeCode => agents::claude_code(skill),
-        Client::Codex => agents::codex(skill),
-        Client::GeminiCli => agents::gemini_cli(skill),
-        Client::OpenCode => agents::opencode(skill),
-        Client::Lenient => agents::lenient(skill),
-    }
+/// Why a client cannot use a field of the front matter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum FieldError {
+    /// There is none.
+    #[error("no `{0}`")]
+    Missing(String),
+    /// It is something else than a text.
+    #[error("`{0}` is not a text")]
+    NotText(String),
+    /// It is a value of another type.
+    #[error("`{0}` is {kind}", kind = .1.word())]
+    Scalar(String, Scalar),
+    /// It has parts.
+    #[error("`{0}` is a list or a map")]
+    Nested(String),
 }

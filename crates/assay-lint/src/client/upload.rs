@@ -3,8 +3,8 @@
 //! It reads ordinary YAML (PyYAML, so YAML 1.1 and its types), takes a first line `---` and the next line that begins so, and
 //! lets an empty name or description pass.
 
-use super::Fate;
 use super::skills_ref::{COMPATIBILITY, DESCRIPTION, FIELDS, NAME, unprintable};
+use super::{Fate, FieldError};
 use crate::skill::Skill;
 use crate::yaml::{Breach, Kind, Node, Scalar, Yaml};
 
@@ -93,19 +93,19 @@ fn fields(yaml: &Yaml) -> Verdict {
             return Verdict::refused(format!("unknown field: {}", key.text().unwrap_or("not a text")));
         }
     }
-    let text = |key: &str| -> Result<&str, String> {
-        let (_, value) = yaml.field(key).ok_or_else(|| format!("no `{key}`"))?;
+    let text = |key: &str| -> Result<&str, FieldError> {
+        let (_, value) = yaml.field(key).ok_or_else(|| FieldError::Missing(key.to_owned()))?;
         // What an alias leads to is not followed; a text, as likely as not.
         match value.type_1_1() {
             Some(Scalar::Text) => Ok(value.text().unwrap_or("").trim()),
-            Some(other) => Err(format!("`{key}` is {}", other.word())),
+            Some(other) => Err(FieldError::Scalar(key.to_owned(), other)),
             None if value.kind == Kind::Alias => Ok(""),
-            None => Err(format!("`{key}` is a list or a map")),
+            None => Err(FieldError::Nested(key.to_owned())),
         }
     };
     let name = match text("name").and_then(|name| text("description").map(|_| name)) {
         Ok(name) => name,
-        Err(error) => return Verdict::refused(error),
+        Err(error) => return Verdict::refused(error.to_string()),
     };
     if let Some(error) = name_error(name) {
         return Verdict::refused(error);

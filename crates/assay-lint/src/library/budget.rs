@@ -1,10 +1,10 @@
 //! What a client shows of a library: each has so much room for all skills together.
 
 use super::{Group, Library, LibraryFamily, Member};
+use crate::budgets::Budgets;
 use crate::client::Client;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::Warning;
-use crate::policy::Budgets;
 use crate::rule::{Findings, Rule, rule};
 
 pub(super) struct Budget;

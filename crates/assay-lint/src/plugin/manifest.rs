@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Manifest, hooks, local, read_text, real, scan, strings};
+use super::{Manifest, Unreadable, hooks, local, read_text, real, scan, strings};
 use crate::client::Client;
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::diagnostic::{Severities, Span};
@@ -113,7 +113,7 @@ impl Look<'_> {
     }
 
     /// The JSON of a file. A byte-order mark is no JSON either.
-    fn parse(&mut self, file: &Path, text: &Result<String, String>) -> Option<Value> {
+    fn parse(&mut self, file: &Path, text: &Result<String, Unreadable>) -> Option<Value> {
         let base = self.severities(PLUGIN);
         let text = match text {
             Ok(text) => text,
@@ -187,7 +187,8 @@ impl Look<'_> {
         }
         if let Some(events) = fields.get("hooks").and_then(Value::as_object) {
             let events = events.get("hooks").and_then(Value::as_object).unwrap_or(events);
-            let (file, text) = (self.manifest.file.clone(), self.manifest.text.clone().unwrap_or_default());
+            let (file, text) =
+                (self.manifest.file.clone(), self.manifest.text.as_deref().unwrap_or_default().to_owned());
             self.events(&file, &text, events);
         }
         if self.manifest.is_codex() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::engine::Outcome;
+use crate::outcome::Outcome;
 
 /// The outcome as workflow commands. Paths beneath `base` are written relative to it, so that they fall on the lines of a change.
 pub fn github(outcome: &Outcome, base: &Path) -> String {

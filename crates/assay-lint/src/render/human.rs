@@ -10,7 +10,7 @@ use assay_diagnostic::escape;
 
 use crate::client::{Client, Fate};
 use crate::diagnostic::{Diagnostic, Severity, Span};
-use crate::engine::{LintedSkill, Outcome, Summary};
+use crate::outcome::{LintedSkill, Outcome, Summary};
 use crate::rule::clipped;
 
 /// Longest line of an excerpt, in characters.

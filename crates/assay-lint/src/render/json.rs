@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use crate::diagnostic::Diagnostic;
-use crate::engine::{LintedSkill, Outcome, Summary};
+use crate::outcome::{LintedSkill, Outcome, Summary};
 
 #[derive(Serialize)]
 struct Document<'a> {

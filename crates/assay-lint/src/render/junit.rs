@@ -2,7 +2,7 @@
 
 use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::engine::Outcome;
+use crate::outcome::Outcome;
 
 /// The outcome as JUnit XML. What is no error stands in the suite's output.
 pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {

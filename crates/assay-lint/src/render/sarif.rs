@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::client::CLIENTS;
 use crate::diagnostic::{Diagnostic, Severity};
-use crate::engine::Outcome;
 use crate::explain::Explanation;
+use crate::outcome::Outcome;
 use crate::rule::Rule;
 use crate::rules::rules;
 

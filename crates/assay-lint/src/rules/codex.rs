@@ -5,9 +5,10 @@ use assay_skill::DESCRIPTION_LIMIT;
 use crate::client::Client::Codex as Client;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Error, Info, Warning};
+use crate::openai_yaml::openai_yaml;
 use crate::rule::{Family, Findings, Rule, rule};
-use crate::skill::{Resource, Skill};
-use crate::yaml::{Kind, Node, Yaml};
+use crate::skill::Skill;
+use crate::yaml::{Kind, Node};
 
 pub(super) struct Codex;
 
@@ -44,14 +45,6 @@ const RULES: &[Rule] = &[
         "Codex does not choose the skill unasked"
     ),
 ];
-
-/// `agents/openai.yaml`, when it is there.
-pub(crate) fn openai_yaml(skill: &Skill) -> Option<(&Resource, Yaml)> {
-    // Few packages have one: no resource is read for those that have not.
-    skill.entries().find(|entry| entry.path == "agents/openai.yaml")?;
-    let file = skill.resources().iter().find(|resource| resource.path == "agents/openai.yaml")?;
-    Some((file, Yaml::parse(&file.text, 0)))
-}
 
 impl Family for Codex {
     fn rules(&self) -> &'static [Rule] {

@@ -4,6 +4,7 @@ mod claude;
 mod codex;
 mod description;
 mod document;
+pub(crate) mod engine;
 mod fields;
 mod links;
 mod name;
@@ -11,8 +12,6 @@ mod scripts;
 mod sections;
 mod size;
 mod wording;
-
-pub(crate) use codex::openai_yaml;
 
 use crate::rule::{Family, Rule};
 
@@ -52,7 +51,7 @@ pub(crate) const OPT_IN: [(&str, &str); 6] = [
 pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = families().iter().flat_map(|family| family.rules()).collect();
     rules.extend(crate::library::families().iter().flat_map(|family| family.rules()));
-    rules.extend(crate::engine::RULES);
+    rules.extend(engine::RULES);
     rules.extend(crate::plugin::RULES);
     rules.extend(crate::safety::rules());
     rules.sort_by_key(|rule| rule.code);

@@ -1,0 +1,12 @@
+//! Codex's file beside a skill, `agents/openai.yaml`.
+
+use crate::skill::{Resource, Skill};
+use crate::yaml::Yaml;
+
+/// `agents/openai.yaml`, when it is there.
+pub(crate) fn openai_yaml(skill: &Skill) -> Option<(&Resource, Yaml)> {
+    // Few packages have one: no resource is read for those that have not.
+    skill.entries().find(|entry| entry.path == "agents/openai.yaml")?;
+    let file = skill.resources().iter().find(|resource| resource.path == "agents/openai.yaml")?;
+    Some((file, Yaml::parse(&file.text, 0)))
+}
