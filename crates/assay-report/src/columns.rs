@@ -1,29 +1,28 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns for a terminal. Where they are wider than it, they are told in several parts, and each part begins with the first column.
+/// Columns for a terminal. Where they are wider than it, they are printed in several parts, and each part begins with the first
+/// columns.
 pub(crate) struct Columns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     /// Whether a column is aligned to the right.
     right: Vec<bool>,
+    /// How many columns each part begins with.
+    keys: usize,
 }
+
+/// Words of a column may be broken into lines of this width where it does not fit otherwise.
+const WORDS: usize = 30;
 
 /// Space that a column takes beside its cells.
 const PADDING: usize = 2;
 
 impl Columns {
-    /// Columns with titles, those from `numbers_from` on aligned to the right.
-    pub(crate) fn new(header: impl IntoIterator<Item = impl Into<String>>, numbers_from: usize) -> Self {
-        let header: Vec<String> = header.into_iter().map(Into::into).collect();
-        let right = (0..header.len()).map(|at| at >= numbers_from).collect();
-        Self { header, rows: Vec::new(), right }
-    }
-
-    /// Columns with titles, each with whether it is aligned to the right.
-    pub(crate) fn aligned(header: impl IntoIterator<Item = (String, bool)>) -> Self {
+    /// Columns with titles, each with whether it is aligned to the right; every part begins with the first `keys` of them.
+    pub(crate) fn new(header: impl IntoIterator<Item = (String, bool)>, keys: usize) -> Self {
         let (header, right) = header.into_iter().unzip();
-        Self { header, rows: Vec::new(), right }
+        Self { header, rows: Vec::new(), right, keys }
     }
 
     pub(crate) fn add_row(&mut self, row: impl IntoIterator<Item = String>) {
@@ -61,16 +60,19 @@ impl Columns {
     fn parts(&self, width: usize) -> Vec<Vec<usize>> {
         let wide = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(self.header.get(at));
-            PADDING + cells.map(|cell| cell.width()).max().unwrap_or(0)
+            let wide = cells.map(|cell| cell.width()).max().unwrap_or(0);
+            PADDING + if at < self.keys || self.right[at] { wide } else { wide.min(WORDS) }
         };
-        let mut parts = vec![vec![0]];
-        let mut used = wide(0);
-        for at in 1..self.header.len() {
+        let keys: Vec<usize> = (0..self.keys.min(self.header.len())).collect();
+        let least: usize = keys.iter().map(|&at| wide(at)).sum();
+        let mut parts = vec![keys.clone()];
+        let mut used = least;
+        for at in keys.len()..self.header.len() {
             let part = parts.last_mut().expect("there is a part from the beginning");
-            // A part holds at least one column beside the first, whatever it takes.
-            if used + wide(at) > width && part.len() > 1 {
-                parts.push(vec![0, at]);
-                used = wide(0) + wide(at);
+            // A part holds at least one column beside the first ones, whatever it takes.
+            if used + wide(at) > width && part.len() > keys.len() {
+                parts.push([&keys[..], &[at]].concat());
+                used = least + wide(at);
             } else {
                 part.push(at);
                 used += wide(at);
@@ -86,7 +88,8 @@ mod tests {
 
     #[test]
     fn columns_that_do_not_fit_stand_below_with_the_first_one_again() {
-        let mut columns = Columns::new(["name", "first", "second", "third"], 1);
+        let header = ["name", "first", "second", "third"].map(|title| (title.to_owned(), title != "name"));
+        let mut columns = Columns::new(header, 1);
         columns.add_row(["a", "1", "22", "333"].map(str::to_owned));
         let check = |width: usize, expected: &[&str]| assert_eq!(columns.lines(width), expected, "{width}");
         check(80, &[" name  first  second  third", " a         1      22    333"]);

@@ -20,9 +20,21 @@ pub(crate) struct Document {
     pub(crate) sections: Vec<Section>,
 }
 
+/// Where a section is shown. Pages show all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// A terminal shows it always.
+    Summary,
+    /// A terminal shows it when asked for single tests.
+    Tests,
+    /// A terminal shows it when asked for details.
+    Details,
+}
+
 /// A part of it.
 pub(crate) struct Section {
     pub(crate) title: &'static str,
+    pub(crate) level: Level,
     pub(crate) blocks: Vec<Block>,
 }
 
@@ -59,12 +71,22 @@ pub(crate) struct Grid {
     pub(crate) rows: Vec<Vec<Cell>>,
     /// Whether rows with the same first cell belong together.
     pub(crate) grouped: bool,
+    /// Whether a terminal shows it with the details only.
+    pub(crate) detail: bool,
 }
 
 /// A column's head, and whether numbers stand below it.
 pub(crate) struct Column {
     pub(crate) title: Cell,
     pub(crate) numbers: bool,
+    /// Whether a terminal shows it with the details only.
+    pub(crate) detail: bool,
+}
+
+impl Column {
+    pub(crate) fn new(title: impl Into<Cell>, numbers: bool) -> Self {
+        Self { title: title.into(), numbers, detail: false }
+    }
 }
 
 /// What stands in a table.
@@ -97,9 +119,21 @@ impl From<usize> for Cell {
 impl Grid {
     /// A table with columns of words, then columns of numbers.
     pub(crate) fn new(caption: &str, words: &[&str], numbers: &[&str]) -> Self {
-        let column = |numbers: bool| move |title: &&str| Column { title: (*title).into(), numbers };
+        let column = |numbers: bool| move |title: &&str| Column::new(*title, numbers);
         let columns = words.iter().map(column(false)).chain(numbers.iter().map(column(true))).collect();
         Self { caption: caption.to_owned(), columns, ..Self::default() }
+    }
+
+    /// The table as one that a terminal shows with the details only.
+    pub(crate) fn as_detail(self) -> Self {
+        Self { detail: true, ..self }
+    }
+
+    /// Makes columns such as a terminal shows with the details only.
+    pub(crate) fn detail_columns(&mut self, titles: &[&str]) {
+        for column in &mut self.columns {
+            column.detail |= matches!(&column.title, Cell::Text(title) if titles.contains(&title.as_str()));
+        }
     }
 }
 

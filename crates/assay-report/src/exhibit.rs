@@ -1,6 +1,6 @@
 //! Pages that are no reports of runs: words, tables and plots under the same style and the same policy.
 
-use crate::doc::{Block, Cell, Column, Document, Grid, Section};
+use crate::doc::{Block, Cell, Column, Document, Grid, Level, Section};
 use crate::html;
 use crate::plot::Plot;
 use crate::plot::bars::{bars, histogram};
@@ -46,10 +46,11 @@ pub struct Bar {
 impl Exhibit {
     /// The page as HTML that needs nothing beside it.
     pub fn html(&self) -> String {
-        let sections = self
-            .parts
-            .iter()
-            .map(|(title, pieces)| Section { title, blocks: pieces.iter().filter_map(block).collect() });
+        let sections = self.parts.iter().map(|(title, pieces)| Section {
+            title,
+            level: Level::Summary,
+            blocks: pieces.iter().filter_map(block).collect(),
+        });
         html::page(&Document {
             run: clean(&self.title),
             demonstration: None,
@@ -68,12 +69,9 @@ fn block(piece: &Piece) -> Option<Block> {
         Piece::Histogram(caption, axis, columns) => plotted(histogram(clean(caption), axis, columns)),
         Piece::Table(caption, columns, rows) => Some(Block::Grid(Grid {
             caption: clean(caption),
-            columns: columns
-                .iter()
-                .map(|&(title, numbers)| Column { title: title.into(), numbers })
-                .collect(),
+            columns: columns.iter().map(|&(title, numbers)| Column::new(title, numbers)).collect(),
             rows: rows.iter().map(|row| row.iter().map(|cell| Cell::Name(clean(cell))).collect()).collect(),
-            grouped: false,
+            ..Grid::default()
         })),
     }
 }

@@ -4,7 +4,7 @@ use assay_analysis::explore::{
     Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange, TestRow, TopTask, TopTasks,
     Variance,
 };
-use assay_analysis::{AgentKey, Arm, Comparison, TaskRow};
+use assay_analysis::{Arm, Comparison, TaskRow};
 
 use crate::doc::{Cell, Column, Grid};
 use crate::labels::Labels;
@@ -12,26 +12,6 @@ use crate::sentences::groups;
 use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds, usd};
 
 const NONE: &str = "–";
-
-/// A row's first cells: whose, where there are several, and which condition.
-struct Head<'a> {
-    labels: &'a Labels,
-}
-
-impl Head<'_> {
-    /// A table with the columns of a head, further ones of words, and those of numbers.
-    fn grid(&self, caption: &str, words: &[&str], numbers: &[&str]) -> Grid {
-        let agent: &[&str] = if self.labels.several() { &["agent"] } else { &[] };
-        let mut grid = Grid::new(caption, &[agent, &["condition"], words].concat(), numbers);
-        grid.grouped = self.labels.several();
-        grid
-    }
-
-    fn cells(&self, who: &AgentKey, condition: &str) -> Vec<Cell> {
-        let who = self.labels.group(who).map(|who| Cell::Name(clean(&who)));
-        who.into_iter().chain([Cell::Name(clean(condition))]).collect()
-    }
-}
 
 fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
     figure.map_or_else(|| NONE.to_owned(), words).into()
@@ -47,24 +27,26 @@ fn plus_minus(figure: f64) -> String {
 }
 
 pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
-    let head = Head { labels };
     let rates: &[&str] = if labels.fractional() {
         &["score", "95 % interval", "passed"]
     } else {
         &["passed", "95 % interval"]
     };
     let figures = ["tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
-    let mut grid = head.grid("", &[], &[rates, &figures].concat());
+    let mut grid = labels.grid("", &[], &[rates, &figures].concat());
+    grid.detail_columns(&["turns"]);
     for arm in arms {
-        let mut row = head.cells(&arm.who, &arm.condition);
+        // A figure is marked where some of it is an estimate.
+        let about = |figure: String| if arm.estimated.is_some() { format!("≈{figure}") } else { figure };
+        let mut row = labels.cells(&arm.who, &arm.condition);
         row.extend([or_none(arm.score, percent), percents(arm.score_ci95).into()]);
         row.extend(labels.fractional().then(|| or_none(arm.pass_rate, percent)));
         row.extend([
             arm.tasks.into(),
             arm.trials.into(),
             arm.infrastructure.into(),
-            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(arm, count(tokens))).into(),
-            arm.cost_usd.map_or_else(|| "?".to_owned(), |cost| about(arm, usd(cost))).into(),
+            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(count(tokens))).into(),
+            arm.cost_usd.map_or_else(|| "?".to_owned(), |cost| about(usd(cost))).into(),
             or_none(arm.seconds, seconds),
             or_none(arm.turns, |turns| format!("{turns:.1}")),
         ]);
@@ -73,18 +55,12 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     grid
 }
 
-/// A figure of an arm, marked where some of it is an estimate.
-pub(crate) fn about(arm: &Arm, figure: String) -> String {
-    if arm.estimated.is_some() { format!("≈{figure}") } else { figure }
-}
-
 /// What became of the skills, in arms that offer any.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
-    let head = Head { labels };
     let stages = ["offered", "advertised", "touched", "opened", "executed"];
-    let mut grid = head.grid("What became of the skills, in shares of valid trials", &[], &stages);
+    let mut grid = labels.grid("What became of the skills, in shares of valid trials", &[], &stages);
     for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
-        let mut row = head.cells(&arm.who, &arm.condition);
+        let mut row = labels.cells(&arm.who, &arm.condition);
         let shares = &arm.exposure;
         row.extend(
             [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed]
@@ -96,9 +72,8 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
 }
 
 pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
-    let head = Head { labels };
     let passed: &[&str] = if labels.fractional() { &["lift of passed"] } else { &[] };
-    let mut grid = head.grid(
+    let mut grid = labels.grid(
         "",
         &["verdict"],
         &[
@@ -118,8 +93,10 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
         ]
         .concat(),
     );
+    // The verdicts' sentences say these too.
+    grid.detail_columns(&["verdict", "tasks", "family interval"]);
     for comparison in comparisons {
-        let mut row = head.cells(&comparison.who, &comparison.condition);
+        let mut row = labels.cells(&comparison.who, &comparison.condition);
         let [better, equal, worse] = comparison.better_equal_worse;
         let tasks = comparison
             .clusters
@@ -165,7 +142,7 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
         caption = format!("{}: {caption}", clean(who));
     }
     let mut grid = Grid::new(&caption, &["task"], &[]);
-    let column = |condition: &&str| Column { title: Cell::Name(clean(condition)), numbers: true };
+    let column = |condition: &&str| Column::new(Cell::Name(clean(condition)), true);
     grid.columns.extend(conditions.iter().map(column));
     for row in rows {
         let mut cells = vec![Cell::Name(clean(&row.task))];
@@ -188,13 +165,12 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
 }
 
 pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
-    let head = Head { labels };
     let figures = ["baseline", rate_name(labels), "points"];
-    let mut grid = head.grid("The largest gains and losses", &["task"], &figures);
+    let mut grid = labels.grid("The largest gains and losses", &["task"], &figures);
     for (gains, losses) in gains.iter().zip(losses) {
         let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
         for task in tasks {
-            let mut row = head.cells(&gains.who, &gains.condition);
+            let mut row = labels.cells(&gains.who, &gains.condition);
             row.extend([
                 Cell::Name(clean(&task.task)),
                 percent(task.baseline_score).into(),
@@ -208,14 +184,13 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
 }
 
 pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
-    let head = Head { labels };
-    let mut grid = head.grid(
+    let mut grid = labels.grid(
         "",
         &[],
         &["point", "cost of a trial", rate_name(labels), "95 % interval", "on the frontier"],
     );
     for (number, point) in frontier.points.iter().enumerate() {
-        let mut row = head.cells(&point.who, &point.condition);
+        let mut row = labels.cells(&point.who, &point.condition);
         row.extend([
             (number + 1).into(),
             usd(point.cost_usd).into(),
@@ -233,7 +208,6 @@ const TESTS: usize = 40;
 
 /// The tests that a condition turned from failed to passed or back, those that moved most first, and how many there are.
 pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize) {
-    let head = Head { labels };
     let mut turned: Vec<(&TestRow, &TestArm)> = tests
         .iter()
         .flat_map(|row| row.arms.iter().map(move |arm| (row, arm)))
@@ -244,12 +218,12 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
     turned.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
     let share = |arm: &TestArm| format!("{}/{}", arm.passed, arm.passed + arm.failed);
     let words = ["task", "test", "turned"];
-    let mut grid = head.grid("", &words, &["baseline passed", "here passed"]);
+    let mut grid = labels.grid("", &words, &["baseline passed", "here passed"]);
     grid.grouped = false;
     for (row, arm) in turned.iter().take(TESTS) {
         let baseline = row.arms.iter().find(|other| other.lift.is_none());
         let to_passed = arm.change == Some(TestChange::FailedToPassed);
-        let mut cells = head.cells(&row.who, &arm.condition);
+        let mut cells = labels.cells(&row.who, &arm.condition);
         cells.extend([
             Cell::Name(clean(&row.task)),
             Cell::Name(clean(&row.test)),
@@ -268,7 +242,6 @@ fn narrower(share: f64) -> String {
 }
 
 pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid {
-    let head = Head { labels };
     let figures = [
         "tasks",
         "variance of differences",
@@ -277,13 +250,13 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
         "2 × tasks",
         "repetitions suffice",
     ];
-    let mut grid = head.grid(
+    let mut grid = labels.grid(
         "Lifts: how much narrower their intervals would be with twice the repetitions, and with twice the tasks",
         &[],
         &figures,
     );
     for item in comparisons {
-        let mut row = head.cells(&item.who, &item.condition);
+        let mut row = labels.cells(&item.who, &item.condition);
         let share = item.variance.zip(item.noise).filter(|(variance, _)| *variance > 0.0);
         row.extend([
             item.tasks.into(),
@@ -299,8 +272,7 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
 }
 
 pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
-    let head = Head { labels };
-    let mut grid = head.grid(
+    let mut grid = labels.grid(
         if labels.fractional() {
             "Scores: the variance of a trial within its task, and of the tasks"
         } else {
@@ -318,7 +290,7 @@ pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
         ],
     );
     for arm in variances {
-        let mut row = head.cells(&arm.who, &arm.condition);
+        let mut row = labels.cells(&arm.who, &arm.condition);
         row.extend([
             arm.tasks.into(),
             arm.trials.into(),
@@ -367,12 +339,11 @@ pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
 
 /// A column for each part.
 fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -> Grid {
-    let head = Head { labels };
-    let mut grid = head.grid(caption, &[], &[]);
-    let column = |part: &&str| Column { title: Cell::Name(clean(part)), numbers: true };
+    let mut grid = labels.grid(caption, &[], &[]);
+    let column = |part: &&str| Column::new(Cell::Name(clean(part)), true);
     grid.columns.extend(parts.iter().map(column));
     for ((who, condition), strata) in groups(strata, |stratum| (&stratum.who, &stratum.condition)) {
-        let mut row = head.cells(who, condition);
+        let mut row = labels.cells(who, condition);
         for part in parts {
             let stratum = strata.iter().find(|stratum| stratum.value == *part);
             row.push(or_none(
@@ -392,10 +363,9 @@ fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -
 
 /// A row for each part.
 fn below(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
-    let head = Head { labels };
-    let mut grid = head.grid(caption, &["part"], &["tasks", "lift", "95 % interval"]);
+    let mut grid = labels.grid(caption, &["part"], &["tasks", "lift", "95 % interval"]);
     for stratum in strata {
-        let mut row = head.cells(&stratum.who, &stratum.condition);
+        let mut row = labels.cells(&stratum.who, &stratum.condition);
         row.extend([
             Cell::Name(clean(&stratum.value)),
             stratum.tasks.into(),

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use assay_analysis::{AgentKey, Arm, Report};
 
+use crate::doc::{Cell, Grid};
+use crate::text::clean;
+
 /// Whether agents, and sandboxes, have to be told apart, and by what.
 #[expect(clippy::struct_excessive_bools, reason = "four independent questions")]
 pub(crate) struct Labels {
@@ -62,5 +65,19 @@ impl Labels {
             Some(group) => format!("{condition} · {group}"),
             None => condition.to_owned(),
         }
+    }
+
+    /// A table whose rows begin with whose they are, where there are several, and the condition; further columns of words, then
+    /// those of numbers.
+    pub(crate) fn grid(&self, caption: &str, words: &[&str], numbers: &[&str]) -> Grid {
+        let agent: &[&str] = if self.several() { &["agent"] } else { &[] };
+        let grid = Grid::new(caption, &[agent, &["condition"], words].concat(), numbers);
+        Grid { grouped: self.several(), ..grid }
+    }
+
+    /// The first cells of a row of such a table.
+    pub(crate) fn cells(&self, who: &AgentKey, condition: &str) -> Vec<Cell> {
+        let who = self.group(who).map(|who| Cell::Name(clean(&who)));
+        who.into_iter().chain([Cell::Name(clean(condition))]).collect()
     }
 }

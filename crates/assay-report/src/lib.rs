@@ -4,7 +4,6 @@
 //! tasks and models are hostile: each renderer escapes them for its medium.
 
 mod columns;
-mod details;
 mod doc;
 mod exhibit;
 mod grids;
@@ -22,7 +21,6 @@ mod terminal;
 mod text;
 mod view;
 
-pub use details::{changed_tests, details};
 pub use exhibit::{Bar, Exhibit, Piece};
 pub use json::WithNotes;
 pub use notes::note;

@@ -11,13 +11,17 @@ pub trait Renderer {
     fn render(&self, report: &Report, style: Style) -> String;
 }
 
-/// What the reader's screen is like.
+/// What the reader's screen is like, and how much a terminal is to show. Pages show everything.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Style {
     /// Whether to colour. Nothing needs colour to be understood.
     pub color: bool,
     /// Columns of the terminal; `None` where the text goes elsewhere.
     pub width: Option<usize>,
+    /// Whether to show the verifiers' tests that a condition turned.
+    pub tests: bool,
+    /// Whether to show the details: cost against pass rate, variance, parts of the suite, and how to read the figures.
+    pub details: bool,
 }
 
 impl Style {

@@ -1,8 +1,8 @@
 //! Which findings stand where in a document.
 
-use assay_analysis::{Comparison, Report};
+use assay_analysis::{AgentKey, Comparison, Report};
 
-use crate::doc::{Block, Document, Section, Verdict};
+use crate::doc::{Block, Document, Grid, Level, Section, Verdict};
 use crate::labels::Labels;
 use crate::sentences::{groups, lost, replied, sentence, who};
 use crate::text::{clean, counted};
@@ -34,30 +34,28 @@ pub(crate) fn document(report: &Report) -> Document {
     }
 }
 
-/// The parts that a terminal shows only when asked.
-pub(crate) fn details(report: &Report) -> Vec<Section> {
-    let labels = Labels::of(report);
-    let sections = [cost(report, &labels), variance(report, &labels), strata(report, &labels)];
-    sections.into_iter().filter(|section| !section.blocks.is_empty()).collect()
-}
-
 fn facts(report: &Report) -> String {
     let mut tasks: Vec<&str> = report.tasks.iter().map(|row| row.task.as_str()).collect();
     tasks.sort_unstable();
     tasks.dedup();
     let trials: usize = report.arms.iter().map(|arm| arm.trials).sum();
-    let mut facts = vec![
+    let mut agents: Vec<&AgentKey> = report.arms.iter().map(|arm| &arm.who).collect();
+    agents.dedup();
+    // Several agents are named where their results stand.
+    let agent = if let [agent] = agents.as_slice() { Some(who(agent)) } else { None };
+    let mut facts: Vec<String> = agent.into_iter().collect();
+    facts.extend([
         counted(tasks.len(), "task", "tasks"),
         counted(report.arms.len(), "arm", "arms"),
         counted(trials, "valid trial", "valid trials"),
         format!("“no effect” means within ±{:.0} points", 100.0 * report.margin),
-    ];
+    ]);
     facts.extend(family(report));
     facts.join(" · ")
 }
 
 /// What shares an error rate of 5 %.
-pub(crate) fn family(report: &Report) -> Option<String> {
+fn family(report: &Report) -> Option<String> {
     let primary = report.comparisons.iter().filter(|comparison| comparison.primary).count();
     let others = report.comparisons.len() - primary;
     let level = |comparison: &Comparison| comparison.family.map_or(0.95, |family| family.level);
@@ -80,7 +78,11 @@ pub(crate) fn family(report: &Report) -> Option<String> {
 }
 
 fn verdicts(report: &Report, labels: &Labels) -> Section {
-    Section { title: "Verdicts", blocks: compared(&report.comparisons, report.margin, labels) }
+    Section {
+        title: "Verdicts",
+        level: Level::Summary,
+        blocks: compared(&report.comparisons, report.margin, labels),
+    }
 }
 
 /// A picture of comparisons, their verdicts, and their figures.
@@ -117,15 +119,26 @@ fn controls(report: &Report) -> Section {
              family of their own."
                 .to_owned(),
         ));
-        blocks.extend(compared(&controls.comparisons, report.margin, &labels));
-        blocks.push(Block::Grid(grids::arms(&controls.arms, &labels)));
-        blocks.extend(grids::tasks(&controls.tasks, &labels).into_iter().map(Block::Grid));
+        let mut grids = vec![grids::arms(&controls.arms, &labels)];
+        grids.extend(grids::tasks(&controls.tasks, &labels).into_iter().map(Grid::as_detail));
+        blocks.extend(compared(&controls.comparisons, report.margin, &labels).into_iter().map(|block| {
+            match block {
+                Block::Grid(grid) => Block::Grid(grid.as_detail()),
+                block => block,
+            }
+        }));
+        blocks.extend(grids.into_iter().map(Block::Grid));
     }
-    Section { title: "Negative controls", blocks }
+    Section { title: "Negative controls", level: Level::Summary, blocks }
 }
 
 fn arms(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
+    if report.arms.is_empty() && report.negative_controls.is_none() {
+        blocks.push(Block::Text(
+            "No task of this run could be run and graded here: there are no results.".to_owned(),
+        ));
+    }
     if !report.arms.is_empty() {
         blocks.push(Block::Grid(grids::arms(&report.arms, labels)));
         for (who, arms) in groups(&report.arms, |arm| who(&arm.who)) {
@@ -140,7 +153,7 @@ fn arms(report: &Report, labels: &Labels) -> Section {
         blocks.extend(plot::exposure(&report.arms, labels).map(Block::Plot));
         blocks.extend(grids::exposure(&report.arms, labels).map(Block::Grid));
     }
-    Section { title: "Arms", blocks }
+    Section { title: "Arms", level: Level::Summary, blocks }
 }
 
 fn tasks(report: &Report, labels: &Labels) -> Section {
@@ -150,17 +163,19 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
         plot::extremes(&report.exploration.gains, &report.exploration.losses, labels).map(Block::Plot),
     );
     blocks.extend(
-        grids::extremes(&report.exploration.gains, &report.exploration.losses, labels).map(Block::Grid),
+        grids::extremes(&report.exploration.gains, &report.exploration.losses, labels)
+            .map(Grid::as_detail)
+            .map(Block::Grid),
     );
     blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));
     if !blocks.is_empty() {
         blocks.insert(0, Block::Text("Exploratory: no verdict rests on one task.".to_owned()));
     }
-    Section { title: "Task by task", blocks }
+    Section { title: "Task by task", level: Level::Summary, blocks }
 }
 
 /// The tests of the verifiers that a condition turned.
-pub(crate) fn tests(report: &Report, labels: &Labels) -> Section {
+fn tests(report: &Report, labels: &Labels) -> Section {
     let told = report.exploration.tests.len();
     let (grid, turned) = grids::tests(&report.exploration.tests, labels);
     let text = match (told, turned) {
@@ -179,7 +194,7 @@ pub(crate) fn tests(report: &Report, labels: &Labels) -> Section {
         }
     };
     let blocks = text.map(Block::Text).into_iter().chain(grid.map(Block::Grid)).collect();
-    Section { title: "Tests that a condition turned", blocks }
+    Section { title: "Tests that a condition turned", level: Level::Tests, blocks }
 }
 
 fn cost(report: &Report, labels: &Labels) -> Section {
@@ -200,7 +215,7 @@ fn cost(report: &Report, labels: &Labels) -> Section {
         )));
     }
     let title = if labels.fractional() { "Cost against score" } else { "Cost against pass rate" };
-    Section { title, blocks }
+    Section { title, level: Level::Details, blocks }
 }
 
 fn variance(report: &Report, labels: &Labels) -> Section {
@@ -216,7 +231,7 @@ fn variance(report: &Report, labels: &Labels) -> Section {
     if !report.exploration.variance.is_empty() {
         blocks.push(Block::Grid(grids::variance(&report.exploration.variance, labels)));
     }
-    Section { title: "Variance, and whether the repetitions suffice", blocks }
+    Section { title: "Variance, and whether the repetitions suffice", level: Level::Details, blocks }
 }
 
 fn strata(report: &Report, labels: &Labels) -> Section {
@@ -228,12 +243,12 @@ fn strata(report: &Report, labels: &Labels) -> Section {
                     verdicts on them.";
         blocks.insert(0, Block::Text(text.to_owned()));
     }
-    Section { title: "Parts of the suite, and all agents together", blocks }
+    Section { title: "Parts of the suite, and all agents together", level: Level::Details, blocks }
 }
 
 fn left_out(report: &Report) -> Section {
     let blocks = grids::excluded(&report.excluded).map(Block::Grid).into_iter().collect();
-    Section { title: "Left out", blocks }
+    Section { title: "Left out", level: Level::Summary, blocks }
 }
 
 fn reading(report: &Report, labels: &Labels) -> Section {
@@ -268,5 +283,5 @@ fn reading(report: &Report, labels: &Labels) -> Section {
          decide nothing; sign-flip and Wilcoxon p-values stand in the JSON."
             .to_owned(),
     ];
-    Section { title: "How to read this", blocks: vec![Block::List(lines.to_vec())] }
+    Section { title: "How to read this", level: Level::Details, blocks: vec![Block::List(lines.to_vec())] }
 }

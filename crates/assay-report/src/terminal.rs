@@ -1,13 +1,12 @@
-use std::collections::BTreeSet;
+//! A report for a terminal: the document of the other renderers, with its details only where they are asked for.
 
-use assay_analysis::{Arm, Comparison, Report, TaskRow, VerdictKind};
+use assay_analysis::{Report, VerdictKind};
 
 use crate::columns::Columns;
-use crate::grids::about;
-use crate::labels::Labels;
-use crate::sentences::{groups, replied, sentence, who};
-use crate::text::{clean, count, p_value, percent, percents, points, points_between, seconds};
-use crate::{Renderer, Style, sentences};
+use crate::doc::{Block, Cell, Document, Grid, Level, Section, Verdict};
+use crate::sections::document;
+use crate::text::clean;
+use crate::{Renderer, Style};
 
 /// Names are cut here in tables; whole they stand in the JSON.
 const NAME: usize = 40;
@@ -22,43 +21,10 @@ impl Renderer for Terminal {
 
     fn render(&self, report: &Report, style: Style) -> String {
         let mut page = Page { text: String::new(), style };
-        page.heading(report);
-        let fractional = Labels::of(report).fractional();
-        for (who, arms) in groups(&report.arms, |arm| who(&arm.who)) {
-            let own: Vec<&Comparison> =
-                report.comparisons.iter().filter(|other| self::who(&other.who) == who).collect();
-            let rows: Vec<&TaskRow> = report.tasks.iter().filter(|row| self::who(&row.who) == who).collect();
-            page.line("");
-            page.title(&who);
-            if let Some(arm) = arms.first()
-                && let Some(line) = replied(report, &arm.who)
-            {
-                page.sentences(" ", 1, &line);
-            }
-            page.verdicts(&own, report);
-            page.line("");
-            page.table(&arm_table(&arms, fractional));
-            page.lost(&arms, fractional);
-            if !own.is_empty() {
-                page.line("");
-                page.table(&comparison_table(&own, fractional));
-            }
-            if !rows.is_empty() {
-                page.line("");
-                let score = if fractional { "mean score, " } else { "" };
-                let title = format!(
-                    "Task by task: {score}passed of valid trials, and points against the baseline (exploratory)"
-                );
-                for line in wrapped(&title, style.sentence()) {
-                    page.title(&line);
-                }
-                page.table(&task_table(&rows, fractional));
-            }
+        page.document(&document(report));
+        if style.tests && report.exploration.tests.is_empty() {
+            page.line("\nNo verifier of this run told its tests (a CTRF report).");
         }
-        if report.arms.is_empty() {
-            page.line("\nNo task of this run could be run and graded here: there are no results.");
-        }
-        page.excluded(report);
         page.text
     }
 }
@@ -69,6 +35,61 @@ struct Page {
 }
 
 impl Page {
+    /// The document. Whether it is a demonstration, its notes say as well.
+    fn document(&mut self, document: &Document) {
+        self.title(&format!("run {}", document.run));
+        self.sentences("", 0, &document.facts);
+        for note in &document.notes {
+            self.sentences("! ", 2, note);
+        }
+        for section in &document.sections {
+            let shown = match section.level {
+                Level::Summary => true,
+                Level::Tests => self.style.tests,
+                Level::Details => self.style.details,
+            };
+            if shown {
+                self.section(section);
+            }
+        }
+    }
+
+    fn section(&mut self, section: &Section) {
+        let blocks: Vec<&Block> = section.blocks.iter().filter(|block| self.shows(block)).collect();
+        if blocks.is_empty() {
+            return;
+        }
+        self.line("");
+        self.title(section.title);
+        let verdicts = blocks.iter().filter_map(|block| match block {
+            Block::Verdict(verdict) => Some(verdict.kind.word().len()),
+            _ => None,
+        });
+        let width = verdicts.max().unwrap_or(0);
+        for (number, block) in blocks.into_iter().enumerate() {
+            if number > 0 && matches!(block, Block::Who(_) | Block::Grid(_)) {
+                self.line("");
+            }
+            match block {
+                Block::Who(who) => self.title(&format!(" {who}")),
+                Block::Text(text) => self.sentences(" ", 1, text),
+                Block::List(lines) => lines.iter().for_each(|line| self.sentences(" ", 1, line)),
+                Block::Verdict(verdict) => self.verdict(verdict, width),
+                Block::Grid(grid) => self.table(grid),
+                Block::Plot(_) => {}
+            }
+        }
+    }
+
+    fn shows(&self, block: &Block) -> bool {
+        match block {
+            Block::Grid(grid) => self.style.details || !grid.detail,
+            // Every plot has its table.
+            Block::Plot(_) => false,
+            Block::Who(_) | Block::Text(_) | Block::List(_) | Block::Verdict(_) => true,
+        }
+    }
+
     fn line(&mut self, line: &str) {
         self.text.push_str(line.trim_end());
         self.text.push('\n');
@@ -92,60 +113,43 @@ impl Page {
         }
     }
 
-    fn table(&mut self, table: &Columns) {
+    fn verdict(&mut self, verdict: &Verdict, width: usize) {
+        let code = match verdict.kind {
+            VerdictKind::Helps => "1;32",
+            VerdictKind::Harms => "1;31",
+            VerdictKind::NoEffect => "1;36",
+            VerdictKind::Underpowered => "1;33",
+        };
+        let word = verdict.kind.word();
+        let mark = format!(" {}{}  ", self.painted(word, code), " ".repeat(width - word.len()));
+        let Verdict { condition, baseline, sentence, .. } = verdict;
+        self.sentences(&mark, width + 3, &format!("{condition} against {baseline}: {sentence}"));
+    }
+
+    fn table(&mut self, grid: &Grid) {
+        if !grid.caption.is_empty() {
+            self.sentences(" ", 1, &format!("{}:", grid.caption));
+        }
+        let shown: Vec<usize> =
+            (0..grid.columns.len()).filter(|&at| self.style.details || !grid.columns[at].detail).collect();
+        let cell = |cell: &Cell| match cell {
+            Cell::Name(name) => short(name),
+            Cell::Text(words) => words.clone(),
+        };
+        let header = shown.iter().map(|&at| &grid.columns[at]);
+        let keys = 1 + usize::from(grid.grouped);
+        let mut table = Columns::new(header.map(|column| (cell(&column.title), column.numbers)), keys);
+        for row in &grid.rows {
+            table.add_row(shown.iter().filter_map(|&at| row.get(at)).map(cell));
+        }
         for line in table.lines(self.style.table()) {
             self.line(&line);
-        }
-    }
-
-    fn heading(&mut self, report: &Report) {
-        self.title(&format!("run {}", clean(&report.run)));
-        for note in &report.notes {
-            self.sentences("! ", 2, &clean(&crate::notes::note(note)));
-        }
-    }
-
-    fn verdicts(&mut self, comparisons: &[&Comparison], report: &Report) {
-        let width = comparisons.iter().map(|comparison| comparison.verdict.word().len()).max().unwrap_or(0);
-        for comparison in comparisons {
-            let verdict = comparison.verdict.word();
-            let code = match comparison.verdict {
-                VerdictKind::Helps => "1;32",
-                VerdictKind::Harms => "1;31",
-                VerdictKind::NoEffect => "1;36",
-                VerdictKind::Underpowered => "1;33",
-            };
-            let mark = format!(" {}{}  ", self.painted(verdict, code), " ".repeat(width - verdict.len()));
-            let condition = clean(&comparison.condition);
-            let baseline = clean(&comparison.baseline);
-            let sentence = sentence(comparison, report.margin);
-            self.sentences(&mark, width + 3, &format!("{condition} against {baseline}: {sentence}"));
-        }
-    }
-
-    fn lost(&mut self, arms: &[&Arm], fractional: bool) {
-        for line in sentences::lost(arms, fractional) {
-            self.sentences(" ", 1, &line);
-        }
-    }
-
-    fn excluded(&mut self, report: &Report) {
-        if report.excluded.is_empty() {
-            return;
-        }
-        self.line("");
-        self.title("Left out");
-        for excluded in &report.excluded {
-            let condition =
-                excluded.condition.as_deref().map_or(String::new(), |name| format!(", {}", clean(name)));
-            let text = format!("{}{condition}: {}", clean(&excluded.task), clean(&excluded.reason));
-            self.sentences(" ", 3, &text);
         }
     }
 }
 
 /// Words in lines of at most `width` characters; a word that is longer is broken.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut room = width;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
@@ -175,136 +179,12 @@ pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
 }
 
 /// A name as long as a table has room for.
-pub(crate) fn short(name: &str) -> String {
+fn short(name: &str) -> String {
     let name = clean(name);
     if name.chars().count() <= NAME {
         return name;
     }
     name.chars().take(NAME - 1).chain(['…']).collect()
-}
-
-fn arm_table(arms: &[&Arm], fractional: bool) -> Columns {
-    let mut header = vec!["condition"];
-    header.extend(if fractional {
-        &["score", "95 % interval", "passed"][..]
-    } else {
-        &["passed", "95 % interval"]
-    });
-    header.extend([
-        "tasks", "trials", "lost", "tokens", "cost", "time", "offered", "advert.", "touched", "opened",
-        "executed",
-    ]);
-    let mut table = Columns::new(header, 1);
-    for arm in arms {
-        let exposure = &arm.exposure;
-        let offers = exposure.offered > 0.0;
-        let share = |share: f64| if offers { percent(share) } else { "–".to_owned() };
-        let mut row = vec![
-            short(&arm.condition),
-            arm.score.map_or_else(|| "–".to_owned(), percent),
-            percents(arm.score_ci95),
-        ];
-        if fractional {
-            row.push(arm.pass_rate.map_or_else(|| "–".to_owned(), percent));
-        }
-        row.extend([
-            arm.tasks.to_string(),
-            arm.trials.to_string(),
-            arm.infrastructure.to_string(),
-            arm.tokens.map_or_else(|| "?".to_owned(), |tokens| about(arm, count(tokens))),
-            arm.cost_usd.map_or_else(|| "?".to_owned(), |usd| about(arm, format!("${usd:.4}"))),
-            arm.seconds.map_or_else(|| "–".to_owned(), seconds),
-            share(exposure.offered),
-            share(exposure.advertised),
-            share(exposure.touched),
-            share(exposure.opened),
-            share(exposure.executed),
-        ]);
-        table.add_row(row);
-    }
-    table
-}
-
-fn comparison_table(comparisons: &[&Comparison], fractional: bool) -> Columns {
-    let baseline = comparisons.first().map_or("", |comparison| comparison.baseline.as_str());
-    let against = format!("against {}", short(baseline));
-    let mut header = vec![against.as_str(), "lift"];
-    if fractional {
-        header.push("of passed");
-    }
-    header.extend([
-        "95 % interval",
-        "these tasks 95 %",
-        "norm. gain",
-        "p",
-        "p (adjusted)",
-        "noise floor",
-        "detectable",
-        "better/equal/worse",
-    ]);
-    let mut table = Columns::new(header, 1);
-    for comparison in comparisons {
-        let plus_minus =
-            |figure: Option<f64>| figure.map_or_else(|| "–".to_owned(), |f| format!("±{:.0}", 100.0 * f));
-        let [better, equal, worse] = comparison.better_equal_worse;
-        let lift = |lift: Option<f64>| lift.map_or_else(|| "–".to_owned(), points);
-        let mut row = vec![short(&comparison.condition), lift(comparison.lift)];
-        if fractional {
-            row.push(lift(comparison.pass_rate_lift));
-        }
-        row.extend([
-            points_between(comparison.ci95),
-            points_between(comparison.these_tasks_ci95),
-            comparison
-                .normalized_gain
-                .map_or_else(|| "–".to_owned(), |gain| format!("{gain:+.2}").replace('-', "−")),
-            p_value(comparison.p_interval),
-            p_value(comparison.p_interval_adjusted),
-            plus_minus(comparison.noise_floor),
-            plus_minus(comparison.smallest_detectable),
-            format!("{better}/{equal}/{worse}"),
-        ]);
-        table.add_row(row);
-    }
-    table
-}
-
-fn task_table(rows: &[&TaskRow], fractional: bool) -> Columns {
-    let mut seen = BTreeSet::new();
-    let arms = rows.iter().flat_map(|row| &row.arms).map(|arm| arm.condition.as_str());
-    let conditions: Vec<&str> = arms.filter(|condition| seen.insert(*condition)).collect();
-    let is_lossy = rows.iter().flat_map(|row| &row.arms).any(|arm| arm.infrastructure > 0);
-    let compared = |condition: &str| {
-        rows.iter().flat_map(|row| &row.arms).any(|arm| arm.condition == condition && arm.lift.is_some())
-    };
-    let mut header = vec!["task".to_owned()];
-    header.extend(conditions.iter().map(|name| short(name)));
-    if is_lossy {
-        header.push("lost".to_owned());
-    }
-    let mut table = Columns::new(header, 1);
-    for row in rows {
-        let mut cells = vec![short(&row.task)];
-        for condition in &conditions {
-            let arm = row.arms.iter().find(|arm| arm.condition == *condition);
-            let passed = arm.map_or_else(
-                || "–".to_owned(),
-                |arm| {
-                    let score = arm.score.filter(|_| fractional);
-                    let score = score.map_or_else(String::new, |score| format!("{} ", percent(score)));
-                    format!("{score}{}/{}", arm.passed, arm.trials)
-                },
-            );
-            let lift = arm.and_then(|arm| arm.lift).map_or_else(String::new, points);
-            cells.push(if compared(condition) { format!("{passed} {lift:>5}") } else { passed });
-        }
-        if is_lossy {
-            let lost: usize = row.arms.iter().map(|arm| arm.infrastructure).sum();
-            cells.push(if lost > 0 { lost.to_string() } else { String::new() });
-        }
-        table.add_row(cells);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -101,7 +101,7 @@ impl Ui {
                     && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
             }
         };
-        Style { color, width: self.columns() }
+        Style { color, width: self.columns(), ..Style::default() }
     }
 
     /// A failure with its causes and what to do.

@@ -1,7 +1,7 @@
-use assay_analysis::explore::{Exploration, Repetitions};
+use assay_analysis::explore::{Exploration, Repetitions, TestArm, TestChange, TestRow};
 use assay_analysis::{
-    AgentKey, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered, Note, Reason,
-    RepliedModel, TaskArm, TaskRow,
+    AgentKey, Arm, Comparison, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered, Note,
+    Reason, RepliedModel, TaskArm, TaskRow,
 };
 use assay_store::{Exclusion, RunFolder};
 use serde_json::json;
@@ -183,54 +183,65 @@ fn plain(report: &Report) -> String {
 fn a_whole_report() {
     insta::assert_snapshot!(plain(&whole()), @r#"
     run quickstart
+    3 tasks · 5 arms · 291 valid trials · “no effect” means within ±10 points · 3 comparisons,
+    Bonferroni-adjusted
     ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
       verdict is too sure of itself.
 
-    loop with openai:one in bubblewrap
+    Verdicts
+     loop with openai:one in bubblewrap
      helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
      underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
                    an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
                    power).
 
-     condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
-     none         38 %     28 to 48 %     12      60     0  12 346  $0.0123  75 s        –        –        –       –         –
-     curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
-     placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
-
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
-     placebo         −5      −18 to +7        +29 to +67           –  .013          .025          ±15         ±49               2/6/4
-
-    Task by task: passed of valid trials, and points against the baseline (exploratory)
-     task          none    curated    placebo
-     config-drift   2/5  5/5   +60  1/5   −20
-     log-audit      0/5  5/5  +100  0/5    +0
-
-    loop with gemini:two in bubblewrap
+     loop with gemini:two in bubblewrap
      underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. With
                    lost trials assumed ±25 points from the rate of their cell: +34 to +56. Trials lost
                    to infrastructure could change the verdict, or the arms lost unequal shares: run it
                    again, the lost ones are tried anew.
 
-     condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
-     none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s        –        –        –       –         –
-     curated      47 %     37 to 57 %     12      51     9  12 346        ?  75 s    100 %    100 %     95 %    60 %       0 %
+     agent       condition  lift  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
+     openai:one  curated     +48     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
+     openai:one  placebo      −5      −18 to +7                  +29 to +67           –  .013          .025          ±15         ±49                 2/6/4
+     gemini:two  curated     +48     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
+
+    Arms
+     agent       condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time
+     openai:one  none         38 %     28 to 48 %     12      60     0  12 346  $0.0123  75 s
+     openai:one  curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s
+     openai:one  placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s
+     gemini:two  none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s
+     gemini:two  curated      47 %     37 to 57 %     12      51     9  12 346        ?  75 s
+
+     loop with gemini:two in bubblewrap
      curated: 9 of 60 trials lost to infrastructure (model provider 7, verifier 2); pass rate 40 % if
      all had failed, 55 % if all had passed
      curated: 1 tampered, 3 out of time; both count as not passed
 
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
-     curated        +48     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
+     What became of the skills, in shares of valid trials:
+     agent       condition  offered  advertised  touched  opened  executed
+     openai:one  curated      100 %       100 %     95 %    95 %       0 %
+     openai:one  placebo      100 %       100 %     95 %    93 %       0 %
+     gemini:two  curated      100 %       100 %     95 %    60 %       0 %
 
-    Task by task: passed of valid trials, and points against the baseline (exploratory)
-     task           none    curated  lost
-     log-audit       1/5  2/5   +20     4
-     migrate-money   2/5    –
+    Task by task
+     Exploratory: no verdict rests on one task.
+
+     openai:one: passed of valid trials, and points against the baseline:
+     task          none     curated    placebo
+     config-drift   2/5   5/5 (+60)  1/5 (−20)
+     log-audit      0/5  5/5 (+100)   0/5 (+0)
+
+     gemini:two: passed of valid trials, and points against the baseline:
+     task           none           curated
+     log-audit       1/5  2/5 (+20) 4 lost
+     migrate-money   2/5                 –
 
     Left out
-     gpu-train: it needs a GPU
-     odd, curated: no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or
-       name it in the task
+     task       condition  why
+     gpu-train  all        it needs a GPU
+     odd        curated    no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or name it in the task
     "#);
 }
 
@@ -281,19 +292,28 @@ fn a_run_without_results() {
     let empty = Report { arms: Vec::new(), comparisons: Vec::new(), tasks: Vec::new(), ..nothing() };
     insta::assert_snapshot!(plain(&empty), @r"
     run quickstart
+    0 tasks · 0 arms · 0 valid trials · “no effect” means within ±10 points
 
-    No task of this run could be run and graded here: there are no results.
+    Arms
+     No task of this run could be run and graded here: there are no results.
+
+    Task by task
+     Exploratory: no verdict rests on one task.
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
     run quickstart
+    loop with openai:one in bubblewrap · 1 task · 2 arms · 0 valid trials · “no effect” means within ±10
+    points
 
-    loop with openai:one in bubblewrap
+    Arms
+     condition  passed  95 % interval  tasks  trials  lost  tokens  cost  time
+     none            –              –      0       0     0       ?     ?     –
+     curated         –              –      0       0     0       ?     ?     –
 
-     condition  passed  95 % interval  tasks  trials  lost  tokens  cost  time  offered  advert.  touched  opened  executed
-     none            –              –      0       0     0       ?     ?     –        –        –        –       –         –
-     curated         –              –      0       0     0       ?     ?     –        –        –        –       –         –
+    Task by task
+     Exploratory: no verdict rests on one task.
 
-    Task by task: passed of valid trials, and points against the baseline (exploratory)
+     Passed of valid trials, and points against the baseline:
      task  none  curated
      t      0/0      0/0
     ");
@@ -303,7 +323,8 @@ fn a_run_without_results() {
 fn verdict(comparison: Comparison) -> String {
     let report = Report { comparisons: vec![comparison], ..nothing() };
     let text = plain(&report);
-    let lines = text.lines().skip(3).take_while(|line| !line.is_empty());
+    let lines =
+        text.lines().skip_while(|line| *line != "Verdicts").skip(1).take_while(|line| !line.is_empty());
     lines.map(|line| format!("{}\n", line.trim_start())).collect()
 }
 
@@ -413,30 +434,41 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
     report.tasks[0].arms[0].score = Some(0.55);
     insta::assert_snapshot!(plain(&report), @r"
     run quickstart
+    loop with openai:one in bubblewrap · 2 tasks · 3 arms · 180 valid trials · “no effect” means within
+    ±10 points · 2 comparisons, Bonferroni-adjusted
     ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
       verdict is too sure of itself.
 
-    loop with openai:one in bubblewrap
+    Verdicts
      helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
      underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
                    an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
                    power).
 
-     condition  score  95 % interval  passed  tasks  trials  lost  tokens     cost  time  offered  advert.  touched  opened  executed
-     none        48 %     28 to 48 %    38 %     12      60     0  12 346  $0.0123  75 s        –        –        –       –         –
-     curated     97 %     77 to 97 %    87 %     12      60     2  12 346  $0.0123  75 s    100 %    100 %     95 %    95 %       0 %
-     placebo     43 %     23 to 43 %    33 %     12      60     0  12 346  $0.0123  75 s    100 %    100 %     95 %    93 %       0 %
+     condition  lift  lift of passed  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
+     curated     +48             +20     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
+     placebo      −5             +48      −18 to +7                  +29 to +67           –  .013          .025          ±15         ±49                 2/6/4
+
+    Arms
+     condition  score  95 % interval  passed  tasks  trials  lost  tokens     cost  time
+     none        48 %     28 to 48 %    38 %     12      60     0  12 346  $0.0123  75 s
+     curated     97 %     77 to 97 %    87 %     12      60     2  12 346  $0.0123  75 s
+     placebo     43 %     23 to 43 %    33 %     12      60     0  12 346  $0.0123  75 s
      curated: 2 of 60 trials lost to infrastructure (); score 87 % if all had failed, 87 % if all had
      passed
 
-     against none  lift  of passed  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
-     curated        +48        +20     +12 to +80        +29 to +67       +0.78  .013          .025          ±15         ±49              10/1/1
-     placebo         −5        +48      −18 to +7        +29 to +67           –  .013          .025          ±15         ±49               2/6/4
+     What became of the skills, in shares of valid trials:
+     condition  offered  advertised  touched  opened  executed
+     curated      100 %       100 %     95 %    95 %       0 %
+     placebo      100 %       100 %     95 %    93 %       0 %
 
-    Task by task: mean score, passed of valid trials, and points against the baseline (exploratory)
-     task              none          curated         placebo
-     config-drift  55 % 2/5  100 % 5/5   +60  20 % 1/5   −20
-     log-audit      0 % 0/5  100 % 5/5  +100   0 % 0/5    +0
+    Task by task
+     Exploratory: no verdict rests on one task.
+
+     Mean score, passed of valid trials, and points against the baseline:
+     task               none            curated          placebo
+     config-drift  55 %, 2/5   100 %, 5/5 (+60)  20 %, 1/5 (−20)
+     log-audit      0 %, 0/5  100 %, 5/5 (+100)    0 %, 0/5 (+0)
     ");
     // Beside them the other renderers call them the same.
     for name in ["markdown", "html"] {
@@ -451,16 +483,16 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 
 #[test]
 fn colour_adds_nothing_but_colour() {
-    let colored = Terminal.render(&whole(), Style { color: true, width: None });
+    let colored = Terminal.render(&whole(), Style { color: true, ..Style::default() });
     insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
     ESC[1mrun quickstartESC[0m
+    3 tasks · 5 arms · 291 valid trials · “no effect” means within ±10 points · 3 comparisons,
+    Bonferroni-adjusted
     ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
       verdict is too sure of itself.
 
-    ESC[1mloop with openai:one in bubblewrapESC[0m
-     ESC[1;32mhelpsESC[0m         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-     ESC[1;33munderpoweredESC[0m  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
-                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
+    ESC[1mVerdictsESC[0m
+    ESC[1m loop with openai:one in bubblewrapESC[0m
     ");
     // Without the sequences it is the same text.
     let mut bare = String::new();
@@ -503,14 +535,14 @@ fn a_report_is_as_wide_as_its_terminal() {
     };
     let all = words(&Terminal.render(&whole(), Style::default()));
     for width in [80, 100, 120, 160, 200] {
-        let style = Style { color: false, width: Some(width) };
-        let text = Terminal.render(&whole(), style) + &crate::details(&whole(), style);
+        let style = Style { width: Some(width), details: true, ..Style::default() };
+        let text = Terminal.render(&whole(), style);
         let widest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(widest <= width && widest > width.min(120) / 2, "{widest} in {width}:\n{text}");
         let lacks: Vec<String> = all.iter().filter(|word| !words(&text).contains(word)).cloned().collect();
         assert_eq!(lacks, [""; 0], "{width}:\n{text}");
     }
-    insta::assert_snapshot!(Terminal.render(&whole(), Style { color: false, width: Some(80) }));
+    insta::assert_snapshot!(Terminal.render(&whole(), Style { width: Some(80), ..Style::default() }));
 }
 
 #[test]
@@ -563,4 +595,58 @@ fn sentences_are_broken_between_words_where_they_can_be() {
     check("abcdefghij k", 4, &["abcd", "efgh", "ij k"]);
     check("x abcdefghij", 4, &["x", "abcd", "efgh", "ij"]);
     check("äöü äöü", 3, &["äöü", "äöü"]);
+}
+
+fn test_arm(condition: &str, passed: usize, lift: Option<f64>, change: Option<TestChange>) -> TestArm {
+    TestArm { condition: condition.into(), passed, failed: 4 - passed, lift, change }
+}
+
+fn test_row(test: &str, arms: Vec<TestArm>) -> TestRow {
+    let who = AgentKey { agent: "loop".into(), model: None, sandbox: "none".into() };
+    TestRow { task: "ledger".into(), who, test: test.into(), arms }
+}
+
+fn turned(tests: Vec<TestRow>) -> String {
+    let exploration = Exploration { tests, ..whole().exploration };
+    let style = Style { tests: true, ..Style::default() };
+    let text = Terminal.render(&Report { exploration, ..whole() }, style);
+    let (_, section) = text.split_once("Tests that a condition turned\n").unwrap_or(("", &text));
+    section.to_owned()
+}
+
+#[test]
+fn the_turned_ones_stand_in_order_and_names_are_harmless() {
+    let base = || test_arm("none", 1, None, None);
+    let found = turned(vec![
+        test_row("kept", vec![base(), test_arm("curated", 1, Some(0.0), None)]),
+        test_row("some", vec![base(), test_arm("curated", 3, Some(0.5), Some(TestChange::FailedToPassed))]),
+        test_row(
+            "all\u{1b}[31m",
+            vec![base(), test_arm("curated", 4, Some(0.75), Some(TestChange::FailedToPassed))],
+        ),
+        test_row(
+            "lost",
+            vec![
+                test_arm("none", 4, None, None),
+                test_arm("placebo", 0, Some(-1.0), Some(TestChange::PassedToFailed)),
+            ],
+        ),
+    ]);
+    let order: Vec<usize> =
+        [" lost ", " all", " some "].iter().map(|test| found.find(test).unwrap()).collect();
+    assert!(order.is_sorted(), "{found}");
+    assert!(!found.contains("kept") && !found.contains('\u{1b}'), "{found}");
+    assert!(found.contains("passed → failed") && found.contains("4/4") && found.contains("0/4"), "{found}");
+    assert!(turned(vec![test_row("kept", vec![base()])]).contains("any of the 1 tests"));
+    assert!(turned(Vec::new()).contains("No verifier of this run told its tests"));
+    let many = (0..50).map(|n| {
+        test_row(&n.to_string(), vec![base(), test_arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
+    });
+    let found = turned(many.collect()).replace("\n ", " ");
+    assert!(found.contains("other way round: 50. The 40 that moved most"), "{found}");
+}
+
+#[test]
+fn what_a_terminal_shows_when_asked() {
+    insta::assert_snapshot!(Terminal.render(&whole(), Style { details: true, ..Style::default() }));
 }

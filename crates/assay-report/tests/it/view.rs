@@ -89,7 +89,7 @@ fn columns_fit_the_terminal() {
         }
     }
     let plain = view_text(&view, 100, Style::default());
-    let painted = view_text(&view, 100, Style { color: true, width: None });
+    let painted = view_text(&view, 100, Style { color: true, ..Style::default() });
     assert!(!plain.contains('\u{1b}') && painted.contains("\u{1b}[1m"));
 }
 

@@ -16,20 +16,14 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = Store::open(&settings.store)?;
     let report = assay_analysis::report(&store, &store.run(&args.run)?)?;
+    let shown = |style| Style { details: args.details, tests: args.tests, ..style };
     match args.out.as_deref().filter(|out| *out != Path::new("-")) {
         None => {
-            let mut text = laid_out(&report, settings.format, ui.style())?;
-            if settings.format == Format::Terminal {
-                let details =
-                    if args.details { assay_report::details(&report, ui.style()) } else { String::new() };
-                let tests =
-                    if args.tests { assay_report::changed_tests(&report, ui.style()) } else { String::new() };
-                text.push_str(&redact(&(details + &tests), &machine::secrets()));
-            }
+            let text = laid_out(&report, settings.format, shown(ui.style()))?;
             if settings.format == Format::Terminal { ui.out(&text) } else { ui.raw(&text) }?;
         }
         Some(out) => {
-            let text = laid_out(&report, format_of(out, settings.format)?, Style::default())?;
+            let text = laid_out(&report, format_of(out, settings.format)?, shown(Style::default()))?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
             ui.note(&format!("{} holds the report", out.display()));
