@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_stats::{Reason, VerdictKind};
-use assay_store::{Outcome, PlannedAgent, RunFolder};
-use assay_trace::Placement;
+use assay_store::{ConditionRole, Outcome, PlannedAgent, RunFolder};
+use assay_trace::{Disclosure, Placement};
 
 use crate::controls::NegativeControls;
 use crate::gather::{Gathered, Slot};
@@ -58,7 +58,8 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     if unfinished > 0 {
         notes.push(Note::Unfinished { trials: unfinished, imported: run.imported.is_some() });
     }
-    let placebos = findings.arms.iter().filter(|arm| arm.condition == "placebo" && run.imported.is_none());
+    let is_placebo = |arm: &&Arm| ConditionRole::of(&arm.condition) == ConditionRole::Placebo;
+    let placebos = findings.arms.iter().filter(is_placebo).filter(|_| run.imported.is_none());
     notes.extend(placebos.filter(|arm| arm.trials > 0 && arm.exposure.opened < UNREAD).map(|arm| {
         Note::UnreadPlacebo { arm: name(run, &arm.condition, &arm.who), opened: arm.exposure.opened }
     }));
@@ -175,11 +176,9 @@ fn told(run: &RunFolder) -> Vec<Note> {
     if !agents.is_empty() {
         notes.push(Note::PlacedInSystem { agents: agents.into_iter().map(str::to_owned).collect() });
     }
-    match run.disclosure.as_str() {
-        "told" => notes.push(Note::SkillsTold),
-        "eager" => notes.push(Note::SkillsEager),
-        _ => {}
-    }
+    let disclosures = [(Disclosure::Told, Note::SkillsTold), (Disclosure::Eager, Note::SkillsEager)];
+    let own = |(disclosure, _): &(Disclosure, Note)| disclosure.word() == run.disclosure;
+    notes.extend(disclosures.into_iter().find(own).map(|(_, note)| note));
     notes
 }
 
@@ -266,10 +265,10 @@ fn helping_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Note> {
     let helping = comparisons.iter().filter(|comparison| comparison.verdict == VerdictKind::Helps);
     let note = |comparison: &Comparison| {
         let (arm, lift) = (of(run, comparison), comparison.lift.unwrap_or(0.0));
-        match comparison.condition.as_str() {
-            "placebo" => Some(Note::PlaceboHelps { arm, lift }),
-            "negative" => Some(Note::UnrelatedHelps { arm, lift }),
-            _ => None,
+        match ConditionRole::of(&comparison.condition) {
+            ConditionRole::Placebo => Some(Note::PlaceboHelps { arm, lift }),
+            ConditionRole::Unrelated => Some(Note::UnrelatedHelps { arm, lift }),
+            ConditionRole::Curated | ConditionRole::Other => None,
         }
     };
     helping.filter_map(note).collect()

@@ -1,6 +1,6 @@
 //! Findings to terminal, Markdown, HTML and JSON.
 //!
-//! A renderer lays findings out and computes none. It is one file here and one line in [`find`]. Names that come from skills,
+//! A renderer lays findings out and computes none. It is one file here and one line in [`RENDERERS`]. Names that come from skills,
 //! tasks and models are hostile: each renderer escapes them for its medium.
 
 mod columns;
@@ -30,8 +30,11 @@ pub use sentences::verdict_line;
 pub use text::{clean, seconds};
 pub use view::{view_html, view_text};
 
+/// All renderers.
+pub const RENDERERS: [&dyn Renderer; 4] =
+    [&terminal::Terminal, &markdown::Markdown, &html::Html, &json::Json];
+
 /// A renderer by its name.
 pub fn find(name: &str) -> Option<&'static dyn Renderer> {
-    let all: [&dyn Renderer; 4] = [&terminal::Terminal, &markdown::Markdown, &html::Html, &json::Json];
-    all.into_iter().find(|renderer| renderer.name() == name)
+    RENDERERS.into_iter().find(|renderer| renderer.name() == name)
 }

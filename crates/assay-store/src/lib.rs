@@ -10,6 +10,7 @@ mod lease;
 mod limits;
 mod owner;
 mod record;
+mod role;
 mod run;
 mod runs;
 mod selection;
@@ -23,6 +24,7 @@ pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
 pub use owner::{Owner, Standing};
 pub use record::{AgentLabel, Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, score};
+pub use role::ConditionRole;
 pub use run::{
     Cell, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, is_run_name,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_stats::PairedTask;
-use assay_store::{PlannedProvision, PlannedTask, RunFolder};
+use assay_store::{ConditionRole, PlannedProvision, PlannedTask, RunFolder};
 use serde::Serialize;
 
 use super::pair::{Pair, ends, paired};
@@ -106,6 +106,8 @@ fn stratum(pair: &Pair<'_>, by: StratumKind, value: String, tasks: &[PairedTask]
 struct Parts<'a> {
     tasks: BTreeMap<&'a str, &'a PlannedTask>,
     provisions: BTreeMap<(&'a str, &'a str), &'a PlannedProvision>,
+    /// What belongs to each task.
+    curated: BTreeMap<&'a str, &'a PlannedProvision>,
 }
 
 impl<'a> Parts<'a> {
@@ -115,6 +117,12 @@ impl<'a> Parts<'a> {
         Self {
             tasks: run.tasks.iter().map(|task| (task.name.as_str(), task)).collect(),
             provisions: run.provisions.iter().map(provision).collect(),
+            curated: run
+                .provisions
+                .iter()
+                .filter(|planned| ConditionRole::of(&planned.condition) == ConditionRole::Curated)
+                .map(|planned| (planned.task.as_str(), planned))
+                .collect(),
         }
     }
 
@@ -136,7 +144,7 @@ impl<'a> Parts<'a> {
                 _ => (3, "4 or more".to_owned()),
             }),
             StratumKind::Length => {
-                let skills = &self.provisions.get(&(task, "curated"))?.skills;
+                let skills = &self.curated.get(task)?.skills;
                 (!skills.is_empty()).then(|| length(skills.iter().map(|skill| skill.body_tokens).sum()))
             }
         }

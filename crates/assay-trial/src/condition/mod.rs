@@ -35,3 +35,18 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 pub fn find(name: &str) -> Option<&'static dyn Condition> {
     ALL.into_iter().find(|condition| condition.name() == name)
 }
+
+#[cfg(test)]
+mod tests {
+    use assay_store::ConditionRole;
+
+    use super::*;
+
+    /// Reports ask for roles by name: each role but the last belongs to one condition that there is.
+    #[test]
+    fn each_role_belongs_to_a_condition() {
+        for role in [ConditionRole::Curated, ConditionRole::Placebo, ConditionRole::Unrelated] {
+            assert_eq!(names().filter(|name| ConditionRole::of(name) == role).count(), 1, "{role:?}");
+        }
+    }
+}

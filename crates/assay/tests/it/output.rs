@@ -21,7 +21,7 @@ fn masked(report: &str) -> String {
     let mut text = String::new();
     for line in report.lines() {
         let mut characters: Vec<char> = line.chars().collect();
-        if line.trim_start().starts_with("condition ") {
+        if line.trim_start().starts_with("condition ") && line.contains("tokens") {
             let at = |word: &str| line[..line.find(word).unwrap()].chars().count();
             columns = vec![(at("lost") + 4, at("tokens") + 6), (at("cost") + 4, at("time") + 4)];
         } else if line.trim().is_empty() {
@@ -46,27 +46,37 @@ fn the_report_reads_well() {
     assert_eq!(report.stderr, "");
     insta::assert_snapshot!(masked(&report.stdout), @r"
     run lab
+    loop with scripted:turns.jsonl in bubblewrap · 6 tasks · 2 arms · 12 valid trials · “no effect”
+    means within ±10 points
     ! scripted:turns.jsonl plays what a file says: such figures demonstrate the instrument and measure
       no model.
 
-    loop with scripted:turns.jsonl in bubblewrap
+    Verdicts
      helps  curated against none: +83 points (+30 to +100 at 95.0 % confidence), 6 tasks.
 
-     condition  passed  95 % interval  tasks  trials  lost  tokens  cost   time  offered  advert.  touched  opened  executed
-     none          0 %      0 to 24 %      6       6     0     ###     ?  #.# s        –        –        –       –         –
-     curated      83 %    31 to 100 %      6       6     0   # ###     ?  #.# s    100 %    100 %    100 %   100 %       0 %
+     condition  lift  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
+     curated     +83    +30 to +100                 +20 to +100       +0.83  .010          .010            –         ±65                 5/1/0
 
-     against none  lift  95 % interval  these tasks 95 %  norm. gain     p  p (adjusted)  noise floor  detectable  better/equal/worse
-     curated        +83    +30 to +100       +20 to +100       +0.83  .010          .010            –         ±65               5/1/0
+    Arms
+     condition  passed  95 % interval  tasks  trials  lost  tokens  cost   time
+     none          0 %      0 to 24 %      6       6     0     ###     ?  #.# s
+     curated      83 %    31 to 100 %      6       6     0   # ###     ?  #.# s
 
-    Task by task: passed of valid trials, and points against the baseline (exploratory)
-     task  none    curated
-     t1     0/1  1/1  +100
-     t2     0/1  1/1  +100
-     t3     0/1  1/1  +100
-     t4     0/1  1/1  +100
-     t5     0/1  1/1  +100
-     t6     0/1  0/1    +0
+     What became of the skills, in shares of valid trials:
+     condition  offered  advertised  touched  opened  executed
+     curated      100 %       100 %    100 %   100 %       0 %
+
+    Task by task
+     Exploratory: no verdict rests on one task.
+
+     Passed of valid trials, and points against the baseline:
+     task  none     curated
+     t1     0/1  1/1 (+100)
+     t2     0/1  1/1 (+100)
+     t3     0/1  1/1 (+100)
+     t4     0/1  1/1 (+100)
+     t5     0/1  1/1 (+100)
+     t6     0/1    0/1 (+0)
     ");
 }
 
