@@ -6,10 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use tree_sitter::Node;
-
 use crate::Skill;
-use assay_safety::parse::{Language, children, head, named, text, tree};
+use assay_syntax::code::{Language, Node, children, head, named, text, tree};
 
 /// Folders whose scripts are material for the agent, and not for running.
 const MATERIAL: [&str; 8] =

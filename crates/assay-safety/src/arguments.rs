@@ -1,6 +1,6 @@
 //! Names of programs, and their options.
 
-use super::parse::Language;
+use assay_syntax::code::Language;
 
 /// The last part of a path, without `.exe`.
 pub(crate) fn base(word: &str) -> &str {

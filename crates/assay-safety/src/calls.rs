@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
+use assay_syntax::code::Language;
 use regex::Regex;
 
-use super::parse::Language;
 use super::paths::{credential, dotenv, endpoint, home, local, regex, untrusted, written as place_of};
 use super::rules::{
     CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, ENCODED_EXECUTION, ESCAPE_PATH,

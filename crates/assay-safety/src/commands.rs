@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use super::arguments::{Interpreter, base, flag, interpreter, operand};
 use super::effects::{credentials, destruction, lasting, outbound, packages, rights, written};
-use super::parse::Language;
 use super::paths::{credential, dotenv, home, local, untrusted, written as place_of};
 use super::rules::{ESCAPE_PATH, PRIVILEGE_SUDO, REMOTE_RUN};
 use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
+use assay_syntax::code::Language;
 
 /// What a file holds that is read: its taint, and its text where the script wrote it.
 pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {

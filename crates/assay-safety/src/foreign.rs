@@ -151,7 +151,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, comments: Foreign, text: &s
     if !scan.may(site) {
         return;
     }
-    let text = super::parse::head(text);
+    let text = assay_syntax::code::head(text);
     let mut sent: Option<Range<usize>> = None;
     let (mut environment, mut private) = (sent.clone(), sent.clone());
     let mut secrets: Vec<(Range<usize>, String)> = Vec::new();

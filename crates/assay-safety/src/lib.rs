@@ -19,7 +19,6 @@ mod mapped;
 mod markdown;
 mod needles;
 mod package;
-pub mod parse;
 mod paths;
 mod prose;
 mod rules;
@@ -43,10 +42,10 @@ pub use bundle::{Bundle, File, Link};
 pub use rules::{Family, RULES, Rule};
 pub use site::Finding;
 
+use assay_syntax::code::{self, Language};
 use mapped::Mapped;
 use markdown::{Kind, Piece};
 use needles::Hits;
-use parse::Language;
 use rules::{ARCHIVE_EXECUTABLE, ENCODED_INSTRUCTION};
 use site::{Scan, Scanners, Site};
 
@@ -167,7 +166,7 @@ fn foreign_of(path: &str) -> Option<foreign::Foreign> {
 /// Text of no known form: paragraph by paragraph.
 fn paragraphs(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let mut at = 0;
-    for part in parse::head(text).split("\n\n") {
+    for part in code::head(text).split("\n\n") {
         if !part.trim().is_empty() {
             said(scan, site, &Mapped::verbatim(part, at), Kind::Text, "");
         }
@@ -177,7 +176,7 @@ fn paragraphs(scan: &mut Scan, site: &Site<'_>, text: &str) {
 
 /// Looks at a Markdown page.
 fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
-    let text = parse::head(text);
+    let text = code::head(text);
     let (matter, body) = package::front_matter(text);
     if site.depth == 0 {
         lures::scan(scan, site, text);

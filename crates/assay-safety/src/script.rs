@@ -7,13 +7,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use tree_sitter::Node;
-
 use super::calls;
 use super::mapped::Mapped;
-use super::parse::{DEPTH, Language, children, head, named, text, tree};
 use super::site::{Scan, Site};
 use super::value::{Taint, Value, unescape};
+use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tree};
 
 /// Most bytes of variables that are put in.
 const BUDGET: usize = 32 << 20;

@@ -4,10 +4,9 @@
 //! evaluated. `echo`, `printf`, `cat`, `base64 -d`, `xxd -r`, `rev` and `tr` are carried out on known text, since they are what commands are
 //! hidden with. What is executed in the end (`eval`, `sh -c`, a here-document for `sh`) is parsed in its turn.
 
-use tree_sitter::Node;
+use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tree};
 
 use super::commands;
-use super::parse::{DEPTH, Language, children, head, named, text, tree};
 use super::shell_state::{Command, Redirect, Shell};
 use super::site::{Scan, Site};
 use super::value::{Value, unescape};

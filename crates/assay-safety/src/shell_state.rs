@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use super::parse::Language;
+use assay_syntax::code::Language;
+
 use super::rules::{ENCODED_EXECUTION, REMOTE_PIPE, REMOTE_PIPE_UNTRUSTED, Rule};
 use super::site::{Scan, Site};
 use super::unicode::excerpt;

@@ -4,9 +4,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use assay_syntax::code::Language;
 use regex::Regex;
 
-use super::parse::Language;
 use super::paths::{local, regex};
 use super::rules::{
     CREDENTIAL_READ, DESTROY_ENCRYPT, EXFIL_FILE, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_LOCATION,
@@ -59,7 +59,7 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
 
 /// Looks through a script that is parsed elsewhere.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
-    let text = super::parse::head(text);
+    let text = assay_syntax::code::head(text);
     let signals = &*SIGNALS;
     let comment = |at: usize| {
         let line = text[..at].rfind('\n').map_or(0, |at| at + 1);

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use assay_diagnostic::Severity;
+use assay_syntax::code::Language;
 use serde::Serialize;
 
 use super::mapped::Mapped;
-use super::parse::Language;
 use super::rules::{Rule, UNSCANNED};
 
 /// One finding.

@@ -120,7 +120,7 @@ impl Compose {
         let mut found = Self::default();
         match read(text) {
             Ok(file) => found.file(&file),
-            Err(reason) => found.unsupported.push(reason),
+            Err(reason) => found.unsupported.push(reason.to_string()),
         }
         found
     }
@@ -386,9 +386,20 @@ impl Compose {
     }
 }
 
-fn read(text: &str) -> Result<Map<String, Value>, String> {
+/// Why a compose file is not read.
+#[derive(Debug, thiserror::Error)]
+enum Unreadable {
+    #[error("it is larger than {CAP} bytes")]
+    TooLarge,
+    #[error("it is no mapping")]
+    NotAMapping,
+    #[error("it cannot be read: {}", .0.without_snippet().to_string().lines().next().unwrap_or_default())]
+    Yaml(serde_saphyr::Error),
+}
+
+fn read(text: &str) -> Result<Map<String, Value>, Unreadable> {
     if text.len() > CAP {
-        return Err(format!("it is larger than {CAP} bytes"));
+        return Err(Unreadable::TooLarge);
     }
     let options = serde_saphyr::options! {
         budget: serde_saphyr::budget! {
@@ -411,11 +422,8 @@ fn read(text: &str) -> Result<Map<String, Value>, String> {
     };
     match serde_saphyr::from_str_with_options::<Value>(text, options) {
         Ok(Value::Object(map)) => Ok(map),
-        Ok(_) => Err("it is no mapping".to_owned()),
-        Err(error) => {
-            let text = error.without_snippet().to_string();
-            Err(format!("it cannot be read: {}", text.lines().next().unwrap_or_default()))
-        }
+        Ok(_) => Err(Unreadable::NotAMapping),
+        Err(error) => Err(Unreadable::Yaml(error)),
     }
 }
 

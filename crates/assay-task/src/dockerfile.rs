@@ -2,7 +2,6 @@
 
 mod baked;
 mod context;
-mod lex;
 mod materialize;
 mod model;
 mod parse;
@@ -17,7 +16,6 @@ use assay_fs::tree;
 use crate::TaskError;
 
 pub(crate) use baked::{is_left_out, is_verifiers, left_out, skill_copies};
-pub(crate) use lex::instructions;
 pub(crate) use materialize::{copy_folder, copy_skills, copy_to};
 pub use model::{Copy, Dockerfile, SkillCopy, Unsupported};
 pub(crate) use rebuild::{Moved, base_images, placeholders, without};

@@ -1,6 +1,6 @@
 //! Guards in code: what checks an input, a state or an outcome, found in the syntax tree and not by counting words.
 
-use tree_sitter::{Language, Node, Parser};
+use assay_syntax::code::{self, Language, Node};
 
 /// Larger pieces of code are passed over, in bytes.
 const CODE_CAP: usize = 1 << 19;
@@ -10,16 +10,12 @@ const NODE_CAP: usize = 200_000;
 
 /// The lines, trimmed, that guards of a file begin at. Languages without a grammar here have none.
 pub(super) fn guards(path: &str, code: &str) -> Vec<String> {
-    let Some(kind) = kind(path, code).filter(|_| code.len() <= CODE_CAP) else { return Vec::new() };
-    let mut parser = Parser::new();
-    if parser.set_language(&kind.language()).is_err() {
-        return Vec::new();
-    }
-    let Some(tree) = parser.parse(code, None) else { return Vec::new() };
+    let Some(language) = language(path, code).filter(|_| code.len() <= CODE_CAP) else { return Vec::new() };
+    let Some(tree) = code::tree(language, code) else { return Vec::new() };
     let mut found: Vec<String> = Vec::new();
     let mut cursor = tree.walk();
     for _ in 0..NODE_CAP {
-        if kind.is_guard(cursor.node(), code)
+        if is_guard(language, cursor.node(), code)
             && let Some(line) = code.lines().nth(cursor.node().start_position().row)
         {
             let line = line.trim().to_owned();
@@ -42,75 +38,48 @@ pub(super) fn guards(path: &str, code: &str) -> Vec<String> {
     found
 }
 
-#[derive(Clone, Copy)]
-enum Kind {
-    Python,
-    Bash,
-    JavaScript,
-}
-
-fn kind(path: &str, code: &str) -> Option<Kind> {
+/// By the extension; of a file without one, whether it is a shell script.
+fn language(path: &str, code: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    match name.rsplit_once('.').map(|(_, end)| end) {
-        Some("py" | "pyi") => Some(Kind::Python),
-        Some("sh" | "bash" | "bats" | "zsh") => Some(Kind::Bash),
-        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx") => Some(Kind::JavaScript),
-        Some(_) => None,
-        None => code
-            .lines()
-            .next()
-            .filter(|line| line.starts_with("#!") && line.contains("sh"))
-            .map(|_| Kind::Bash),
+    match name.rsplit_once('.') {
+        Some((_, extension)) => Language::by_extension(extension),
+        None => Language::by_interpreter(code).filter(|language| *language == Language::Shell),
     }
 }
 
-impl Kind {
-    fn language(self) -> Language {
-        match self {
-            Self::Python => tree_sitter_python::LANGUAGE.into(),
-            Self::Bash => tree_sitter_bash::LANGUAGE.into(),
-            Self::JavaScript => tree_sitter_javascript::LANGUAGE.into(),
+fn is_guard(language: Language, node: Node<'_>, source: &str) -> bool {
+    let text = |node| code::text(node, source);
+    let condition = || node.child_by_field_name("condition").map(text).unwrap_or_default();
+    match (language, node.kind()) {
+        (Language::Python, "except_clause" | "raise_statement" | "assert_statement" | "finally_clause")
+        | (Language::JavaScript, "catch_clause" | "throw_statement" | "finally_clause") => true,
+        (Language::Python, "if_statement") => {
+            let condition = condition();
+            condition.contains("None") || condition.starts_with("not ") || condition.contains(" not ")
         }
-    }
-
-    fn is_guard(self, node: Node<'_>, code: &str) -> bool {
-        let text = |node: Node<'_>| node.utf8_text(code.as_bytes()).unwrap_or_default().to_owned();
-        let condition = || node.child_by_field_name("condition").map(text).unwrap_or_default();
-        match (self, node.kind()) {
-            (Self::Python, "except_clause" | "raise_statement" | "assert_statement" | "finally_clause")
-            | (Self::JavaScript, "catch_clause" | "throw_statement" | "finally_clause") => true,
-            (Self::Python, "if_statement") => {
-                let condition = condition();
-                condition.contains("None") || condition.starts_with("not ") || condition.contains(" not ")
-            }
-            (Self::JavaScript, "if_statement") => {
-                let condition = condition();
-                condition.contains('!') || condition.contains("null") || condition.contains("undefined")
-            }
-            (Self::Bash, "test_command") => ["-z ", "-n ", "-f ", "-d ", "-e ", "-r ", "-x ", "-s ", "! "]
-                .iter()
-                .any(|flag| text(node).contains(flag)),
-            (Self::Bash, "command") => {
-                let text = text(node);
-                let mut words = text.split_whitespace();
-                match words.next() {
-                    Some("trap") => true,
-                    Some("set") => words
-                        .next()
-                        .is_some_and(|flags| flags.starts_with('-') && flags.contains(['e', 'u', 'o', 'E'])),
-                    Some("exit" | "return" | "die") => node.parent().is_some_and(|parent| {
-                        parent.kind() == "list" && self::text(parent, code).contains("||")
-                    }),
-                    _ => false,
-                }
-            }
-            _ => false,
+        (Language::JavaScript, "if_statement") => {
+            let condition = condition();
+            condition.contains('!') || condition.contains("null") || condition.contains("undefined")
         }
+        (Language::Shell, "test_command") => ["-z ", "-n ", "-f ", "-d ", "-e ", "-r ", "-x ", "-s ", "! "]
+            .iter()
+            .any(|flag| text(node).contains(flag)),
+        (Language::Shell, "command") => {
+            let text = text(node);
+            let mut words = text.split_whitespace();
+            match words.next() {
+                Some("trap") => true,
+                Some("set") => words
+                    .next()
+                    .is_some_and(|flags| flags.starts_with('-') && flags.contains(['e', 'u', 'o', 'E'])),
+                Some("exit" | "return" | "die") => node.parent().is_some_and(|parent| {
+                    parent.kind() == "list" && code::text(parent, source).contains("||")
+                }),
+                _ => false,
+            }
+        }
+        _ => false,
     }
-}
-
-fn text<'a>(node: Node<'_>, code: &'a str) -> &'a str {
-    node.utf8_text(code.as_bytes()).unwrap_or_default()
 }
 
 #[cfg(test)]

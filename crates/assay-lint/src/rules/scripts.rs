@@ -8,7 +8,7 @@ use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::{Resource, Skill};
-use assay_safety::parse::{self, Language};
+use assay_syntax::code::{self, Language, Node};
 
 pub(super) struct Scripts;
 
@@ -112,21 +112,21 @@ const UNATTENDED: [&str; 9] = [
 
 /// Calls that wait for somebody to type, where nobody does.
 fn input(skill: &Skill, file: &Resource, findings: &mut Findings) {
-    let text = parse::head(&file.text);
+    let text = code::head(&file.text);
     let mentions = ["input(", "getpass", "read ", "question("].iter().any(|word| text.contains(word));
     let tests = file.path.split('/').any(|part| part.starts_with("test"));
     if !mentions || tests || UNATTENDED.iter().any(|word| text.contains(word)) {
         return;
     }
     let Some(language) = Language::of(&file.path, text) else { return };
-    let Some(tree) = parse::tree(language, text) else { return };
+    let Some(tree) = code::tree(language, text) else { return };
     let mut places = Vec::new();
     let mut pending = vec![tree.root_node()];
     while let Some(node) = pending.pop() {
         if waits(language, node, text) {
             places.push(node.byte_range());
         }
-        pending.extend(parse::named(node));
+        pending.extend(code::named(node));
     }
     places.sort_by_key(|place| place.start);
     let Some(first) = places.first() else { return };
@@ -147,8 +147,8 @@ fn input(skill: &Skill, file: &Resource, findings: &mut Findings) {
 }
 
 /// Whether a node is a call that reads an answer from the terminal.
-fn waits(language: Language, node: tree_sitter::Node<'_>, text: &str) -> bool {
-    let field = |name: &str| node.child_by_field_name(name).map_or("", |child| parse::text(child, text));
+fn waits(language: Language, node: Node<'_>, text: &str) -> bool {
+    let field = |name: &str| node.child_by_field_name(name).map_or("", |child| code::text(child, text));
     match (language, node.kind()) {
         (Language::Python, "call") => {
             matches!(field("function"), "input" | "raw_input" | "getpass" | "getpass.getpass")
@@ -156,7 +156,7 @@ fn waits(language: Language, node: tree_sitter::Node<'_>, text: &str) -> bool {
         // Without a prompt, `read` mostly takes lines of a file or of a pipe.
         (Language::Shell, "command") => {
             field("name") == "read"
-                && parse::text(node, text).split_whitespace().skip(1).any(|word| {
+                && code::text(node, text).split_whitespace().skip(1).any(|word| {
                     word.starts_with('-') && !word.starts_with("--") && word.ends_with('p')
                         || word.starts_with("-p")
                 })

@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use assay_syntax::dockerfile::{Directive, Source, Unknown, expand, heredocs};
+
 /// Why a Dockerfile is not built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refusal {
@@ -23,14 +25,6 @@ pub(super) struct Rewritten {
     pub(super) buildkit: Option<Refusal>,
 }
 
-struct Instruction {
-    /// Lines, from 0, the last one included.
-    first: usize,
-    last: usize,
-    keyword: String,
-    rest: String,
-}
-
 /// Goes through a Dockerfile. `image` gives what to write for an image that it names; it is called once for each place.
 pub(super) fn rewrite<E>(
     text: &str,
@@ -39,30 +33,37 @@ pub(super) fn rewrite<E>(
     mut image: impl FnMut(&str) -> Result<String, E>,
 ) -> Result<Result<Rewritten, Refusal>, E> {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-    let escape = match directives(&mut lines) {
-        Ok(escape) => escape,
-        Err(refusal) => return Ok(Err(refusal)),
+    let source = Source::read(text);
+    for directive in source.directives.iter().filter(|directive| directive.name == "syntax") {
+        if let Some(refusal) = refused_syntax(directive) {
+            return Ok(Err(refusal));
+        }
+        // It would have the builder run a program from a registry. What the daemon's own reader cannot read, it says itself.
+        "#".clone_into(&mut lines[directive.line - 1]);
+    }
+    let value = |word: &str, known: &BTreeMap<String, String>| {
+        expand(word, known, Unknown::Empty).unwrap_or_default()
     };
     let mut buildkit: Option<Refusal> = None;
     let mut known: BTreeMap<String, String> = BTreeMap::new();
     let mut stages: Vec<String> = Vec::new();
     let mut began = false;
-    for instruction in instructions(&lines, escape) {
-        let line = instruction.first + 1;
+    for instruction in source.instructions {
+        let line = instruction.line;
         let refuse = |reason: String| Ok(Err(Refusal { line, reason }));
-        let (flags, rest) = flags(&instruction.rest);
-        if let Some(reason) = asked_of_buildkit(&instruction.keyword, &flags, rest) {
+        let (flags, rest) = instruction.flags();
+        if let Some(reason) = asked_of_buildkit(&instruction.name, &flags, rest) {
             buildkit.get_or_insert(Refusal { line, reason });
         }
-        if let Some(reason) = refused(&instruction.keyword, &flags, rest, network) {
+        if let Some(reason) = refused(&instruction.name, &flags, rest, network) {
             return refuse(reason);
         }
         let mut replacement = None;
-        match instruction.keyword.as_str() {
+        match instruction.name.as_str() {
             "ARG" if !began => {
                 for word in rest.split_whitespace() {
                     let (name, default) = word.split_once('=').unwrap_or((word, ""));
-                    let value = args.get(name).map_or_else(|| expand(unquote(default), &known), Clone::clone);
+                    let value = args.get(name).map_or_else(|| value(default, &known), Clone::clone);
                     known.insert(name.to_owned(), value);
                 }
             }
@@ -70,7 +71,7 @@ pub(super) fn rewrite<E>(
                 began = true;
                 let mut words = rest.split_whitespace();
                 let Some(name) = words.next() else { return refuse("FROM without an image".to_owned()) };
-                let name = expand(unquote(name), &known);
+                let name = value(name, &known);
                 let alias = match (words.next(), words.next()) {
                     (Some(word), Some(alias)) if word.eq_ignore_ascii_case("as") => {
                         Some(alias.to_lowercase())
@@ -106,10 +107,11 @@ pub(super) fn rewrite<E>(
         }
         if let Some(replacement) = replacement {
             // As many lines as before: what the builder says of a line stays true.
-            for line in &mut lines[instruction.first..=instruction.last] {
+            let first = instruction.lines.start;
+            for line in &mut lines[instruction.lines] {
                 line.clear();
             }
-            lines[instruction.first] = replacement;
+            lines[first] = replacement;
         }
     }
     let mut text = lines.join("\n");
@@ -117,118 +119,28 @@ pub(super) fn rewrite<E>(
     Ok(Ok(Rewritten { text, buildkit }))
 }
 
-/// Reads the directives at the top, and takes out `syntax`, which would have the builder run a program from a registry.
-fn directives(lines: &mut [String]) -> Result<char, Refusal> {
-    let mut escape = '\\';
-    for (number, line) in lines.iter_mut().enumerate() {
-        let Some(comment) = line.trim_start_matches('\u{feff}').trim().strip_prefix('#') else { break };
-        let Some((name, value)) = comment.split_once('=') else { break };
-        match (name.trim().to_lowercase().as_str(), value.trim()) {
-            ("escape", "`") => escape = '`',
-            ("escape" | "check", _) => {}
-            ("syntax", value) => {
-                let plain = value.strip_prefix("docker.io/").unwrap_or(value);
-                let name = plain.split([':', '@']).next().unwrap_or_default();
-                if name != "docker/dockerfile" {
-                    return Err(Refusal {
-                        line: number + 1,
-                        reason: format!(
-                            "`# syntax={value}` would have a program from a registry read this file"
-                        ),
-                    });
-                }
-                // What the daemon's own reader cannot read, it says itself.
-                "#".clone_into(line);
-            }
-            _ => break,
-        }
-    }
-    Ok(escape)
+/// A syntax other than Docker's own is a program from a registry.
+fn refused_syntax(directive: &Directive) -> Option<Refusal> {
+    let reason =
+        format!("`# syntax={}` would have a program from a registry read this file", directive.value);
+    (!directive.is_default()).then_some(Refusal { line: directive.line, reason })
 }
 
-fn instructions(lines: &[String], escape: char) -> Vec<Instruction> {
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < lines.len() {
-        let first = at;
-        let begin = lines[at].trim();
-        at += 1;
-        if begin.is_empty() || begin.starts_with('#') {
-            continue;
-        }
-        let mut last = first;
-        let mut text = String::new();
-        let mut piece = begin;
-        while let Some(cut) = piece.strip_suffix(escape) {
-            text.push_str(cut);
-            text.push(' ');
-            // Comments and empty lines within an instruction are skipped.
-            while at < lines.len() && (lines[at].trim().is_empty() || lines[at].trim().starts_with('#')) {
-                at += 1;
-            }
-            if at == lines.len() {
-                piece = "";
-                break;
-            }
-            piece = lines[at].trim();
-            last = at;
-            at += 1;
-        }
-        text.push_str(piece);
-        let (keyword, rest) = text.split_once(char::is_whitespace).unwrap_or((&text, ""));
-        let keyword = keyword.to_uppercase();
-        if matches!(keyword.as_str(), "RUN" | "COPY" | "ADD") {
-            for word in heredocs(rest) {
-                while at < lines.len() && lines[at].trim_start_matches('\t') != word {
-                    at += 1;
-                }
-                at = (at + 1).min(lines.len());
-                last = at.saturating_sub(1);
-            }
-        }
-        found.push(Instruction { first, last, rest: rest.trim().to_owned(), keyword });
-    }
-    found
-}
-
-/// The words that end the heredocs which an instruction opens.
-fn heredocs(rest: &str) -> Vec<String> {
-    let word = |token: &str| {
-        let token = token.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
-        let token = unquote(token.strip_prefix('-').unwrap_or(token));
-        let named = token.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-            && token.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-        named.then(|| token.to_owned())
-    };
-    rest.split_whitespace().filter_map(word).collect()
-}
-
-fn flags(rest: &str) -> (Vec<String>, &str) {
-    let mut flags = Vec::new();
-    let mut rest = rest.trim_start();
-    while rest.starts_with("--") {
-        let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        flags.push(flag.to_owned());
-        rest = after.trim_start();
-    }
-    (flags, rest)
-}
-
-fn asked_of_buildkit(keyword: &str, flags: &[String], rest: &str) -> Option<String> {
+fn asked_of_buildkit(keyword: &str, flags: &[&str], rest: &str) -> Option<String> {
     let ours: &[&str] = match keyword {
         "RUN" => &["--mount", "--network", "--security", "--device"],
         "COPY" => &["--link", "--chmod", "--parents", "--exclude"],
         "ADD" => &["--link", "--chmod", "--checksum", "--keep-git-dir", "--exclude", "--unpack"],
         _ => return None,
     };
-    let name = |flag: &String| flag.split('=').next().unwrap_or_default().to_owned();
+    let name = |flag: &&str| flag.split('=').next().unwrap_or_default().to_owned();
     if let Some(flag) = flags.iter().map(name).find(|flag| ours.contains(&flag.as_str())) {
         return Some(format!("{keyword} {flag}"));
     }
-    heredocs(rest).first().map(|word| format!("{keyword} <<{word}"))
+    heredocs(rest).first().map(|(word, _)| format!("{keyword} <<{word}"))
 }
 
-fn refused(keyword: &str, flags: &[String], rest: &str, network: bool) -> Option<String> {
+fn refused(keyword: &str, flags: &[&str], rest: &str, network: bool) -> Option<String> {
     for flag in flags {
         let (name, value) = flag.split_once('=').unwrap_or((flag, ""));
         let value = unquote(value);
@@ -275,36 +187,6 @@ fn unquote(word: &str) -> &str {
     word
 }
 
-/// `$NAME`, `${NAME}`, `${NAME:-default}` and `${NAME:+other}`; what is not known is empty.
-fn expand(text: &str, known: &BTreeMap<String, String>) -> String {
-    let mut out = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find('$') {
-        out.push_str(&rest[..at]);
-        rest = &rest[at + 1..];
-        if let Some(inner) = rest.strip_prefix('{') {
-            let (inner, after) = inner.split_once('}').unwrap_or((inner, ""));
-            rest = after;
-            let end = inner.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(inner.len());
-            let value = known.get(&inner[..end]).filter(|value| !value.is_empty());
-            let modifier = &inner[end..];
-            if let Some(other) = modifier.strip_prefix(":-").or_else(|| modifier.strip_prefix('-')) {
-                out.push_str(value.map_or(other, String::as_str));
-            } else if let Some(other) = modifier.strip_prefix(":+").or_else(|| modifier.strip_prefix('+')) {
-                out.push_str(if value.is_some() { other } else { "" });
-            } else {
-                out.push_str(value.map_or("", String::as_str));
-            }
-        } else {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).unwrap_or(rest.len());
-            out.push_str(known.get(&rest[..end]).map_or("", String::as_str));
-            rest = &rest[end..];
-        }
-    }
-    out.push_str(rest);
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use std::convert::Infallible;
@@ -344,6 +226,7 @@ mod tests {
                 vec!["a", "tool:2"],
             ),
             ("# escape=`\nFROM a\nRUN x `\nFROM y", "# escape=`\nFROM base:1\nRUN x `\nFROM y\n", vec!["a"]),
+            ("\u{feff}FROM deb\\\nian", "FROM base:1\n\n", vec!["debian"]),
             ("FROM --platform=linux/amd64 a", "FROM --platform=linux/amd64 base:1\n", vec!["a"]),
             (
                 "FROM a\nRUN cat <<E\nFROM no\nE\nFROM b",
@@ -370,6 +253,10 @@ mod tests {
             ("FROM a\nADD [\"http://host/x\", \"/x\"]", 2, "fetch"),
             ("FROM a\nONBUILD ADD git@host:x /x", 2, "fetch"),
             ("FROM", 1, "without an image"),
+            // A continued line goes on where it broke off.
+            ("FROM a\nRUN --secu\\\nrity=insecure mount", 2, "privileges"),
+            // A here-document that never ends hides nothing.
+            ("FROM a\nRUN cat <<E\nRUN --network=host curl", 3, "host's network"),
         ] {
             let refusal = run(text, false).0.unwrap_err();
             assert_eq!(refusal.line, line, "{text:?}");

@@ -1,6 +1,6 @@
 //! What a shell script runs, as far as its text shows.
 
-use crate::dockerfile::instructions;
+use assay_syntax::dockerfile::Source;
 
 /// Commands that are joined by pipes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub(super) fn dockerfile(text: &str) -> Script {
     let lines: Vec<&str> = text.lines().collect();
     // Lines stay where they are, so that findings name the right ones.
     let mut shell = vec![String::new(); lines.len()];
-    for run in instructions(text).0.iter().filter(|instruction| instruction.name == "RUN") {
-        let command = without_flags(&run.rest);
+    for run in Source::read(text).instructions.iter().filter(|instruction| instruction.name == "RUN") {
+        let command = run.flags().1;
         let alone = command.starts_with("<<");
         if !alone {
             let is_own = |word: &&str| run.body.is_empty() || !word.starts_with("<<");
@@ -74,15 +74,6 @@ pub(super) fn dockerfile(text: &str) -> Script {
         }
     }
     script(&shell.join("\n"))
-}
-
-/// A command of `RUN` without the builder's own options (`--mount=…`).
-fn without_flags(rest: &str) -> &str {
-    let mut rest = rest.trim_start();
-    while rest.starts_with("--") {
-        rest = rest.split_once(char::is_whitespace).map_or("", |(_, after)| after.trim_start());
-    }
-    rest
 }
 
 /// The word that ends a here-document which a line begins.

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use assay_fs::tree::{self, Node};
 use assay_skill::FileKind;
-use globset::{GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
+use assay_syntax::dockerignore::{Ignore, pattern};
+use globset::GlobMatcher;
 
 use super::model::Copy;
 use crate::TaskError;
@@ -29,11 +30,11 @@ impl Context {
         if let Some(problem) = walk.problems.into_iter().next() {
             return Err(TaskError::Read { path: problem.path, source: problem.source });
         }
-        let ignore = Ignore::read(root)?;
+        let ignore = ignore(root)?;
         let kept = walk
             .nodes
             .iter()
-            .filter(|node| !ignore.covers(&node.path))
+            .filter(|node| ignore.keeps(&node.path))
             .map(|node| (node.path.clone(), node.kind));
         let kept = kept.collect();
         Ok(Self { root: root.to_path_buf(), nodes: walk.nodes, kept })
@@ -114,7 +115,7 @@ impl Source {
         if !text.contains(['*', '?', '[']) {
             return Self::Path(normal);
         }
-        match glob(&normal.to_string_lossy()) {
+        match pattern(&normal.to_string_lossy()) {
             Some(glob) => Self::Pattern(glob.compile_matcher()),
             None => Self::Invalid,
         }
@@ -130,78 +131,21 @@ impl Source {
     }
 }
 
-/// A pattern as the builder reads it: `*` and `?` stay within a folder, braces mean themselves.
-fn glob(pattern: &str) -> Option<globset::Glob> {
-    let mut escaped = String::with_capacity(pattern.len());
-    for c in pattern.chars() {
-        match c {
-            '{' => escaped.push_str("[{]"),
-            '}' => escaped.push_str("[}]"),
-            c => escaped.push(c),
-        }
-    }
-    GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build().ok()
-}
-
-/// What `.dockerignore` leaves out: of all patterns that match a path or a folder above it the last decides.
-struct Ignore {
-    set: GlobSet,
-    keeps: Vec<bool>,
-}
-
-impl Ignore {
-    fn read(root: &Path) -> Result<Self, TaskError> {
-        let own = ["Dockerfile.dockerignore", ".dockerignore"];
-        let name = own.into_iter().find(|name| root.join(name).symlink_metadata().is_ok());
-        let text = match name {
-            None => String::new(),
-            Some(name) => {
-                let read = assay_fs::read_within(root, Path::new(name), IGNORE_CAP);
-                let content = read.map_err(|source| TaskError::Read { path: root.join(name), source })?;
-                String::from_utf8_lossy(&content.bytes).into_owned()
-            }
-        };
-        let file = root.join(name.unwrap_or_default());
-        let error = |line: usize, message: &str| TaskError::Line {
-            path: file.clone(),
-            line,
-            column: 1,
-            message: message.to_owned(),
-            hint: "fix the pattern, or take it out".to_owned(),
-        };
-        let mut builder = GlobSetBuilder::new();
-        let mut keeps = Vec::new();
-        let mut last = 0;
-        for (index, line) in text.lines().enumerate() {
-            let line = line.trim();
-            if line.is_empty() || line.starts_with('#') {
-                continue;
-            }
-            let (pattern, keep) = line.strip_prefix('!').map_or((line, false), |rest| (rest.trim(), true));
-            // Patterns that climb out match nothing.
-            let Some(normal) = tree::normalize(Path::new(pattern.trim_start_matches('/'))) else { continue };
-            if normal.as_os_str().is_empty() {
-                continue;
-            }
-            last = index + 1;
-            builder.add(glob(&normal.to_string_lossy()).ok_or_else(|| error(last, "not a pattern"))?);
-            keeps.push(keep);
-        }
-        let set = builder.build().map_err(|_| error(last, "patterns that are too large together"))?;
-        Ok(Self { set, keeps })
-    }
-
-    fn covers(&self, path: &Path) -> bool {
-        if self.keeps.is_empty() {
-            return false;
-        }
-        let last = path
-            .ancestors()
-            .filter(|part| !part.as_os_str().is_empty())
-            .filter_map(|part| self.set.matches(part).last().copied())
-            .max();
-        last.is_some_and(|index| !self.keeps[index])
-    }
+/// Reads the `.dockerignore` of a context.
+fn ignore(root: &Path) -> Result<Ignore, TaskError> {
+    let own = ["Dockerfile.dockerignore", ".dockerignore"];
+    let name = own.into_iter().find(|name| root.join(name).symlink_metadata().is_ok());
+    let Some(name) = name else { return Ok(Ignore::default()) };
+    let path = root.join(name);
+    let content = assay_fs::read_within(root, Path::new(name), IGNORE_CAP)
+        .map_err(|source| TaskError::Read { path: path.clone(), source })?;
+    Ignore::parse(&String::from_utf8_lossy(&content.bytes)).map_err(|error| TaskError::Line {
+        path,
+        line: error.line(),
+        column: 1,
+        message: error.to_string(),
+        hint: "fix the pattern, or take it out".to_owned(),
+    })
 }
 
 #[cfg(test)]

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use assay_fs::tree;
+use assay_syntax::dockerfile::{
+    Instruction, Source, Unknown, UnknownVariable, arguments, expand, flags, quoted_words,
+};
 
-use super::lex::{Instruction, UnknownValue, expand, instructions, quoted_words};
 use super::model::{Copy, Dockerfile, Unsupported};
 
 /// Folders that every base image has, so that a file copied to one of them lands in it.
@@ -39,6 +41,39 @@ const COPY_LIMIT: usize = 200;
 /// Longest name of an instruction that is repeated to people.
 const NAME_LIMIT: usize = 40;
 
+/// Why an instruction is not followed.
+#[derive(Debug, thiserror::Error)]
+enum NotFollowed {
+    #[error("{0}")]
+    Instruction(String),
+    #[error("a second FROM")]
+    SecondFrom,
+    #[error("FROM without an image")]
+    NoImage,
+    #[error("FROM with a platform")]
+    Platform,
+    #[error("FROM with a variable")]
+    VariableImage,
+    #[error("WORKDIR without a path")]
+    NoPath,
+    #[error("ENV without a value")]
+    NoValue,
+    #[error("ENV without a name")]
+    NoName,
+    #[error("COPY --chmod other than three octal digits")]
+    Mode,
+    #[error("COPY {0}")]
+    Flag(String),
+    #[error("COPY without a source and a target")]
+    NoTarget,
+    #[error("COPY from outside the build context")]
+    Outside,
+    #[error("more than {COPY_LIMIT} COPY")]
+    TooMany,
+    #[error("{instruction} with {variable}, which the Dockerfile does not set")]
+    Unknown { instruction: &'static str, variable: UnknownVariable },
+}
+
 #[derive(Default)]
 struct Reader {
     file: Dockerfile,
@@ -47,16 +82,15 @@ struct Reader {
 }
 
 pub(super) fn parse(text: &str) -> Dockerfile {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let (instructions, directive) = instructions(text);
+    let source = Source::read(text);
     let mut reader = Reader {
         file: Dockerfile { workdir: PathBuf::from("/"), ..Dockerfile::default() },
         ..Reader::default()
     };
-    if let Some(line) = directive {
-        reader.unsupported(line, "a parser directive");
+    if let Some(odd) = source.directives.iter().find(|directive| !directive.is_default()) {
+        reader.unsupported(odd.line, "a parser directive");
     }
-    for instruction in &instructions {
+    for instruction in &source.instructions {
         reader.instruction(instruction);
     }
     if reader.file.from.is_empty() {
@@ -81,36 +115,39 @@ impl Reader {
             "ENV" => self.environment(rest),
             "COPY" => self.copy(line, rest),
             // Not followed, for it fetches and unpacks; where it would bring skills is known all the same.
-            "ADD" => self.copy(line, rest).and(Err("ADD".to_owned())),
-            "USER" => expand(rest, &self.env)
-                .map_err(|unknown| with(name, &unknown))
-                .map(|user| self.file.user = Some(user)),
-            _ => Err(name.chars().take(NAME_LIMIT).collect()),
+            "ADD" => self.copy(line, rest).and(Err(NotFollowed::Instruction("ADD".to_owned()))),
+            "USER" => self.expand("USER", rest).map(|user| self.file.user = Some(user)),
+            _ => Err(NotFollowed::Instruction(name.chars().take(NAME_LIMIT).collect())),
         };
         if let Err(what) = done {
-            self.unsupported(line, what);
+            self.unsupported(line, what.to_string());
         }
     }
 
-    fn from(&mut self, rest: &str) -> Result<(), String> {
+    fn expand(&self, instruction: &'static str, word: &str) -> Result<String, NotFollowed> {
+        expand(word, &self.env, Unknown::Refuse)
+            .map_err(|variable| NotFollowed::Unknown { instruction, variable })
+    }
+
+    fn from(&mut self, rest: &str) -> Result<(), NotFollowed> {
         if !self.file.from.is_empty() {
-            return Err("a second FROM".to_owned());
+            return Err(NotFollowed::SecondFrom);
         }
         let words: Vec<&str> = rest.split_whitespace().collect();
         let Some(reference) = words.iter().find(|word| !word.starts_with("--")) else {
-            return Err("FROM without an image".to_owned());
+            return Err(NotFollowed::NoImage);
         };
         (*reference).clone_into(&mut self.file.from);
         if words[0].starts_with("--") {
-            return Err("FROM with a platform".to_owned());
+            return Err(NotFollowed::Platform);
         }
-        if reference.contains('$') { Err("FROM with a variable".to_owned()) } else { Ok(()) }
+        if reference.contains('$') { Err(NotFollowed::VariableImage) } else { Ok(()) }
     }
 
-    fn workdir(&mut self, rest: &str) -> Result<(), String> {
-        let path = expand(rest, &self.env).map_err(|unknown| with("WORKDIR", &unknown))?;
+    fn workdir(&mut self, rest: &str) -> Result<(), NotFollowed> {
+        let path = self.expand("WORKDIR", rest)?;
         if path.is_empty() {
-            return Err("WORKDIR without a path".to_owned());
+            return Err(NotFollowed::NoPath);
         }
         self.file.workdir = self.absolute(&path);
         self.file.workdirs.push(self.file.workdir.clone());
@@ -123,25 +160,24 @@ impl Reader {
         tree::normalize(&joined).unwrap_or(joined)
     }
 
-    fn environment(&mut self, rest: &str) -> Result<(), String> {
+    fn environment(&mut self, rest: &str) -> Result<(), NotFollowed> {
         let words = quoted_words(rest);
         let mut pairs = Vec::new();
         if words.first().is_some_and(|word| word.contains('=')) {
             for word in &words {
-                pairs.push(word.split_once('=').ok_or("ENV without a value")?);
+                pairs.push(word.split_once('=').ok_or(NotFollowed::NoValue)?);
             }
         } else {
-            pairs.push(rest.split_once(char::is_whitespace).ok_or("ENV without a value")?);
+            pairs.push(rest.split_once(char::is_whitespace).ok_or(NotFollowed::NoValue)?);
         }
         // All of one line see the variables of the lines before.
         let mut values = Vec::new();
         for (name, value) in pairs {
-            let expanded = |text: &str| expand(text, &self.env).map_err(|unknown| with("ENV", &unknown));
-            let name = expanded(name)?;
+            let name = self.expand("ENV", name)?;
             if name.is_empty() || name.contains(['=', '\0']) {
-                return Err("ENV without a name".to_owned());
+                return Err(NotFollowed::NoName);
             }
-            values.push((name, expanded(value.trim())?));
+            values.push((name, self.expand("ENV", value.trim())?));
         }
         for (name, value) in values {
             match self.file.env.iter_mut().find(|(known, _)| *known == name) {
@@ -153,46 +189,41 @@ impl Reader {
         Ok(())
     }
 
-    fn copy(&mut self, line: usize, rest: &str) -> Result<(), String> {
-        let mut rest = rest;
+    fn copy(&mut self, line: usize, rest: &str) -> Result<(), NotFollowed> {
+        let (flags, rest) = flags(rest);
         let mut mode = None;
         let mut odd = None;
-        while rest.starts_with("--") {
-            let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-            rest = after.trim_start();
+        for flag in flags {
             match flag.split_once('=').unwrap_or((flag, "")) {
                 ("--link", _) => {}
                 ("--chmod", bits) => {
-                    let bits = u32::from_str_radix(bits, 8).ok().filter(|bits| *bits <= 0o777);
-                    if bits.is_none() {
-                        odd.get_or_insert("COPY --chmod other than three octal digits".to_owned());
+                    mode = u32::from_str_radix(bits, 8).ok().filter(|bits| *bits <= 0o777);
+                    if mode.is_none() {
+                        odd.get_or_insert(NotFollowed::Mode);
                     }
-                    mode = bits;
                 }
                 (name, _) => {
-                    let told = format!("COPY {}", name.chars().take(NAME_LIMIT).collect::<String>());
+                    let flag = NotFollowed::Flag(name.chars().take(NAME_LIMIT).collect());
                     // Of another image: nothing of the context.
                     if name == "--from" {
-                        return Err(told);
+                        return Err(flag);
                     }
-                    odd.get_or_insert(told);
+                    odd.get_or_insert(flag);
                 }
             }
         }
-        let list: Option<Vec<String>> =
-            if rest.starts_with('[') { serde_json::from_str(rest).ok() } else { None };
-        let words = list.unwrap_or_else(|| rest.split_whitespace().map(str::to_owned).collect());
-        let words: Result<Vec<String>, _> = words.iter().map(|word| expand(word, &self.env)).collect();
-        let mut sources = words.map_err(|unknown| with("COPY", &unknown))?;
+        let words: Result<Vec<String>, _> =
+            arguments(rest).0.iter().map(|word| self.expand("COPY", word)).collect();
+        let mut sources = words?;
         let target = sources.pop().filter(|target| !target.is_empty() && !sources.is_empty());
-        let target = target.ok_or("COPY without a source and a target")?;
+        let target = target.ok_or(NotFollowed::NoTarget)?;
         for source in &sources {
             if source.contains('\0') || tree::normalize(Path::new(source.trim_start_matches('/'))).is_none() {
-                return Err("COPY from outside the build context".to_owned());
+                return Err(NotFollowed::Outside);
             }
         }
         if self.file.copies.len() >= COPY_LIMIT {
-            return Err(format!("more than {COPY_LIMIT} COPY"));
+            return Err(NotFollowed::TooMany);
         }
         let absolute = self.absolute(&target);
         let known = |folders: &[PathBuf]| folders.iter().any(|folder| folder.starts_with(&absolute));
@@ -207,8 +238,4 @@ impl Reader {
         self.file.copies.push(Copy { line, sources, target: absolute, is_directory_target, mode });
         odd.map_or(Ok(()), Err)
     }
-}
-
-fn with(name: &str, unknown: &UnknownValue) -> String {
-    format!("{name} with {}, which the Dockerfile does not set", unknown.0)
 }

@@ -8,10 +8,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_fs::tree;
+use assay_syntax::dockerfile::{Source, Unknown, arguments, expand};
 
 use super::baked::is_left_out;
-use super::context::Source;
-use super::lex::{expand, instructions};
+use super::context::Source as CopySource;
 use crate::TaskError;
 
 /// What stands in an emptied folder, so that patterns which matched its content match something. Nobody wonders about it.
@@ -30,14 +30,15 @@ pub(crate) fn without(
     folders: &BTreeSet<PathBuf>,
     moved: &Moved,
 ) -> String {
-    let (found, _) = instructions(text);
+    let found = Source::read(text).instructions;
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let starts: Vec<usize> = found.iter().map(|instruction| instruction.line - 1).collect();
     for (number, instruction) in found.iter().enumerate() {
         if !matches!(instruction.name.as_str(), "COPY" | "ADD") || instruction.heredoc {
             continue;
         }
-        let (flags, words, is_list) = words(&instruction.rest);
+        let (flags, rest) = instruction.flags();
+        let (words, is_list) = arguments(rest);
         if flags.iter().any(|flag| flag.starts_with("--from")) || words.len() < 2 {
             continue;
         }
@@ -86,7 +87,7 @@ pub(crate) fn base_images(text: &str) -> Vec<String> {
     let mut args: BTreeMap<String, String> = BTreeMap::new();
     let mut stages: BTreeSet<String> = BTreeSet::new();
     let mut images = Vec::new();
-    for instruction in instructions(text).0 {
+    for instruction in Source::read(text).instructions {
         match instruction.name.as_str() {
             // Only those before the first stage are known to `FROM`.
             "ARG" if stages.is_empty() && images.is_empty() => {
@@ -97,7 +98,9 @@ pub(crate) fn base_images(text: &str) -> Vec<String> {
             "FROM" => {
                 let words: Vec<&str> =
                     instruction.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
-                let Some(Ok(image)) = words.first().map(|image| expand(image, &args)) else { continue };
+                let Some(Ok(image)) = words.first().map(|image| expand(image, &args, Unknown::Refuse)) else {
+                    continue;
+                };
                 if image != "scratch" && !stages.contains(&image.to_lowercase()) && !images.contains(&image) {
                     images.push(image);
                 }
@@ -115,17 +118,17 @@ pub(crate) fn base_images(text: &str) -> Vec<String> {
 
 /// Whether nothing is left of what a source names.
 fn is_gone(source: &str, gone: &BTreeSet<PathBuf>, folders: &BTreeSet<PathBuf>) -> bool {
-    match Source::new(source) {
-        Source::Path(path) => is_left_out(&path, gone) && !folders.contains(&path),
+    match CopySource::new(source) {
+        CopySource::Path(path) => is_left_out(&path, gone) && !folders.contains(&path),
         // A pattern may match a left-out file or folder by name; one that reaches into an emptied folder matches its placeholder, unless it asks
         // for more than one level.
-        Source::Pattern(matcher) => {
+        CopySource::Pattern(matcher) => {
             let named = gone.iter().any(|path| !folders.contains(path) && matcher.is_match(path));
             let inside = folders.iter().any(|folder| reaches_into(source, folder));
             let placeholder = folders.iter().any(|folder| matcher.is_match(folder.join(PLACEHOLDER)));
             named || (inside && !placeholder)
         }
-        Source::Invalid => false,
+        CopySource::Invalid => false,
     }
 }
 
@@ -137,24 +140,7 @@ fn reaches_into(pattern: &str, folder: &Path) -> bool {
         return false;
     }
     let head: PathBuf = normal.iter().take(depth).collect();
-    Source::new(&head.to_string_lossy()).names(folder)
-}
-
-/// Flags, then sources and target, and whether they stood in a JSON list.
-fn words(rest: &str) -> (Vec<String>, Vec<String>, bool) {
-    let mut flags = Vec::new();
-    let mut rest = rest;
-    while rest.starts_with("--") {
-        let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        flags.push(flag.to_owned());
-        rest = after.trim_start();
-    }
-    if rest.starts_with('[')
-        && let Ok(list) = serde_json::from_str::<Vec<String>>(rest)
-    {
-        return (flags, list, true);
-    }
-    (flags, rest.split_whitespace().map(str::to_owned).collect(), false)
+    CopySource::new(&head.to_string_lossy()).names(folder)
 }
 
 /// Leaves empty folders where folders were taken out of a context that lies in `into`.

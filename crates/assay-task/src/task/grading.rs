@@ -9,7 +9,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -57,11 +57,12 @@ impl Shared {
 pub(super) fn shared(dir: &Path, verifier: &str, diagnostics: &mut Vec<Diagnostic>) -> Vec<Shared> {
     let mut found = Vec::new();
     for (up, name) in named(verifier).into_iter().take(2 * SHARED_LIMIT) {
-        match script(dir, up, &name) {
-            Ok(bytes) if found.len() < SHARED_LIMIT => found.push(Shared { up, name, bytes }),
-            refused => {
+        let read = script(dir, up, &name);
+        let read = if found.len() < SHARED_LIMIT { read } else { read.and(Err(NotShared::TooMany)) };
+        match read {
+            Ok(bytes) => found.push(Shared { up, name, bytes }),
+            Err(reason) => {
                 let shown = escape(&format!("{}{name}", "../".repeat(up)));
-                let reason = refused.err().unwrap_or_else(|| "there are too many".to_owned());
                 let message = format!("it names {shown}, which is not laid out beside it: {reason}");
                 let hint = "put it into the task's folder, or beside the folder `tasks` as a script";
                 let place = dir.join("verify.sh");
@@ -95,29 +96,47 @@ fn named(text: &str) -> BTreeSet<(usize, String)> {
     found
 }
 
-fn script(dir: &Path, up: usize, name: &str) -> Result<Vec<u8>, String> {
-    let real = fs::canonicalize(dir).map_err(|error| error.to_string())?;
+/// Why a script is not laid out.
+#[derive(Debug, thiserror::Error)]
+enum NotShared {
+    #[error(transparent)]
+    Read(#[from] io::Error),
+    #[error("the folder above the task is not called `tasks`")]
+    Unrelated,
+    #[error("it lies too far above")]
+    TooFar,
+    #[error("only a script whose name ends in .py or .sh is taken, and not from a folder")]
+    NoScript,
+    #[error("not a regular file")]
+    NotAFile,
+    #[error("larger than {SHARED_CAP} bytes")]
+    TooLarge,
+    #[error("there are too many")]
+    TooMany,
+}
+
+fn script(dir: &Path, up: usize, name: &str) -> Result<Vec<u8>, NotShared> {
+    let real = fs::canonicalize(dir)?;
     let tasks = real.parent().filter(|tasks| tasks.file_name().is_some_and(|name| name == "tasks"));
-    let tasks = tasks.ok_or("the folder above the task is not called `tasks`")?;
+    let tasks = tasks.ok_or(NotShared::Unrelated)?;
     let folder = match up {
         1 => Some(tasks),
         2 => tasks.parent(),
         _ => None,
     };
-    let folder = folder.ok_or("it lies too far above")?;
+    let folder = folder.ok_or(NotShared::TooFar)?;
     let is_script = Path::new(name).extension().is_some_and(|kind| kind == "py" || kind == "sh");
     if name.contains('/') || name.starts_with('.') || !is_script || name == "test.sh" {
-        return Err("only a script whose name ends in .py or .sh is taken, and not from a folder".to_owned());
+        return Err(NotShared::NoScript);
     }
     let path = folder.join(name);
-    let is_file = path.symlink_metadata().map_err(|error| error.to_string())?.is_file();
+    let is_file = path.symlink_metadata()?.is_file();
     if !is_file {
-        return Err("not a regular file".to_owned());
+        return Err(NotShared::NotAFile);
     }
-    let content =
-        assay_fs::read_within(folder, Path::new(name), SHARED_CAP).map_err(|error| error.to_string())?;
+    let content = assay_fs::read_within(folder, Path::new(name), SHARED_CAP)?;
     if content.truncated {
-        return Err(format!("larger than {SHARED_CAP} bytes"));
+        return Err(NotShared::TooLarge);
     }
     Ok(content.bytes)
 }

@@ -1,11 +1,11 @@
 //! Images that change under a task.
 
 use assay_diagnostic::Severity;
+use assay_syntax::dockerfile::Source;
 
 use crate::check::finding::Finding;
 use crate::check::rule::Rule;
 use crate::check::subject::Subject;
-use crate::dockerfile::instructions;
 
 pub(super) struct ImageUnpinned;
 
@@ -33,7 +33,7 @@ impl Rule for ImageUnpinned {
         for text in subject.environment.iter().filter(|text| text.name() == "Dockerfile") {
             let mut stages: Vec<String> = Vec::new();
             // Here-documents of RUN hold lines that begin with `from` too.
-            for from in instructions(&text.text).0.iter().filter(|one| one.name == "FROM") {
+            for from in Source::read(&text.text).instructions.iter().filter(|one| one.name == "FROM") {
                 let words: Vec<&str> =
                     from.rest.split_whitespace().filter(|word| !word.starts_with("--")).collect();
                 let [image, rest @ ..] = words.as_slice() else { continue };

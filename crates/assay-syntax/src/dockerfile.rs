@@ -1,0 +1,378 @@
+//! Lines and words of a Dockerfile, as Docker's builder divides them.
+//!
+//! After Docker's Dockerfile reference: parser directives, continuation lines, here-documents, `ARG` before `FROM`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// One instruction with its continuation lines joined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The line it begins at, from 1.
+    pub line: usize,
+    /// All its lines, here-documents included, counted from 0.
+    pub lines: Range<usize>,
+    /// The name, in upper case.
+    pub name: String,
+    /// What follows the name, trimmed.
+    pub rest: String,
+    /// Whether here-documents follow it (they are no instructions).
+    pub heredoc: bool,
+    /// The lines of its here-documents, counted from 0, with the words that end them.
+    pub body: Range<usize>,
+}
+
+impl Instruction {
+    /// Its flags (`--from=…`), and what follows them.
+    pub fn flags(&self) -> (Vec<&str>, &str) {
+        flags(&self.rest)
+    }
+}
+
+/// A comment at the top that changes how the file is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directive {
+    /// Its line, from 1.
+    pub line: usize,
+    /// `escape`, `syntax` or `check`, in lower case.
+    pub name: String,
+    /// What it is set to.
+    pub value: String,
+}
+
+impl Directive {
+    /// Whether it leaves the reading as it is: the escape that is the default, or Docker's own syntax.
+    pub fn is_default(&self) -> bool {
+        match self.name.as_str() {
+            "escape" => self.value == "\\",
+            "syntax" => {
+                let name = self.value.strip_prefix("docker.io/").unwrap_or(&self.value);
+                name.split([':', '@']).next() == Some("docker/dockerfile")
+            }
+            _ => true,
+        }
+    }
+}
+
+/// A Dockerfile, divided.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Source {
+    /// The directives at the top, in order.
+    pub directives: Vec<Directive>,
+    /// The instructions, in order.
+    pub instructions: Vec<Instruction>,
+}
+
+impl Source {
+    /// Divides a text into directives and instructions. Never fails.
+    pub fn read(text: &str) -> Self {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let lines: Vec<&str> = text.lines().collect();
+        let directives = directives(&lines);
+        let backtick = directives.iter().any(|found| found.name == "escape" && found.value == "`");
+        let instructions = instructions(&lines, if backtick { '`' } else { '\\' });
+        Self { directives, instructions }
+    }
+}
+
+fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        let start = at;
+        let Some(mut logical) = content(lines[at]).map(str::to_owned) else {
+            at += 1;
+            continue;
+        };
+        at += 1;
+        while let Some(body) = continued(&logical, escape) {
+            logical.truncate(body);
+            // Comments and empty lines within a continued instruction are passed over.
+            while at < lines.len() && content(lines[at]).is_none() {
+                at += 1;
+            }
+            let Some(next) = lines.get(at) else { break };
+            logical.push_str(next);
+            at += 1;
+        }
+        let logical = logical.trim();
+        let (name, rest) = logical.split_once(char::is_whitespace).unwrap_or((logical, ""));
+        let name = name.to_uppercase();
+        let ends = if matches!(name.as_str(), "RUN" | "COPY" | "ADD") { heredocs(rest) } else { Vec::new() };
+        let first = at;
+        let mut heredoc = false;
+        for (end, strip) in ends {
+            let is_end = |line: &&str| (if strip { line.trim_start_matches('\t') } else { line }) == end;
+            if let Some(length) = lines[at..].iter().position(is_end) {
+                at += length + 1;
+                heredoc = true;
+            }
+        }
+        let rest = rest.trim().to_owned();
+        found.push(Instruction { line: start + 1, lines: start..at, name, rest, heredoc, body: first..at });
+    }
+    found
+}
+
+/// The text of a line, unless it is empty or a comment.
+fn content(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    (!text.is_empty() && !text.starts_with('#')).then_some(text)
+}
+
+/// The length of a line without the sign that continues it.
+fn continued(line: &str, escape: char) -> Option<usize> {
+    line.trim_end().strip_suffix(escape).map(str::len)
+}
+
+/// The directives among the comments at the top.
+fn directives(lines: &[&str]) -> Vec<Directive> {
+    let directive = |(index, line): (usize, &&str)| {
+        let (name, value) = line.trim().strip_prefix('#')?.split_once('=')?;
+        let name = name.trim().to_ascii_lowercase();
+        let known = matches!(name.as_str(), "escape" | "syntax" | "check");
+        known.then(|| Directive { line: index + 1, name, value: value.trim().to_owned() })
+    };
+    lines.iter().enumerate().map_while(directive).collect()
+}
+
+/// The ends of here-documents that a line asks for (`<<EOF`, `<<-"EOF"`), and whether tabs before them are stripped.
+pub fn heredocs(rest: &str) -> Vec<(String, bool)> {
+    rest.split_whitespace()
+        .filter_map(|word| {
+            let word = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
+            let (word, strip) = word.strip_prefix('-').map_or((word, false), |word| (word, true));
+            let name = word.trim_matches(['"', '\'']);
+            let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+            plain.then(|| (name.to_owned(), strip))
+        })
+        .collect()
+}
+
+/// The flags at the start of an instruction's arguments, and what follows them.
+pub fn flags(rest: &str) -> (Vec<&str>, &str) {
+    let mut flags = Vec::new();
+    let mut rest = rest.trim_start();
+    while rest.starts_with("--") {
+        let (flag, after) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+        flags.push(flag);
+        rest = after.trim_start();
+    }
+    (flags, rest)
+}
+
+/// The arguments behind the flags: those of a JSON list, or words; and whether they stood in a list.
+pub fn arguments(rest: &str) -> (Vec<String>, bool) {
+    let list = if rest.starts_with('[') { serde_json::from_str(rest).ok() } else { None };
+    match list {
+        Some(list) => (list, true),
+        None => (rest.split_whitespace().map(str::to_owned).collect(), false),
+    }
+}
+
+/// What becomes of a variable that is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unknown {
+    /// The word has no value: the base image may set it, and `${name:-word}` depends on that.
+    Refuse,
+    /// It is empty, as the builder has it before the first `FROM`; `${name:-word}` and `${name:+word}` are followed.
+    Empty,
+}
+
+/// A variable whose value is not known without the base image.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("${0}")]
+pub struct UnknownVariable(pub String);
+
+/// A word with its variables put in and its quotes taken off, as the builder does it.
+pub fn expand(
+    word: &str,
+    known: &BTreeMap<String, String>,
+    unknown: Unknown,
+) -> Result<String, UnknownVariable> {
+    let mut out = String::new();
+    let mut chars = word.chars().peekable();
+    let mut double = false;
+    while let Some(c) = chars.next() {
+        match c {
+            '\'' if !double => out.extend(chars.by_ref().take_while(|&c| c != '\'')),
+            '"' => double = !double,
+            '\\' => match chars.next() {
+                Some(next) if !double || matches!(next, '"' | '$' | '\\') => out.push(next),
+                Some(next) => out.extend(['\\', next]),
+                None => out.push('\\'),
+            },
+            '$' => {
+                let braces = chars.next_if_eq(&'{').is_some();
+                let mut name = String::new();
+                while let Some(c) = chars.next_if(|c| c.is_ascii_alphanumeric() || *c == '_') {
+                    name.push(c);
+                }
+                let value = known.get(&name);
+                let modifier = if braces && chars.next_if_eq(&'}').is_none() {
+                    if unknown == Unknown::Refuse {
+                        return Err(UnknownVariable(name));
+                    }
+                    Some(chars.by_ref().take_while(|&c| c != '}').collect::<String>())
+                } else {
+                    None
+                };
+                match (modifier, value) {
+                    (Some(modifier), value) => out.push_str(&modified(&modifier, value)),
+                    (None, Some(value)) => out.push_str(value),
+                    (None, None) if name.is_empty() && !braces => out.push('$'),
+                    (None, None) if unknown == Unknown::Empty => {}
+                    (None, None) => return Err(UnknownVariable(name)),
+                }
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(out)
+}
+
+/// The value of `${name:-word}`, `${name:+word}` and the same without colons.
+fn modified(modifier: &str, value: Option<&String>) -> String {
+    let value = value.map(String::as_str).filter(|value| !value.is_empty());
+    let modifier = modifier.strip_prefix(':').unwrap_or(modifier);
+    match (modifier.strip_prefix('-'), modifier.strip_prefix('+')) {
+        (Some(word), _) => value.unwrap_or(word),
+        (_, Some(word)) if value.is_some() => word,
+        (_, Some(_)) => "",
+        _ => value.unwrap_or_default(),
+    }
+    .to_owned()
+}
+
+/// Words divided by white space, where quotes and backslashes keep white space within a word. They are kept for [`expand`].
+pub fn quoted_words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        match (quote, c) {
+            (None, c) if c.is_whitespace() => {
+                if !word.is_empty() {
+                    words.push(std::mem::take(&mut word));
+                }
+                continue;
+            }
+            (None, '"' | '\'') => quote = Some(c),
+            (Some(open), c) if c == open => quote = None,
+            (None | Some('"'), '\\') => {
+                word.push(c);
+                if let Some(next) = chars.next() {
+                    word.push(next);
+                }
+                continue;
+            }
+            _ => {}
+        }
+        word.push(c);
+    }
+    if !word.is_empty() {
+        words.push(word);
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_joined() {
+        let check = |text: &str, expected: &[(usize, &str, &str)]| {
+            let found = Source::read(text).instructions;
+            let found: Vec<_> = found.iter().map(|i| (i.line, i.name.as_str(), i.rest.as_str())).collect();
+            assert_eq!(found, expected, "{text:?}");
+        };
+        check("", &[]);
+        check("# note\n\nFROM x\n", &[(3, "FROM", "x")]);
+        check("from x\r\nWorkdir /a\r\n", &[(1, "FROM", "x"), (2, "WORKDIR", "/a")]);
+        check("ENV A=1 \\\n  # why\n\n  B=2\nUSER u", &[(1, "ENV", "A=1   B=2"), (5, "USER", "u")]);
+        check("RUN a \\  \n b", &[(1, "RUN", "a  b")]);
+        check("RUN a \\", &[(1, "RUN", "a")]);
+        check("RUN <<EOF\nFROM y\nEOF\nUSER u", &[(1, "RUN", "<<EOF"), (4, "USER", "u")]);
+        check("RUN cat <<-'E' > /x\nFROM y\n\tE\nUSER u", &[(1, "RUN", "cat <<-'E' > /x"), (4, "USER", "u")]);
+        check("RUN echo $((1 <<2))\nUSER u", &[(1, "RUN", "echo $((1 <<2))"), (2, "USER", "u")]);
+        check("RUN <<EOF\nUSER u", &[(1, "RUN", "<<EOF"), (2, "USER", "u")]);
+    }
+
+    #[test]
+    fn directives_at_the_top_count() {
+        let check = |text: &str, expected| {
+            let odd = Source::read(text).directives.into_iter().find(|directive| !directive.is_default());
+            assert_eq!(odd.map(|directive| directive.line), expected, "{text:?}");
+        };
+        check("# syntax=docker/dockerfile:1\nFROM x", None);
+        check("# syntax=somebody/else\nFROM x", Some(1));
+        check("# syntax=docker/dockerfile:1\n# escape=`\nFROM x", Some(2));
+        check("# a note\n# escape=`\nFROM x", None);
+        check("FROM x\n# escape=`", None);
+    }
+
+    #[test]
+    fn words_are_expanded() {
+        let env = BTreeMap::from([("A".to_owned(), "1".to_owned())]);
+        let check = |word: &str, expected: Result<&str, &str>| {
+            let found = expand(word, &env, Unknown::Refuse).map_err(|error| error.to_string());
+            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{word}");
+        };
+        check("plain", Ok("plain"));
+        check("$A/${A}x", Ok("1/1x"));
+        check("'$A' \"$A\"", Ok("$A 1"));
+        check("\\$A a\\ b", Ok("$A a b"));
+        check("\"a\\\"b\\n\"", Ok("a\"b\\n"));
+        check("$PATH", Err("$PATH"));
+        check("${A:-x}", Err("$A"));
+        check("${A", Err("$A"));
+        check("${}", Err("$"));
+        check("5$", Ok("5$"));
+        check("a\\", Ok("a\\"));
+        check("'open", Ok("open"));
+    }
+
+    #[test]
+    fn words_are_divided() {
+        let check = |text, expected: &[&str]| assert_eq!(quoted_words(text), expected, "{text}");
+        check("  a  b=c ", &["a", "b=c"]);
+        check("a=\"x y\" b='p q' c=r\\ s", &["a=\"x y\"", "b='p q'", "c=r\\ s"]);
+        check("a=\"it's\" b", &["a=\"it's\"", "b"]);
+        check("'open a", &["'open a"]);
+    }
+
+    #[test]
+    fn a_continued_line_is_joined_without_a_space() {
+        let check =
+            |text: &str, expected: &str| assert_eq!(Source::read(text).instructions[0].rest, expected);
+        check("RUN --secu\\\nrity=insecure mount", "--security=insecure mount");
+        check("# escape=`\nFROM deb`\nian", "debian");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_part_of_the_first_instruction() {
+        assert_eq!(Source::read("\u{feff}FROM a").instructions[0].name, "FROM");
+    }
+
+    #[test]
+    fn before_the_first_stage_what_is_not_known_is_empty() {
+        let known = BTreeMap::from([("A".to_owned(), "1".to_owned()), ("E".to_owned(), String::new())]);
+        let check = |word: &str, expected: &str| {
+            assert_eq!(expand(word, &known, Unknown::Empty).as_deref(), Ok(expected), "{word}");
+        };
+        check("${X:-deb}${Y:+no}-$Z.x", "deb-.x");
+        check("${A:-2}${A:+3}${A-2}${E:-4}", "1314");
+        check("\"a:$A\"", "a:1");
+        check("'$A'", "$A");
+        check("5$", "5$");
+    }
+
+    #[test]
+    fn flags_come_before_arguments() {
+        assert_eq!(flags("--from=a  --link x y"), (vec!["--from=a", "--link"], "x y"));
+        assert_eq!(arguments("[\"a b\", \"c\"]"), (vec!["a b".to_owned(), "c".to_owned()], true));
+        assert_eq!(arguments("[a b]"), (vec!["[a".to_owned(), "b]".to_owned()], false));
+    }
+}
