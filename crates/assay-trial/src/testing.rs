@@ -17,8 +17,8 @@ use assay_task::Task;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::run::backend::Ground;
-use crate::{Experiment, Machine, Place, Plan, PlanError, Sandboxes};
+use crate::run::backend::BackendKind;
+use crate::{Backend, Experiment, MachineContext, Plan, PlanError, ResolvedTrial, Sandboxes, TrialSpec};
 
 /// A skill's text, with enough telling lines to be told by.
 pub(crate) const SKILL: &str = "---\nname: one\ndescription: Writes ledgers in the house format.\n---\n# One\n\
@@ -39,6 +39,14 @@ sandbox = "none"
 name = "nop"
 timeout = 300
 "#;
+
+/// A machine without bubblewrap and Docker, with a key for every provider.
+pub(crate) fn on_machine<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
+    let env = |name: &str| name.ends_with("_KEY").then(|| "key".to_owned());
+    let sandboxes =
+        Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
+    work(&MachineContext { env: &env, sandboxes: &sandboxes, dry: false, shipping: None })
+}
 
 /// An experiment with the task `a` and the skill `one`, and a store.
 pub(crate) struct House {
@@ -94,14 +102,12 @@ impl House {
 
     pub(crate) fn try_plan(&self) -> Result<Plan, PlanError> {
         let experiment = Experiment::load(&self.path("experiment.toml")).unwrap();
-        let env = |name: &str| name.ends_with("_KEY").then(|| "key".to_owned());
-        let sandboxes =
-            Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
-        Plan::make(
-            experiment,
-            &self.store,
-            &Machine { env: &env, sandboxes: &sandboxes, dry: false, shipping: None },
-        )
+        on_machine(|machine| Plan::make(experiment, &self.store, machine))
+    }
+
+    /// A trial's live objects.
+    pub(crate) fn resolve(&self, plan: &Plan, spec: &TrialSpec) -> ResolvedTrial {
+        on_machine(|machine| plan.resolver(&self.store, machine).resolve(spec)).unwrap()
     }
 
     pub(crate) fn plan(&self) -> Plan {
@@ -139,11 +145,11 @@ pub(crate) struct Fake<F> {
 }
 
 impl<F: Fn(&str, usize) -> Act + Send + Sync + 'static> Fake<F> {
-    pub(crate) fn place(act: F) -> Arc<Place> {
+    pub(crate) fn backend(act: F) -> Arc<Backend> {
         let sandbox = Arc::new(Self { act, asked: AtomicUsize::new(0) });
         // A root that holds nothing: looking through the host's for stray skills takes a while.
         let root = Root::Dir("/nonexistent".into());
-        Arc::new(Place { ground: Ground::Folders { sandbox, root }, base: json!("fake") })
+        Arc::new(Backend { inner: BackendKind::Folders { sandbox, root }, base: json!("fake") })
     }
 }
 

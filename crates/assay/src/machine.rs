@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
 use assay_store::{Owner, Store, StoreError};
-use assay_trial::{Sandboxes, Shipping};
+use assay_trial::{MachineContext, Sandboxes, Shipping};
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -80,6 +80,11 @@ pub(crate) fn shipping(replay: Option<&Path>) -> Option<Shipping> {
     let (forwarder, _) = init();
     let replay = replay.map(Path::to_path_buf);
     Some(Shipping { cache: cache().ok()?, forwarder, forwarder_args: vec![FORWARD.to_owned()], replay })
+}
+
+/// What planning and executing ask of this machine.
+pub(crate) fn context<'a>(sandboxes: &'a Sandboxes, replay: Option<&Path>) -> MachineContext<'a> {
+    MachineContext { env: &env, sandboxes, dry: false, shipping: shipping(replay) }
 }
 
 /// Whether bubblewrap works here.

@@ -12,6 +12,7 @@ mod plus;
 mod provision;
 mod self_generated;
 
+pub(crate) use placebo::placebo_of;
 pub use provision::{Condition, ConditionContext, ConditionError, MakeError, Pairing, Provision, curated};
 
 /// All conditions, in the order in which messages list them.

@@ -3,7 +3,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_skill::placebo::{MadeFile, Original, placebo};
-use assay_skill::{FileKind, Package};
+use assay_skill::{Digest, FileKind, Package};
 
 use super::provision::{Condition, ConditionContext, ConditionError, MakeError, Provision, curated};
 
@@ -28,7 +28,7 @@ impl Condition for Placebo {
 }
 
 /// Makes the placebo of a skill, or reads the one made before: it depends on digest and seed alone.
-pub(crate) fn make(original: &Package, seed: u64, made: &Path) -> Result<Package, MakeError> {
+fn make(original: &Package, seed: u64, made: &Path) -> Result<Package, MakeError> {
     let folder = made_folder(made, "placebo", original, seed);
     if !folder.is_dir() {
         let files = read(original).map_err(MakeError::Read)?;
@@ -47,6 +47,17 @@ pub(crate) fn make(original: &Package, seed: u64, made: &Path) -> Result<Package
         write(&made, &folder).map_err(|error| MakeError::Write { folder: folder.clone(), error })?;
     }
     Package::load(&folder).package.ok_or(MakeError::NotASkill { folder })
+}
+
+/// The placebo with a digest, made of one of these skills. It has its original's folder name.
+pub(crate) fn placebo_of(
+    originals: &[Package],
+    (directory, digest): (&str, Digest),
+    seed: u64,
+    made: &Path,
+) -> Option<Package> {
+    let same = originals.iter().filter(|original| original.directory == directory);
+    same.filter_map(|original| make(original, seed, made).ok()).find(|package| package.digest == digest)
 }
 
 /// The folder in `made` that belongs to one made package.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
 use assay_model::Price;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::condition::{self, Pairing};
 
@@ -74,7 +74,7 @@ pub struct Experiment {
 }
 
 /// Which sandbox trials run in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SandboxChoice {
     /// `auto`, `bubblewrap`, `docker` or `none`.
     pub kind: SandboxKind,
@@ -91,7 +91,7 @@ pub struct SandboxChoice {
 }
 
 /// A kind of sandbox, as asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxKind {
     /// Bubblewrap where the task's Dockerfile allows it.
@@ -118,7 +118,7 @@ pub enum NetworkGrant {
 }
 
 /// An entry of `[[agents]]`.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSpec {
     /// The harness.
@@ -128,36 +128,49 @@ pub struct AgentSpec {
     #[serde(skip)]
     pub version: Option<String>,
     /// `provider:model`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Several harnesses in place of one; spread over entries when the experiment is read.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     names: Vec<String>,
     /// Several models in place of one; spread likewise.
-    #[serde(default)]
+    #[serde(default, skip_serializing)]
     models: Vec<String>,
     /// Where it finds skills; unset, as the experiment says, else as is its own way.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub placement: Option<Placement>,
     /// Most replies.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_turns: Option<usize>,
     /// Most tokens in all.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
     /// Most USD in all; needs a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_usd: Option<f64>,
     /// Most seconds of the agent's own time, whatever the tasks say; unset, each task's own limit holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<f64>,
     /// Most seconds of one command.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub command_timeout: Option<f64>,
     /// Most tokens of conversation sent at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u64>,
     /// Most tokens of one reply.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub max_output_tokens: Option<u32>,
     /// Sampling temperature.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<f64>,
     /// Where the model is served, instead of its provider's own address.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// Which variable holds the key, instead of the provider's usual one.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub api_key_env: Option<String>,
     /// USD for a million tokens; without it costs are unknown.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
 }
 

@@ -1,15 +1,18 @@
 //! Whether programs and modules are there where trials run, before any trial misses them.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_sandbox::{Exec, Exit, Limits, Network, SandboxError, Sink, Spec};
 
-use crate::run::backend::{Ground, Place};
+use crate::Plan;
+use crate::run::backend::{Backend, BackendKind};
 use crate::run::environment::folders::PATH;
-use crate::{Plan, Trial};
+use crate::run::resolve::{ResolveError, Resolver};
 
 /// The longest that the search may take.
 const LONGEST: Duration = Duration::from_mins(1);
@@ -56,17 +59,17 @@ impl Dependencies {
 }
 
 /// A place where trials run, and the skills that some of them get there, by name.
-pub struct SkillPlace<'a> {
+pub struct SkillPlace {
     /// The place.
-    place: &'a Place,
+    backend: Arc<Backend>,
     /// The digests of the skills.
     pub skills: BTreeSet<assay_skill::Digest>,
 }
 
-impl SkillPlace<'_> {
+impl SkillPlace {
     /// The kind of sandbox.
     pub fn kind(&self) -> &'static str {
-        self.place.kind()
+        self.backend.kind()
     }
 
     /// Which of some programs and modules are not there. `None` for images, which are not made yet: nothing is known of them.
@@ -74,7 +77,7 @@ impl SkillPlace<'_> {
     /// # Errors
     /// A sandbox that does not start.
     pub fn missing(&self, sought: &Dependencies) -> Result<Option<Dependencies>, SandboxError> {
-        let Ground::Folders { sandbox, root } = &self.place.ground else { return Ok(None) };
+        let BackendKind::Folders { sandbox, root } = &self.backend.inner else { return Ok(None) };
         let list = |names: &BTreeSet<String>| {
             let plain =
                 |name: &&String| name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+@/".contains(c));
@@ -127,20 +130,30 @@ impl SkillPlace<'_> {
 
 impl Plan {
     /// The distinct places of this plan's trials, with the skills that agents get in each.
-    pub fn skill_places(&self) -> Vec<SkillPlace<'_>> {
-        let mut places: BTreeMap<(&str, String), SkillPlace<'_>> = BTreeMap::new();
-        for trial in self.trials.values() {
-            let Trial { place, provision, .. } = &**trial;
-            if provision.skills.is_empty() {
+    ///
+    /// # Errors
+    /// A trial that cannot be executed here.
+    pub fn skill_places(&self, resolver: &Resolver<'_>) -> Result<Vec<SkillPlace>, ResolveError> {
+        let mut places: BTreeMap<(&str, String), SkillPlace> = BTreeMap::new();
+        for spec in self.trials.values() {
+            let skills = &spec.provision.skills;
+            if skills.is_empty() {
                 continue;
             }
             // Of images it is enough to know that they are.
-            let base = if place.kind() == "docker" { String::new() } else { place.base().to_string() };
-            let entry = places
-                .entry((place.kind(), base))
-                .or_insert_with(|| SkillPlace { place, skills: BTreeSet::new() });
-            entry.skills.extend(provision.skills.iter().map(|skill| skill.digest));
+            let base = match spec.sandbox_kind() {
+                "docker" => String::new(),
+                _ => spec.specification["environment"]["base"].to_string(),
+            };
+            let entry = match places.entry((spec.sandbox_kind(), base)) {
+                Entry::Occupied(entry) => entry.into_mut(),
+                Entry::Vacant(entry) => {
+                    let backend = resolver.resolve(spec)?.backend;
+                    entry.insert(SkillPlace { backend, skills: BTreeSet::new() })
+                }
+            };
+            entry.skills.extend(skills.iter().map(|skill| skill.digest));
         }
-        places.into_values().collect()
+        Ok(places.into_values().collect())
     }
 }

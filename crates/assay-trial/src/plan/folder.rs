@@ -2,19 +2,28 @@
 
 use std::collections::BTreeMap;
 
+use assay_skill::{Digest, Package};
 use assay_store::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, Store, StoreError};
 
 use crate::plan::Plan;
+use crate::spec::trial::SkillRef;
 
 impl Plan {
     /// Writes the plan down, under the experiment's name if that name is free or holds the same plan, else under the name with
     /// the first free number behind it.
     pub fn begin_run(&self, store: &Store) -> Result<RunFolder, StoreError> {
         let provided = self.trials.values().flat_map(|trial| &trial.provision.skills);
-        let provided: BTreeMap<String, _> = provided.map(|skill| (skill.digest.hex(), skill)).collect();
-        provided.iter().try_for_each(|(hex, skill)| store.keep_skill(hex, skill.document.as_bytes()))?;
+        let provided: BTreeMap<Digest, &SkillRef> = provided.map(|skill| (skill.digest, skill)).collect();
+        for skill in provided.values().filter_map(|skill| self.package(skill)) {
+            store.keep_skill(&skill.digest.hex(), skill.document.as_bytes())?;
+        }
         let source = ("experiment.toml", self.experiment.source.as_bytes());
         store.begin_run(self.run_folder(), &self.experiment.name, source)
+    }
+
+    /// A skill that a trial names.
+    fn package(&self, skill: &SkillRef) -> Option<&Package> {
+        self.packages.get(&(skill.digest, skill.directory.clone()))
     }
 
     /// What a report needs of the plan.
@@ -31,7 +40,7 @@ impl Plan {
             conditions: self.experiment.conditions.clone(),
             disclosure: self.experiment.disclosure.word().to_owned(),
             agents: self
-                .roster
+                .agents
                 .iter()
                 .map(|entry| PlannedAgent {
                     label: entry.label.clone(),
@@ -85,9 +94,10 @@ fn provisions(plan: &Plan) -> Vec<PlannedProvision> {
         first.entry((&cell.task, &cell.condition)).or_insert(&cell.trial);
     }
     let mut tokens: BTreeMap<String, usize> = BTreeMap::new();
-    let mut planned = |skill: &assay_skill::Package| {
+    let mut planned = |skill: &SkillRef| {
         let digest = skill.digest.to_string();
-        let body_tokens = *tokens.entry(digest.clone()).or_insert_with(|| assay_skill::tokens(&skill.body));
+        let count = || plan.package(skill).map_or(0, |skill| assay_skill::tokens(&skill.body));
+        let body_tokens = *tokens.entry(digest.clone()).or_insert_with(count);
         PlannedSkill { name: skill.name.clone(), digest, body_tokens }
     };
     first

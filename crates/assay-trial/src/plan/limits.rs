@@ -27,7 +27,7 @@ impl Plan {
         let planned: std::collections::BTreeSet<&str> =
             self.cells.iter().map(|cell| cell.task.as_str()).collect();
         let tasks = || self.tasks.iter().filter(|task| planned.contains(task.name.as_str()));
-        self.roster
+        self.agents
             .iter()
             .enumerate()
             .flat_map(|(agent, entry)| {

@@ -2,6 +2,8 @@
 
 pub(crate) mod agents;
 pub(crate) mod dependencies;
+pub(crate) mod error;
+pub(crate) mod feasible;
 mod folder;
 pub(crate) mod limits;
 pub(crate) mod preflight;
@@ -11,25 +13,26 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_agent::{Agent, CatalogueEntry};
-use assay_gateway::Hosts;
-use assay_model::{Price, Scene};
+use assay_agent::Agent;
 use assay_sandbox::Limits;
-use assay_skill::{Diagnostic, Library, Severity};
-use assay_store::{AgentLabel, Cell, Exclusion, Store, StoreError, TrialId};
-use assay_task::{LoginMount, NetworkWish, Suite, Task, TaskError, Unreadable};
-use assay_trace::Disclosure;
-use serde_json::{Value, json};
+use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
+use assay_store::{Cell, Exclusion, Store, TrialId};
+use assay_task::{Suite, Task, Unreadable};
+use serde_json::Value;
 
-use self::agents::{RosterEntry, roster};
+use self::agents::{AgentEntry, open_agents};
+use self::error::PlanError;
+use self::feasible::{Infeasible, check_task, policy};
 use crate::condition::{self, ConditionContext, Provision};
-use crate::run::backend::{self, Place};
-use crate::run::cli_agents::{Shipping, Way};
-use crate::run::egress_proxy::Reach;
-use crate::{AgentSpec, Experiment, NetworkGrant};
-
-/// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
-pub const PROTOCOL: &str = "assay.trial/2";
+use crate::experiment::SandboxChoice;
+use crate::run::backend::Backend;
+use crate::run::context::MachineContext;
+use crate::run::env::TaskEnv;
+use crate::run::resolve::{Resolver, Sources};
+use crate::run::trial::{AbsentSkill, ResolvedTrial};
+use crate::spec::network::NetworkPolicy;
+use crate::spec::trial::{ProvisionSpec, SkillRef, TaskRef, TrialSpec};
+use crate::{AgentSpec, Experiment};
 
 /// The code of what is said where tasks ask for more processors than there are.
 const CAPPED: &str = "cpus-capped";
@@ -47,15 +50,17 @@ pub struct Plan {
     /// Its skills.
     pub library: Arc<Library>,
     /// Its agents, as it lists them.
-    pub roster: Vec<RosterEntry>,
+    pub agents: Vec<AgentEntry>,
     /// Every cell that can be run, the repetitions of all arms taking turns, so that no arm is early or late.
     pub cells: Vec<Cell>,
     /// The trials of the cells. Cells with equal provision share one.
-    pub trials: BTreeMap<TrialId, Arc<Trial>>,
+    pub trials: BTreeMap<TrialId, Arc<TrialSpec>>,
     /// For each task that has cells: the trials that have to come out as said before any arm runs.
     pub checks: Vec<Check>,
     /// What cannot be run, and why.
     pub excluded: Vec<Exclusion>,
+    /// The skills that trials name, by digest and folder name.
+    pub packages: BTreeMap<(Digest, String), Package>,
     /// The digests of the skills that belong to each task that has any.
     pub curated: BTreeMap<String, Vec<String>>,
     /// The names of those of the excluded whose folders cannot be read as tasks.
@@ -70,150 +75,25 @@ pub struct Check {
     /// The task's name.
     pub task: String,
     /// Must pass. `None` where the task has no solution to play.
-    pub oracle: Option<Arc<Trial>>,
+    pub oracle: Option<Arc<TrialSpec>>,
     /// Must not pass.
-    pub nop: Arc<Trial>,
-}
-
-/// One trial: all that is needed to execute it.
-pub struct Trial {
-    /// The hash of what can change its outcome.
-    pub id: TrialId,
-    /// What was hashed.
-    pub specification: Value,
-    /// The task.
-    pub task: Arc<Task>,
-    /// The agent.
-    pub agent: Arc<dyn Agent>,
-    /// Who it is in records.
-    pub label: AgentLabel,
-    /// What its tokens cost.
-    pub price: Option<Price>,
-    /// The way to its model, for one that works inside.
-    pub way: Option<Arc<Way>>,
-    /// The condition under which it was first planned.
-    pub condition: String,
-    /// Its skills.
-    pub provision: Arc<Provision>,
-    /// How they are made known.
-    pub disclosure: Disclosure,
-    /// Where it runs.
-    pub place: Arc<Place>,
-    /// What it may use.
-    pub limits: Limits,
-    /// What this machine cannot give of what the task asks for.
-    pub warnings: Arc<Vec<String>>,
-    /// What the agent can reach.
-    pub network: Reach,
-    /// What the verifier can reach.
-    pub verifier_network: Reach,
-    /// What leads to hosts from inside.
-    pub shipping: Option<Shipping>,
-    /// Seconds of the agent's own time.
-    pub agent_timeout: f64,
-    /// From 1.
-    pub repetition: u32,
-    /// Bodies of the experiment's skills that were not provided, for the search for contamination.
-    pub absent: Arc<Vec<AbsentSkill>>,
-    /// Environment of the agent's commands.
-    pub env: Arc<Vec<(String, String)>>,
-    /// Environment of the verifier, beside that.
-    pub verifier_env: Arc<Vec<(String, String)>>,
-    /// Environment of the solution, for the oracle.
-    pub solution_env: Arc<Vec<(String, String)>>,
-}
-
-/// A skill that must not be found in a sandbox.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AbsentSkill {
-    /// Its name.
-    pub name: String,
-    /// Its SKILL.md.
-    pub document: String,
-    /// Its body.
-    pub body: String,
-}
-
-impl Trial {
-    /// The folder that a skill is mounted at.
-    pub fn mount_of(&self, skill: &assay_skill::Package) -> PathBuf {
-        Path::new(self.agent.skills_dir()).join(&skill.directory)
-    }
-
-    /// Where in the experiment it stands, for scripts.
-    pub fn scene(&self) -> Scene {
-        Scene {
-            task: self.task.name.clone(),
-            condition: self.condition.clone(),
-            repetition: self.repetition,
-            seed: self.id.seed(),
-        }
-    }
-
-    /// The catalogue that the agent is shown; `path` says where a path lies for what runs inside.
-    pub fn catalogue(&self, path: impl Fn(&Path) -> PathBuf) -> Vec<CatalogueEntry> {
-        let entry = |skill: &assay_skill::Package| CatalogueEntry {
-            name: skill.name.clone(),
-            description: skill.description.clone(),
-            path: path(&self.mount_of(skill).join("SKILL.md")),
-            body: skill.body.clone(),
-        };
-        self.provision.skills.iter().map(entry).collect()
-    }
-}
-
-/// Why nothing can be planned.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlanError {
-    /// Tasks that cannot be used.
-    #[error("{} of the suite's folders cannot be used as tasks", .0.len())]
-    Tasks(Vec<TaskError>),
-    /// An agent that cannot be set up.
-    #[error("{}: agent {agent:?}: {message}", path.display())]
-    Agent {
-        /// The experiment.
-        path: PathBuf,
-        /// Its name.
-        agent: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// A name that leads nowhere.
-    #[error("{}: {message}", path.display())]
-    Name {
-        /// The experiment.
-        path: PathBuf,
-        /// What is wrong.
-        message: String,
-    },
-    /// The store cannot be used.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-/// What planning asks of the machine it runs on.
-pub struct Machine<'a> {
-    /// Looks an environment variable up.
-    pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// The program that is every sandbox's first process.
-    pub sandboxes: &'a backend::Sandboxes,
-    /// Whether the plan is only looked at: then no model needs its key.
-    pub dry: bool,
-    /// What agents as their makers ship them need; `None` where there are none.
-    pub shipping: Option<Shipping>,
+    pub nop: Arc<TrialSpec>,
 }
 
 impl Plan {
     /// Plans an experiment.
-    pub fn make(experiment: Experiment, store: &Store, machine: &Machine<'_>) -> Result<Self, PlanError> {
+    pub fn make(
+        experiment: Experiment,
+        store: &Store,
+        machine: &MachineContext<'_>,
+    ) -> Result<Self, PlanError> {
         let mut suite = Suite::load(&experiment.suite, &experiment.directory);
         if !suite.problems.is_empty() || suite.tasks.is_empty() {
             let unreadable = suite.unreadable.into_iter().map(|unreadable| unreadable.error);
             return Err(PlanError::Tasks(suite.problems.into_iter().chain(unreadable).collect()));
         }
         let library = library(&experiment)?;
-        let roster = roster(&experiment, machine)?;
+        let agents = open_agents(&experiment, machine)?;
         check_names(&experiment, &suite)?;
         let unreadable = unreadable(&mut suite, &experiment.directory);
         let left_out = suite.excluded.len();
@@ -223,10 +103,11 @@ impl Plan {
             experiment,
             tasks: suite.tasks.into_iter().map(Arc::new).collect(),
             library: Arc::new(library),
-            roster,
+            agents,
             cells: Vec::new(),
             trials: BTreeMap::new(),
             checks: Vec::new(),
+            packages: BTreeMap::new(),
             curated: BTreeMap::new(),
             diagnostics: Vec::new(),
         };
@@ -260,10 +141,11 @@ impl Plan {
         Ok(plan)
     }
 
-    fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &Machine<'_>) {
+    fn add_task(&mut self, task: &Arc<Task>, store: &Store, machine: &MachineContext<'_>) {
         let setup = match Setup::of(task, &self.experiment, machine) {
             Ok(setup) => setup,
-            Err(reason) => {
+            Err(error) => {
+                let reason = error.to_string();
                 self.excluded.push(Exclusion { task: task.name.clone(), condition: None, reason });
                 return;
             }
@@ -284,10 +166,7 @@ impl Plan {
         for name in &self.experiment.conditions {
             let condition = condition::find(name).map(|condition| condition.provide(&context));
             match condition {
-                Some(Ok(provision)) => {
-                    let absent = absent(&own, &provision);
-                    provisions.push((name.clone(), Arc::new(provision), Arc::new(absent)));
-                }
+                Some(Ok(provision)) => provisions.push(Provided::new(name, provision, &own)),
                 Some(Err(error)) => {
                     let (condition, reason) = (Some(name.clone()), error.to_string());
                     self.excluded.push(Exclusion { task: task.name.clone(), condition, reason });
@@ -299,10 +178,9 @@ impl Plan {
         if provisions.is_empty() {
             return;
         }
-        let no_skills =
-            (String::new(), Arc::new(Provision::default()), Arc::new(absent(&own, &Provision::default())));
+        let no_skills = Provided::new("", Provision::default(), &own);
         let checker = |agent: Arc<dyn Agent>| {
-            let entry = RosterEntry::new(&AgentSpec::named(agent.name()), agent);
+            let entry = AgentEntry::new(&AgentSpec::named(agent.name()), agent);
             Arc::new(setup.trial(&self.experiment, &entry, &no_skills, 1))
         };
         self.checks.push(Check {
@@ -310,15 +188,17 @@ impl Plan {
             oracle: task.solution_digest.map(|_| checker(Arc::new(assay_agent::Oracle))),
             nop: checker(Arc::new(assay_agent::Nop)),
         });
-        for (number, entry) in self.roster.iter().enumerate() {
+        let skills = provisions.iter().flat_map(|provided| &provided.provision.skills).chain(&own);
+        self.packages.extend(skills.map(|skill| ((skill.digest, skill.directory.clone()), skill.clone())));
+        for (number, entry) in self.agents.iter().enumerate() {
             for provision in &provisions {
                 for repetition in 1..=self.experiment.repetitions {
                     let trial = setup.trial(&self.experiment, entry, provision, repetition);
                     self.cells.push(Cell {
                         task: task.name.clone(),
                         agent: number,
-                        sandbox: setup.place.kind().to_owned(),
-                        condition: provision.0.clone(),
+                        sandbox: setup.backend.kind().to_owned(),
+                        condition: provision.condition.clone(),
                         repetition,
                         trial: trial.id.clone(),
                     });
@@ -331,12 +211,16 @@ impl Plan {
     /// Agents that take more memory by themselves than tasks allow: they would be killed, and seem to fail.
     fn cramped(&self) -> Vec<Diagnostic> {
         let mut least: BTreeMap<&str, (u64, u64, BTreeSet<&str>)> = BTreeMap::new();
-        for trial in self.trials.values() {
-            let (own, allowed) = (trial.agent.own_memory(), trial.limits.memory_bytes.unwrap_or(u64::MAX));
+        for cell in &self.cells {
+            let (Some(entry), Some(trial)) = (self.agents.get(cell.agent), self.trials.get(&cell.trial))
+            else {
+                continue;
+            };
+            let (own, allowed) = (entry.agent.own_memory(), trial.limits.memory_bytes.unwrap_or(u64::MAX));
             if own > allowed {
-                let found = least.entry(trial.agent.name()).or_insert((own, allowed, BTreeSet::new()));
+                let found = least.entry(entry.agent.name()).or_insert((own, allowed, BTreeSet::new()));
                 found.1 = found.1.min(allowed);
-                found.2.insert(&trial.task.name);
+                found.2.insert(&cell.task);
             }
         }
         let warn = |(name, (own, allowed, tasks)): (&str, (u64, u64, BTreeSet<&str>))| {
@@ -393,6 +277,15 @@ impl Plan {
     }
 }
 
+impl Plan {
+    /// Opens the plan's trials on this machine. Its tasks and skills are not read again.
+    pub fn resolver<'a>(&self, store: &Store, machine: &'a MachineContext<'a>) -> Resolver<'a> {
+        let resolver = Resolver::new(machine, Sources { made: store.made(), ..Sources::default() });
+        resolver.seed(&self.tasks, self.packages.values());
+        resolver
+    }
+}
+
 /// The processors that a trial gets of those that are asked for, and what there is to say where that is fewer.
 fn capped_cpus(asked: Option<f64>, have: f64) -> (Option<f64>, Vec<String>) {
     match asked {
@@ -403,116 +296,98 @@ fn capped_cpus(asked: Option<f64>, have: f64) -> (Option<f64>, Vec<String>) {
     }
 }
 
+/// What a condition gives, and what it leaves out.
+struct Provided {
+    condition: String,
+    provision: Arc<Provision>,
+    absent: Arc<Vec<AbsentSkill>>,
+    provision_spec: Arc<ProvisionSpec>,
+    absent_spec: Arc<Vec<SkillRef>>,
+}
+
+impl Provided {
+    fn new(condition: &str, provision: Provision, own: &[Package]) -> Self {
+        let is_provided = |skill: &Package| provision.skills.iter().any(|one| one.digest == skill.digest);
+        let absent: Vec<&Package> = own.iter().filter(|skill| !is_provided(skill)).collect();
+        Self {
+            condition: condition.to_owned(),
+            provision_spec: Arc::new(ProvisionSpec::from(&provision)),
+            absent: Arc::new(absent.iter().map(|skill| AbsentSkill::from(*skill)).collect()),
+            absent_spec: Arc::new(absent.into_iter().map(SkillRef::from).collect()),
+            provision: Arc::new(provision),
+        }
+    }
+}
+
 /// What all trials on one task have in common.
 struct Setup {
     task: Arc<Task>,
-    place: Arc<Place>,
+    reference: TaskRef,
+    backend: Arc<Backend>,
+    sandbox: Arc<SandboxChoice>,
+    scripts: Arc<PathBuf>,
     limits: Limits,
     warnings: Arc<Vec<String>>,
-    network: Reach,
-    verifier_network: Reach,
-    shipping: Option<Shipping>,
-    env: Arc<Vec<(String, String)>>,
-    verifier_env: Arc<Vec<(String, String)>>,
-    solution_env: Arc<Vec<(String, String)>>,
+    network: NetworkPolicy,
+    verifier_network: NetworkPolicy,
+    env: Arc<TaskEnv>,
+    allow_env: Arc<Vec<String>>,
+    replay: Option<PathBuf>,
 }
 
 impl Setup {
-    fn of(task: &Arc<Task>, experiment: &Experiment, machine: &Machine<'_>) -> Result<Self, String> {
+    fn of(
+        task: &Arc<Task>,
+        experiment: &Experiment,
+        machine: &MachineContext<'_>,
+    ) -> Result<Self, Infeasible> {
+        check_task(task, experiment)?;
         let config = &task.config;
-        if config.multi_step {
-            return Err("it has several steps, which this version does not run".to_owned());
-        }
-        if let Some(compose) = &task.environment.compose {
-            if let Some(reason) = compose.hostile.first() {
-                return Err(format!("its compose file is refused, for it would reach the host: {reason}"));
-            }
-            if let Some(login) = compose.logins.first().filter(|_| !experiment.sandbox.drop_login_mounts) {
-                return Err(format!(
-                    "its compose file is refused, for it would reach the host: {login} (`drop_login_mounts = true` under `[sandbox]` leaves it out)"
-                ));
-            }
-            if let Some(reason) = compose.unsupported.first() {
-                return Err(format!("its compose file is more than one plain container: {reason}"));
-            }
-        }
-        if config.environment.gpus > 0 {
-            return Err("it needs a GPU, which no sandbox here gives".to_owned());
-        }
-        if config.environment.windows {
-            return Err("it needs Windows".to_owned());
-        }
-        if config.environment.mcp_servers > 0 {
-            return Err("it brings MCP servers, which no agent here speaks to".to_owned());
-        }
-        if let Some(service) = config
-            .artifacts
-            .iter()
-            .filter_map(|artifact| artifact.service.as_ref())
-            .chain(config.collect.iter().filter_map(|collect| collect.service.as_ref()))
-            .find(|service| *service != "main")
-        {
-            return Err(format!("it collects from the service `{service}`, and only `main` is run"));
-        }
-        let place = Arc::new(Place::choose(task, experiment, machine.sandboxes)?);
-        let main = task.environment.compose.as_ref().map(|compose| &compose.main);
-        let cut_off = main.is_some_and(|main| main.no_network);
-        let own = if cut_off { &NetworkWish::None } else { &config.environment.network };
-        let granted = network;
-        let network = granted(config.agent_network.as_ref().unwrap_or(own), &experiment.network)?;
-        let verifier_network = if experiment.verifier_network {
-            Reach::Public
-        } else {
-            granted(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
-        };
-        let by_host = [&network, &verifier_network].iter().any(|reach| matches!(reach, Reach::Hosts(_)));
-        if by_host && (place.kind() == "none" || machine.shipping.is_none()) {
-            return Err("it would reach some hosts and not others, which nothing holds it to here".to_owned());
+        let directory = &experiment.directory;
+        let backend = Backend::choose(task, &experiment.sandbox, directory, machine.sandboxes)?;
+        let (network, verifier_network) = policy(task, experiment)?;
+        let by_host =
+            [&network, &verifier_network].iter().any(|policy| matches!(policy, NetworkPolicy::Hosts(_)));
+        if by_host && (backend.kind() == "none" || machine.shipping.is_none()) {
+            return Err(Infeasible::NoEgressProxy);
         }
         let asked = experiment.cpus.or(config.environment.cpus);
-        let (cpus, warnings) = capped_cpus(asked, place.processors());
+        let (cpus, warnings) = capped_cpus(asked, backend.processors());
         let limits = Limits {
             cpus,
             memory_bytes: Some(limits::memory_bytes(experiment, config).value),
             pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
-        let mut env = main.map(|main| main.env.clone()).unwrap_or_default();
-        let logins = task.environment.compose.as_ref().map(|compose| compose.logins.as_slice());
-        if let Some(logins) = logins.filter(|logins| !logins.is_empty()) {
-            env.retain(|_, value| !serves_login(value, logins, &experiment.allow_env));
-        }
-        env.extend(config.environment.env.clone());
-        let expand = |values: &BTreeMap<String, String>| -> Result<Arc<Vec<(String, String)>>, String> {
-            let expanded = values
-                .iter()
-                .map(|(name, value)| Ok((name.clone(), expand(value, &experiment.allow_env, machine.env)?)))
-                .collect::<Result<Vec<_>, String>>()?;
-            Ok(Arc::new(expanded))
-        };
+        let env = TaskEnv::of(task, &experiment.allow_env, machine.env)?;
+        let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+        let mut reference = TaskRef::from(&**task);
+        reference.folder = std::path::absolute(&reference.folder).unwrap_or(reference.folder);
         Ok(Self {
             task: task.clone(),
-            place,
+            reference,
+            sandbox: Arc::new(backend.settled_choice(&experiment.sandbox, &absolute)),
+            scripts: Arc::new(absolute),
+            backend: Arc::new(backend),
             limits,
             warnings: Arc::new(warnings),
             network,
             verifier_network,
-            shipping: machine.shipping.clone(),
-            env: expand(&env)?,
-            verifier_env: expand(&config.verifier_env)?,
-            solution_env: expand(&config.solution_env)?,
+            env: Arc::new(env),
+            allow_env: Arc::new(experiment.allow_env.clone()),
+            replay: machine.shipping.as_ref().and_then(|shipping| shipping.replay.clone()),
         })
     }
 
+    /// A trial as data. Its identity is that of the live objects which planning has at hand.
     fn trial(
         &self,
         experiment: &Experiment,
-        entry: &RosterEntry,
-        (condition, provision, absent): &(String, Arc<Provision>, Arc<Vec<AbsentSkill>>),
+        entry: &AgentEntry,
+        provided: &Provided,
         repetition: u32,
-    ) -> Trial {
-        let agent_timeout = limits::agent_seconds(&entry.spec, &self.task.config).value;
-        let mut trial = Trial {
+    ) -> TrialSpec {
+        let live = ResolvedTrial {
             id: TrialId::of(&Value::Null),
             specification: Value::Null,
             task: self.task.clone(),
@@ -520,124 +395,45 @@ impl Setup {
             label: entry.label.clone(),
             price: entry.price,
             way: entry.way.clone(),
-            condition: condition.clone(),
-            provision: provision.clone(),
+            condition: provided.condition.clone(),
+            provision: provided.provision.clone(),
             disclosure: experiment.disclosure,
-            place: self.place.clone(),
+            backend: self.backend.clone(),
             limits: self.limits,
             warnings: self.warnings.clone(),
             network: self.network.clone(),
             verifier_network: self.verifier_network.clone(),
-            shipping: self.shipping.clone(),
-            agent_timeout,
+            shipping: None,
+            agent_timeout: limits::agent_seconds(&entry.spec, &self.task.config).value,
             repetition,
-            absent: absent.clone(),
+            absent: provided.absent.clone(),
             env: self.env.clone(),
-            verifier_env: self.verifier_env.clone(),
-            solution_env: self.solution_env.clone(),
         };
-        trial.specification = specification(&trial, experiment.seed);
-        trial.id = TrialId::of(&trial.specification);
-        trial
-    }
-}
-
-/// What can change a trial's outcome, and nothing else: no path, port, time, price or secret, and not the condition's name
-/// (unless a script asks for it). Environment templates are part of the task; what they expand to may be a secret and is not.
-fn specification(trial: &Trial, seed: u64) -> Value {
-    let task = &trial.task;
-    let provision: Vec<Value> = trial
-        .provision
-        .skills
-        .iter()
-        .map(|skill| json!({ "skill": skill.digest, "mount": trial.mount_of(skill) }))
-        .collect();
-    let oracle = trial.agent.needs_solution();
-    let mut specification = json!({
-        "protocol": PROTOCOL,
-        "task": task.digest,
-        "solution": if oracle { json!(task.solution_digest) } else { Value::Null },
-        "environment": { "context": task.environment_digest, "base": trial.place.base() },
-        "provision": provision,
-        "disclosure": trial.disclosure,
-        "preface": trial.provision.preface,
-        "writes_skills": trial.provision.writes_skills,
-        "condition": if trial.agent.reads_condition() { json!(trial.condition) } else { Value::Null },
-        "agent": trial.agent.identity(),
-        "sandbox": trial.place.kind(),
-        "limits": {
-            "resources": trial.limits,
-            "agent_seconds": trial.agent_timeout,
-            "verifier_seconds": task.config.verifier_timeout,
-        },
-        "network": { "agent": trial.network, "verifier": trial.verifier_network },
-        "verifier_mode": task.config.verifier_mode,
-        "repetition": trial.repetition,
-        "seed": seed,
-    });
-    // Nobody but the oracle gets them, and no other identity holds them.
-    if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
-        specification["task_skills"] = json!(digest);
-    }
-    specification
-}
-
-/// What both the task wishes and the experiment grants.
-fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Reach, String> {
-    let hosts = |list: &[String]| Hosts::parse(list).map_err(|why| format!("of what it would reach, {why}"));
-    let reach = match (wish, grant) {
-        (NetworkWish::None, _) | (_, NetworkGrant::None) => return Ok(Reach::None),
-        (NetworkWish::Public, NetworkGrant::Public) => return Ok(Reach::Public),
-        (NetworkWish::Allowlist(wished), NetworkGrant::Public) => hosts(wished)?,
-        (NetworkWish::Public, NetworkGrant::Hosts(granted)) => hosts(granted)?,
-        (NetworkWish::Allowlist(wished), NetworkGrant::Hosts(granted)) => {
-            hosts(wished)?.within(&hosts(granted)?)
+        let specification = live.specify(experiment.seed);
+        TrialSpec {
+            schema: TrialSpec::SCHEMA.to_owned(),
+            id: TrialId::of(&specification),
+            specification,
+            task: self.reference.clone(),
+            agent: live.label,
+            options: entry.spec.clone(),
+            scripts: self.scripts.clone(),
+            condition: live.condition,
+            provision: provided.provision_spec.clone(),
+            absent: provided.absent_spec.clone(),
+            disclosure: live.disclosure,
+            sandbox: self.sandbox.clone(),
+            limits: live.limits,
+            warnings: live.warnings,
+            network: live.network,
+            verifier_network: live.verifier_network,
+            agent_seconds: live.agent_timeout,
+            repetition,
+            seed: experiment.seed,
+            allow_env: self.allow_env.clone(),
+            replay: self.replay.clone(),
         }
-    };
-    Ok(if reach.is_empty() { Reach::None } else { Reach::Hosts(reach.list()) })
-}
-
-/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount, or hands on a variable of the host that the
-/// experiment does not name. Compose itself leaves such variables empty where the host has none.
-fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String]) -> bool {
-    let points = logins
-        .iter()
-        .any(|login| !login.target.is_empty() && Path::new(value).starts_with(login.target.as_str()));
-    let handed = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
-    let handed = handed.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
-    points || handed.is_some_and(|name| !allowed.iter().any(|known| known == name))
-}
-
-/// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.
-fn expand(value: &str, allowed: &[String], env: &dyn Fn(&str) -> Option<String>) -> Result<String, String> {
-    let mut expanded = String::new();
-    let mut rest = value;
-    while let Some((before, after)) = rest.split_once("${") {
-        expanded.push_str(before);
-        let (inside, after) =
-            after.split_once('}').ok_or_else(|| format!("`{value}` lacks a closing bracket"))?;
-        let (name, default) =
-            inside.split_once(":-").map_or((inside, None), |(name, default)| (name, Some(default)));
-        let found = if allowed.iter().any(|allowed| allowed == name) { env(name) } else { None };
-        let text = found.or_else(|| default.map(str::to_owned)).ok_or_else(|| {
-            format!("it asks for the variable `{name}`: add it to `allow_env` in the experiment, and set it")
-        })?;
-        expanded.push_str(&text);
-        rest = after;
     }
-    expanded.push_str(rest);
-    Ok(expanded)
-}
-
-fn absent(own: &[assay_skill::Package], provision: &Provision) -> Vec<AbsentSkill> {
-    own.iter()
-        .filter(|skill| provision.skills.iter().all(|provided| provided.digest != skill.digest))
-        .map(|skill| AbsentSkill {
-            name: skill.name.clone(),
-            document: skill.document.clone(),
-            body: skill.body.clone(),
-        })
-        .collect()
 }
 
 /// The skills that the library's patterns match. A pattern without a match is an error: the run would go on without the skills

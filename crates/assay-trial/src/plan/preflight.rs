@@ -99,7 +99,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
         return models;
     }
     for cell in &plan.cells {
-        let entry = &plan.roster[cell.agent];
+        let entry = &plan.agents[cell.agent];
         let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
             continue;
         };
@@ -127,7 +127,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
             },
         };
         let most = models.entry(asked).or_insert(Duration::ZERO);
-        *most = (*most).max(Duration::from_secs_f64(trial.agent_timeout));
+        *most = (*most).max(Duration::from_secs_f64(trial.agent_seconds));
     }
     models
 }

@@ -1,6 +1,12 @@
 use std::fs;
 
+use assay_task::{LoginMount, NetworkWish};
+use serde_json::json;
+
 use super::*;
+use crate::NetworkGrant;
+use crate::plan::feasible::network;
+use crate::run::env::{expand, serves_login};
 use crate::testing::{House, SKILL};
 
 #[test]
@@ -9,7 +15,7 @@ fn variables_expand_only_where_allowed() {
     let allowed = ["HOME".to_owned(), "UNSET".to_owned()];
     let check = |text: &str, expected: Result<&str, &str>| match (expand(text, &allowed, &env), expected) {
         (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{text}"),
-        (Err(found), Err(expected)) => assert!(found.contains(expected), "{text}: {found}"),
+        (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{text}: {found}"),
         (found, _) => panic!("{text}: {found:?}"),
     };
     check("plain $HOME", Ok("plain $HOME"));
@@ -25,21 +31,22 @@ fn variables_expand_only_where_allowed() {
 fn a_trial_reaches_what_both_task_and_experiment_want() {
     let hosts = |list: &[&str]| list.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>();
     let org = || hosts(&["example.org"]);
-    let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<Reach>| {
+    let check = |wish: NetworkWish, grant: NetworkGrant, expected: Option<NetworkPolicy>| {
         assert_eq!(network(&wish, &grant).ok(), expected, "{wish:?} {grant:?}");
     };
-    check(NetworkWish::Public, NetworkGrant::None, Some(Reach::None));
-    check(NetworkWish::Public, NetworkGrant::Public, Some(Reach::Public));
-    check(NetworkWish::None, NetworkGrant::Public, Some(Reach::None));
-    check(NetworkWish::Allowlist(org()), NetworkGrant::None, Some(Reach::None));
-    check(NetworkWish::Allowlist(org()), NetworkGrant::Public, Some(Reach::Hosts(org())));
-    check(NetworkWish::Public, NetworkGrant::Hosts(org()), Some(Reach::Hosts(org())));
+    check(NetworkWish::Public, NetworkGrant::None, Some(NetworkPolicy::None));
+    check(NetworkWish::Public, NetworkGrant::Public, Some(NetworkPolicy::Public));
+    check(NetworkWish::None, NetworkGrant::Public, Some(NetworkPolicy::None));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::None, Some(NetworkPolicy::None));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::Public, Some(NetworkPolicy::Hosts(org())));
+    check(NetworkWish::Public, NetworkGrant::Hosts(org()), Some(NetworkPolicy::Hosts(org())));
     let two = || hosts(&["example.org", "example.net"]);
-    check(NetworkWish::Allowlist(two()), NetworkGrant::Hosts(org()), Some(Reach::Hosts(org())));
-    check(NetworkWish::Allowlist(org()), NetworkGrant::Hosts(hosts(&["a.test"])), Some(Reach::None));
+    check(NetworkWish::Allowlist(two()), NetworkGrant::Hosts(org()), Some(NetworkPolicy::Hosts(org())));
+    check(NetworkWish::Allowlist(org()), NetworkGrant::Hosts(hosts(&["a.test"])), Some(NetworkPolicy::None));
     check(NetworkWish::Allowlist(hosts(&["http://x"])), NetworkGrant::Public, None);
     // Identities of trials hold these words.
-    let words = [Reach::None, Reach::Public, Reach::Hosts(org())].map(|reach| json!(reach));
+    let words =
+        [NetworkPolicy::None, NetworkPolicy::Public, NetworkPolicy::Hosts(org())].map(|reach| json!(reach));
     assert_eq!(words, [json!("none"), json!("public"), json!({ "hosts": ["example.org"] })]);
 }
 
@@ -148,7 +155,7 @@ fn a_tasks_own_skills_count_for_the_oracle_alone() {
         &["curated", "oracle"],
     );
     let plan = house.plan();
-    let holds = |trial: &Trial| trial.specification.get("task_skills").is_some();
+    let holds = |trial: &TrialSpec| trial.specification.get("task_skills").is_some();
     assert!(holds(plan.checks[0].oracle.as_ref().unwrap()) && !holds(&plan.checks[0].nop));
     assert!(plan.trials.values().all(|trial| !holds(trial)));
 }
@@ -209,14 +216,14 @@ fn what_cannot_change_an_outcome_changes_no_trial() {
 fn an_explicit_limit_of_the_experiment_wins_over_the_tasks() {
     let house = House::new();
     house.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
-    let seconds = |house: &House| house.plan().trials.values().next().unwrap().agent_timeout;
+    let seconds = |house: &House| house.plan().trials.values().next().unwrap().agent_seconds;
     assert!((seconds(&house) - 300.0).abs() < 1e-12, "{}", seconds(&house));
     let limits = house.plan().limits();
     assert_eq!((limits[0].agent_seconds.value, limits[0].agent_seconds.overrides), (300.0, Some(10.0)));
     // It is the agent's alone: solution and doing nothing have the task's time.
     let plan = house.plan();
     let checked: Vec<f64> =
-        plan.checks[0].oracle.iter().chain([&plan.checks[0].nop]).map(|t| t.agent_timeout).collect();
+        plan.checks[0].oracle.iter().chain([&plan.checks[0].nop]).map(|t| t.agent_seconds).collect();
     assert_eq!(checked, [10.0, 10.0]);
     house.experiment("timeout = 300", "");
     assert!((seconds(&house) - 10.0).abs() < 1e-12, "{}", seconds(&house));
@@ -229,7 +236,8 @@ fn a_secret_is_no_part_of_a_trial() {
     house.experiment("margin", "allow_env = [\"A_KEY\"]\nmargin");
     let plan = house.plan();
     let trial = plan.trials.values().next().unwrap();
-    assert_eq!(*trial.env, [("TOKEN".to_owned(), "key".to_owned())]);
+    let env = house.resolve(&plan, trial).env.agent.clone();
+    assert_eq!(env, [("TOKEN".to_owned(), "key".to_owned())]);
     assert!(!trial.specification.to_string().contains("\"key\""), "{}", trial.specification);
     // Unless the experiment allows it, the task is left out and says why.
     house.experiment("allow_env = [\"A_KEY\"]\n", "");

@@ -10,10 +10,10 @@ use assay_diagnostic::chain;
 use assay_sandbox::docker::{Docker, DockerOptions, ImageError, ImageSource};
 use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
 use assay_store::Store;
-use assay_task::{Task, VerifierMode};
+use assay_task::{Task, TaskError, VerifierMode};
 use serde_json::{Value, json};
 
-use crate::{Experiment, SandboxKind};
+use crate::{SandboxChoice, SandboxKind};
 
 /// The sandboxes of this machine.
 pub struct Sandboxes {
@@ -41,51 +41,107 @@ impl Sandboxes {
         Self { sign: Some(store.docker_sign()), ..self }
     }
 
-    fn docker(&self, experiment: &Experiment) -> Result<&Docker, String> {
+    fn docker(&self, choice: &SandboxChoice) -> Result<&Docker, BackendError> {
         let connect = || {
             let mut options = self.docker.clone()?;
-            options.image_map.clone_from(&experiment.sandbox.images);
-            options.pull = experiment.sandbox.pull;
+            options.image_map.clone_from(&choice.images);
+            options.pull = choice.pull;
             let docker = Docker::connect(options).map_err(|error| chain(&error))?;
             if let Some(sign) = &self.sign {
                 fs::write(sign, "").map_err(|error| format!("cannot write {}: {error}", sign.display()))?;
             }
             Ok(docker)
         };
-        self.connected.get_or_init(connect).as_ref().map_err(Clone::clone)
+        let connected = self.connected.get_or_init(connect).as_ref();
+        connected.map_err(|reason| BackendError::Unavailable(reason.clone()))
     }
 
     /// The id of the image that a name stands for.
-    fn image_id(&self, docker: &Docker, name: &str) -> Result<String, String> {
+    fn image_id(&self, docker: &Docker, name: &str) -> Result<String, BackendError> {
         let mut images = self.images.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(id) = images.get(name) {
             return Ok(id.clone());
         }
         let source = ImageSource::Prebuilt { name: name.to_owned() };
-        let image = docker.image(&source, &AtomicBool::new(false)).map_err(|error| match error {
-            ImageError::Missing { .. } => {
-                format!(
-                    "{}: `[sandbox.images]` maps names, `pull = true` under `[sandbox]` allows pulling",
-                    chain(&error)
-                )
-            }
-            error => chain(&error),
-        })?;
+        let image = docker.image(&source, &AtomicBool::new(false)).map_err(BackendError::Image)?;
         images.insert(name.to_owned(), image.id.clone());
         Ok(image.id)
     }
 }
 
 /// Where a trial runs.
-pub struct Place {
-    /// What a desk stands on here.
-    pub(crate) ground: Ground,
+pub struct Backend {
+    /// What starts sandboxes here.
+    pub(crate) inner: BackendKind,
     /// What the base is, for a trial's identity.
     pub(crate) base: Value,
 }
 
-/// What a desk stands on.
-pub(crate) enum Ground {
+/// Why a task cannot be run in the sandbox that the experiment names. Messages are sentence fragments: they are the reason of
+/// an exclusion.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// It needs a container.
+    #[error("{0}, which only Docker can do")]
+    NeedsDocker(&'static str),
+    /// It names an image.
+    #[error("it needs the image {0}, which only Docker can run")]
+    NeedsImage(String),
+    /// It has neither image nor Dockerfile.
+    #[error("it has no Dockerfile to follow")]
+    NoDockerfile,
+    /// Its Dockerfile cannot be followed.
+    #[error("its Dockerfile needs a builder (line {line}: {instruction})")]
+    NeedsBuilder {
+        /// From 1.
+        line: usize,
+        /// What stands there.
+        instruction: String,
+    },
+    /// Nothing stands for its image.
+    #[error("its image {0} has no root here: add `\"{0}\" = \"host\"` to `[sandbox.roots]`")]
+    NoRoot(String),
+    /// It writes where the image lies.
+    #[error("it writes to {}, which belongs to the image", .0.display())]
+    WritesToImage(PathBuf),
+    /// A root filesystem that cannot be read.
+    #[error("the root {}: {error}", folder.display())]
+    Root {
+        /// Where it should be.
+        folder: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The names of its images cannot be read.
+    #[error("{}", chain(.0))]
+    Images(TaskError),
+    /// An image is not here.
+    #[error(
+        "{}{}",
+        chain(.0),
+        if matches!(.0, ImageError::Missing { .. }) {
+            ": `[sandbox.images]` maps names, `pull = true` under `[sandbox]` allows pulling"
+        } else {
+            ""
+        }
+    )]
+    Image(ImageError),
+    /// The sandbox does not work on this machine.
+    #[error("{0}")]
+    Unavailable(String),
+    /// Neither of the two that were tried.
+    #[error("{bubblewrap}; and in Docker: {docker}")]
+    Neither {
+        /// Why not in bubblewrap.
+        bubblewrap: Box<BackendError>,
+        /// Why not in Docker.
+        docker: Box<BackendError>,
+    },
+}
+
+/// What starts sandboxes, and what stands for an image in them.
+pub(crate) enum BackendKind {
     /// Folders of this machine, mounted over a root.
     Folders {
         /// Starts the namespaces.
@@ -98,13 +154,13 @@ pub(crate) enum Ground {
         /// The daemon.
         docker: Docker,
         /// What the image is made of.
-        material: Material,
+        image: TaskImage,
     },
 }
 
 /// What a task's image is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Material {
+pub(crate) enum TaskImage {
     /// It is there, or in a registry.
     Prebuilt(String),
     /// The task's build context, without skills.
@@ -118,122 +174,146 @@ pub(crate) enum Material {
 const SYSTEM: [&str; 12] =
     ["/", "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/etc", "/proc", "/dev", "/sys", "/run"];
 
-impl Place {
-    /// The sandbox for a task, by the experiment's choice and the task's environment.
+impl Backend {
+    /// The sandbox for a task, by the experiment's choice and the task's environment. Folders of root filesystems are relative to
+    /// `directory`.
     ///
     /// # Errors
     /// The reason, as a sentence fragment, for which the task cannot be run here.
-    pub fn choose(task: &Task, experiment: &Experiment, sandboxes: &Sandboxes) -> Result<Self, String> {
-        match experiment.sandbox.kind {
+    pub fn choose(
+        task: &Task,
+        choice: &SandboxChoice,
+        directory: &Path,
+        sandboxes: &Sandboxes,
+    ) -> Result<Self, BackendError> {
+        match choice.kind {
             SandboxKind::None => {
                 only_docker(task)?;
-                let ground = Ground::Folders { sandbox: Arc::new(NoSandbox), root: Root::Host };
-                Ok(Self { ground, base: json!("host") })
+                let inner = BackendKind::Folders { sandbox: Arc::new(NoSandbox), root: Root::Host };
+                Ok(Self { inner, base: json!("host") })
             }
-            SandboxKind::Docker => Self::docker(task, experiment, sandboxes),
-            SandboxKind::Bubblewrap => Self::bubblewrap(task, experiment, sandboxes, Some("host")),
-            SandboxKind::Auto => Self::bubblewrap(task, experiment, sandboxes, None).or_else(|reason| {
-                Self::docker(task, experiment, sandboxes)
-                    .map_err(|docker| format!("{reason}; and in Docker: {docker}"))
-            }),
+            SandboxKind::Docker => Self::docker(task, choice, sandboxes),
+            SandboxKind::Bubblewrap => Self::bubblewrap(task, choice, directory, sandboxes, Some("host")),
+            SandboxKind::Auto => {
+                Self::bubblewrap(task, choice, directory, sandboxes, None).or_else(|bubblewrap| {
+                    Self::docker(task, choice, sandboxes).map_err(|docker| BackendError::Neither {
+                        bubblewrap: Box::new(bubblewrap),
+                        docker: Box::new(docker),
+                    })
+                })
+            }
         }
     }
 
-    fn docker(task: &Task, experiment: &Experiment, sandboxes: &Sandboxes) -> Result<Self, String> {
-        let docker = sandboxes.docker(experiment)?;
+    fn docker(task: &Task, choice: &SandboxChoice, sandboxes: &Sandboxes) -> Result<Self, BackendError> {
+        let docker = sandboxes.docker(choice)?;
         let config = &task.config.environment;
         let main = task.environment.compose.as_ref().map(|compose| &compose.main);
         let named = config.docker_image.clone().or_else(|| main.and_then(|main| main.image.clone()));
-        let (material, names) = match named {
+        let (image, names) = match named {
             Some(name) if main.is_none_or(|main| main.context.is_none()) || config.docker_image.is_some() => {
-                (Material::Prebuilt(name.clone()), vec![name])
+                (TaskImage::Prebuilt(name.clone()), vec![name])
             }
             _ => {
-                let names = task.base_images().map_err(|error| chain(&error))?;
-                (Material::Build { network: experiment.sandbox.build_network }, names)
+                let names = task.base_images().map_err(BackendError::Images)?;
+                (TaskImage::Build { network: choice.build_network }, names)
             }
         };
         let ids = names
             .into_iter()
             .map(|name| Ok((name.clone(), json!(sandboxes.image_id(docker, &name)?))))
-            .collect::<Result<serde_json::Map<_, _>, String>>()?;
+            .collect::<Result<serde_json::Map<_, _>, BackendError>>()?;
         Ok(Self {
-            ground: Ground::Container { docker: docker.clone(), material },
+            inner: BackendKind::Container { docker: docker.clone(), image },
             base: json!({ "images": ids }),
         })
     }
 
     fn bubblewrap(
         task: &Task,
-        experiment: &Experiment,
+        choice: &SandboxChoice,
+        directory: &Path,
         sandboxes: &Sandboxes,
         unmapped: Option<&str>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, BackendError> {
         only_docker(task)?;
         if let Some(image) = &task.config.environment.docker_image {
-            return Err(format!("it needs the image {image}, which only Docker can run"));
+            return Err(BackendError::NeedsImage(image.clone()));
         }
-        let dockerfile = task.environment.dockerfile.as_ref().ok_or("it has no Dockerfile to follow")?;
+        let dockerfile = task.environment.dockerfile.as_ref().ok_or(BackendError::NoDockerfile)?;
         if let Some(other) = dockerfile.unsupported.first() {
-            return Err(format!(
-                "its Dockerfile needs a builder (line {}: {})",
-                other.line, other.instruction
-            ));
+            let (line, instruction) = (other.line, other.instruction.clone());
+            return Err(BackendError::NeedsBuilder { line, instruction });
         }
         let from = &dockerfile.from;
-        let root = experiment.sandbox.roots.get(from).map(String::as_str).or(unmapped).ok_or_else(|| {
-            format!("its image {from} has no root here: add `\"{from}\" = \"host\"` to `[sandbox.roots]`")
-        })?;
+        let root = choice.roots.get(from).map(String::as_str).or(unmapped);
+        let root = root.ok_or_else(|| BackendError::NoRoot(from.clone()))?;
         for path in &task.writable {
             let inside = SYSTEM
                 .iter()
                 .any(|system| path == Path::new(system) || (*system != "/" && path.starts_with(system)));
             if inside {
-                return Err(format!("it writes to {}, which belongs to the image", path.display()));
+                return Err(BackendError::WritesToImage(path.clone()));
             }
         }
-        let sandbox = sandboxes.bubblewrap.as_ref().map_err(Clone::clone)?.clone();
+        let sandbox = sandboxes.bubblewrap.as_ref();
+        let sandbox = sandbox.map_err(|reason| BackendError::Unavailable(reason.clone()))?.clone();
         let (root, base) = match root {
             "host" => (Root::Host, json!({ "host": host_digest() })),
             folder => {
-                let folder = experiment.directory.join(folder);
+                let folder = directory.join(folder);
                 let folder = folder
                     .canonicalize()
-                    .map_err(|error| format!("the root {}: {error}", folder.display()))?;
+                    .map_err(|error| BackendError::Root { folder: folder.clone(), error })?;
                 let base = json!({ "folder": folder_digest(&folder)? });
                 (Root::Dir(folder), base)
             }
         };
-        Ok(Self { ground: Ground::Folders { sandbox, root }, base })
+        Ok(Self { inner: BackendKind::Folders { sandbox, root }, base })
+    }
+
+    /// An experiment's choice with what was chosen here in place of `auto`, and roots that lead to the same folders from anywhere.
+    pub(crate) fn settled_choice(&self, choice: &SandboxChoice, directory: &Path) -> SandboxChoice {
+        let kind = match &self.inner {
+            BackendKind::Container { .. } => SandboxKind::Docker,
+            BackendKind::Folders { .. } if choice.kind == SandboxKind::None => SandboxKind::None,
+            BackendKind::Folders { .. } => SandboxKind::Bubblewrap,
+        };
+        let root = |(name, folder): (&String, &String)| {
+            let path = directory.join(folder);
+            let found = path.canonicalize().unwrap_or(path).display().to_string();
+            (name.clone(), if folder == "host" { folder.clone() } else { found })
+        };
+        SandboxChoice { kind, roots: choice.roots.iter().map(root).collect(), ..choice.clone() }
     }
 
     /// The sandbox's kind.
     pub fn kind(&self) -> &'static str {
-        match &self.ground {
-            Ground::Folders { sandbox, .. } => sandbox.kind(),
-            Ground::Container { .. } => "docker",
+        match &self.inner {
+            BackendKind::Folders { sandbox, .. } => sandbox.kind(),
+            BackendKind::Container { .. } => "docker",
         }
     }
 
     /// How many processors there are.
     pub(crate) fn processors(&self) -> f64 {
         let here = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get) as f64;
-        match &self.ground {
-            Ground::Folders { .. } => here(),
-            Ground::Container { docker, .. } => docker.probe().processors.unwrap_or_else(here),
+        match &self.inner {
+            BackendKind::Folders { .. } => here(),
+            BackendKind::Container { docker, .. } => docker.probe().processors.unwrap_or_else(here),
         }
     }
 
     /// Waits until nothing of trials is left there that only waits to be removed.
     pub(crate) fn settle(&self) {
-        if let Ground::Container { docker, .. } = &self.ground {
+        if let BackendKind::Container { docker, .. } = &self.inner {
             docker.settle();
         }
     }
 
     /// Whether what is built for it has a network.
     pub(crate) fn builds_with_network(&self) -> bool {
-        matches!(&self.ground, Ground::Container { material: Material::Build { network: true }, .. })
+        matches!(&self.inner, BackendKind::Container { image: TaskImage::Build { network: true }, .. })
     }
 
     /// What the base is, for a trial's identity.
@@ -243,7 +323,7 @@ impl Place {
 }
 
 /// What a task wishes that needs a container, as the reason for which it is left out elsewhere.
-fn only_docker(task: &Task) -> Result<(), String> {
+fn only_docker(task: &Task) -> Result<(), BackendError> {
     let config = &task.config;
     let is_root = |user: &Option<String>| user.as_deref().is_none_or(|user| matches!(user, "root" | "0"));
     let wishes = [
@@ -254,7 +334,7 @@ fn only_docker(task: &Task) -> Result<(), String> {
         (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
     ];
     if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {
-        return Err(format!("{what}, which only Docker can do"));
+        return Err(BackendError::NeedsDocker(what));
     }
     Ok(())
 }
@@ -270,12 +350,13 @@ fn host_digest() -> String {
 }
 
 /// A root filesystem is told by the names, sizes and times of its files: reading gigabytes before every plan would not do.
-fn folder_digest(folder: &Path) -> Result<String, String> {
+fn folder_digest(folder: &Path) -> Result<String, BackendError> {
     use std::os::unix::fs::MetadataExt;
     let mut hasher = blake3::Hasher::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(next) = waiting.pop() {
-        let entries = fs::read_dir(&next).map_err(|error| format!("the root {}: {error}", next.display()))?;
+        let entries =
+            fs::read_dir(&next).map_err(|error| BackendError::Root { folder: next.clone(), error })?;
         let paths: BTreeSet<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         for path in paths {
             let Ok(metadata) = path.symlink_metadata() else { continue };

@@ -5,23 +5,20 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_agent::cli_agents::{Harness, Installation, Script};
 use assay_agent::ending::{self, LastAnswer, ProviderSide};
-use assay_agent::{AgentRun, CliAgent, Disclosure, Ended, Endpoint, Estimated, Part, Placement, count_model};
+use assay_agent::{AgentRun, Ended, Endpoint, Estimated, Part, count_model};
 use assay_diagnostic::chain;
 use assay_gateway::{
-    CapKind, CapScope, Capped, Caps, Cassette, Exchange, Ledger, Listen, PauseSignal, Provider,
-    ProviderOptions, Proxy, SessionConfig, Varying, WatchedSkill,
+    CapKind, CapScope, Capped, Cassette, Exchange, Ledger, Listen, PauseSignal, Proxy, SessionConfig,
+    WatchedSkill,
 };
 use assay_sandbox::{Hold, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
 use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
-use serde_json::json;
 
-use crate::experiment::AgentSpec;
-use crate::plan::{Machine, Trial};
 use crate::run::environment::{Attempt, Broken, make};
-use crate::{Experiment, SandboxKind};
+use crate::run::route::Way;
+use crate::run::trial::ResolvedTrial;
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.
 const INSIDE: &str = "/opt/assay/door";
@@ -31,104 +28,6 @@ const CASSETTE: &str = "cassette.jsonl";
 
 /// The port at which an agent in a network of its own finds its model.
 const PORT: u16 = 8790;
-
-/// What agents as their makers ship them need of this machine.
-#[derive(Debug, Clone)]
-pub struct Shipping {
-    /// Where they are installed.
-    pub cache: PathBuf,
-    /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one, mostly.
-    pub forwarder: PathBuf,
-    /// Its first arguments.
-    pub forwarder_args: Vec<String>,
-    /// The store whose cassettes answer in the provider's place, where trials are played again.
-    pub replay: Option<PathBuf>,
-}
-
-/// The outside of a trial's door: who answers, and what leads there.
-#[derive(Debug, Clone)]
-pub struct Way {
-    /// Who answers.
-    pub provider: Provider,
-    /// The model's name as the provider knows it; `None` for a script.
-    pub model: Option<String>,
-    /// What a trial may spend.
-    pub caps: Caps,
-    /// Most tokens of one reply.
-    pub max_output_tokens: Option<u64>,
-    /// What the agent varies by itself in its requests.
-    pub varying: Varying,
-    /// What leads a port inside to the door.
-    pub shipping: Shipping,
-}
-
-/// An agent of an experiment, with the way to its model.
-///
-/// # Errors
-/// The reason, as a sentence fragment.
-pub(crate) fn outfit(
-    harness: &'static dyn Harness,
-    spec: &AgentSpec,
-    experiment: &Experiment,
-    machine: &Machine<'_>,
-) -> Result<(CliAgent, Way), String> {
-    let name = harness.name();
-    if experiment.sandbox.kind == SandboxKind::None {
-        return Err(format!("{name} looks for skills in a home of its own, and the sandbox `none` has none"));
-    }
-    let shipping =
-        machine.shipping.as_ref().ok_or("there is no folder here in which agents are installed")?;
-    let model = spec.model.as_deref().ok_or_else(|| {
-        format!("{name} needs a model, such as `model = \"{}:NAME\"`", harness.providers().join("|"))
-    })?;
-    let version = spec.version.as_deref();
-    let installation = Installation::find(&shipping.cache, harness, version).ok_or_else(|| {
-        let asked = version.map_or(name.to_owned(), |version| format!("{name}@{version}"));
-        format!("{asked} is not installed: `assay agent install {asked}` installs it")
-    })?;
-    let (provider, named) = match model.split_once(':') {
-        Some(("scripted", _)) => (model, None),
-        Some((provider, named)) => (provider, Some(named.to_owned())),
-        None => return Err(format!("{model:?} names no provider and model")),
-    };
-    let options = ProviderOptions {
-        base_url: spec.base_url.clone(),
-        api_key_env: spec.api_key_env.clone(),
-        keyless: machine.dry || shipping.replay.is_some(),
-        directory: experiment.directory.clone(),
-        ..ProviderOptions::default()
-    };
-    let provider = Provider::open(provider, &options, machine.env).map_err(|error| error.to_string())?;
-    let script = (!provider.measures_a_model())
-        .then(|| Script { identity: provider.identity(), reads_condition: provider.reads_condition() });
-    let caps = Caps {
-        tokens: Some(spec.loop_options().max_tokens),
-        requests: spec.max_turns.and_then(|turns| turns.try_into().ok()),
-        usd: spec.max_usd,
-    };
-    if spec.max_usd.is_some() && spec.price.is_none() {
-        return Err("`max_usd` needs a `price`".to_owned());
-    }
-    let most = spec.max_output_tokens.map(u64::from);
-    let mut limits =
-        json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
-    if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
-        // What a dollar buys decides where the agent is stopped.
-        let prices = [price.input, price.output, price.cache_read, price.cache_write];
-        limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
-    }
-    let agent = CliAgent::new(harness, installation, model, script, spec.placement, limits)
-        .map_err(|error| error.to_string())?;
-    if experiment.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
-        return Err(format!(
-            "{name} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
-        ));
-    }
-    let varies = harness.varies();
-    let varying = Varying::new(varies.fields, varies.texts).map_err(|error| error.to_string())?;
-    let shipping = shipping.clone();
-    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
-}
 
 /// A door that is open for one attempt.
 pub(crate) struct OpenDoor {
@@ -243,7 +142,7 @@ fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
 }
 
 /// What is shown of this machine to an agent with a way to its model; the folder is the door's.
-pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
+pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let Some(way) = &trial.way else { return Vec::new() };
     let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
     let mut mounts = trial.agent.mounts();

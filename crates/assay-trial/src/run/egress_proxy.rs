@@ -6,40 +6,18 @@ use std::time::{Duration, Instant};
 
 use assay_diagnostic::chain;
 use assay_gateway::{Egress, EgressLedger, Hosts};
-use assay_sandbox::{Exec, Exit, Mount, Network, Session, Sink};
+use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_store::Cause;
-use serde::Serialize;
 
-use crate::plan::Trial;
 use crate::run::environment::Broken;
+use crate::run::trial::ResolvedTrial;
+use crate::spec::network::NetworkPolicy;
 
 /// Where the way out lies inside a sandbox.
 const INSIDE: &str = "/opt/assay/outlet";
 
 /// The port of the sandbox's loopback that leads to the listed hosts.
 const PORT: u16 = 8791;
-
-/// What a phase of a trial can reach.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Reach {
-    /// Its own loopback.
-    None,
-    /// The host's network.
-    Public,
-    /// These hosts, through a proxy of assay's.
-    Hosts(Vec<String>),
-}
-
-impl Reach {
-    /// What the sandbox itself is given.
-    pub(crate) fn network(&self) -> Network {
-        match self {
-            Self::Public => Network::Public,
-            Self::None | Self::Hosts(_) => Network::None,
-        }
-    }
-}
 
 /// A way out that is open for one phase of one attempt.
 #[derive(Debug)]
@@ -49,9 +27,10 @@ pub(crate) struct Outlet {
 }
 
 /// What is shown of this machine to a sandbox, in one of whose phases hosts can be reached.
-pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
-    let wanted =
-        [&trial.network, &trial.verifier_network].iter().any(|reach| matches!(reach, Reach::Hosts(_)));
+pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
+    let wanted = [&trial.network, &trial.verifier_network]
+        .iter()
+        .any(|reach| matches!(reach, NetworkPolicy::Hosts(_)));
     let Some(shipping) = trial.shipping.as_ref().filter(|_| wanted) else { return Vec::new() };
     let shown = |source: &Path, name: &str| Mount {
         source: source.to_path_buf(),
@@ -63,8 +42,12 @@ pub(crate) fn mounts(trial: &Trial, folder: &Path) -> Vec<Mount> {
 
 impl Outlet {
     /// Opens it in the folder that [`mounts`] shows, where the phase is to reach hosts.
-    pub(crate) fn open(reach: &Reach, trial: &Trial, folder: &Path) -> Result<Option<Self>, Broken> {
-        let Reach::Hosts(list) = reach else { return Ok(None) };
+    pub(crate) fn open(
+        reach: &NetworkPolicy,
+        trial: &ResolvedTrial,
+        folder: &Path,
+    ) -> Result<Option<Self>, Broken> {
+        let NetworkPolicy::Hosts(list) = reach else { return Ok(None) };
         let shipping =
             trial.shipping.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
         let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;

@@ -15,8 +15,8 @@ use assay_sandbox::{Caps, Exec, Exit, Manifest, Sink};
 use assay_skill::tree;
 use assay_task::Task;
 
-use crate::plan::AbsentSkill;
 use crate::run::tamper::image::{Fabric, LOADER_CACHE};
+use crate::run::trial::AbsentSkill;
 
 /// Where the lines to look for lie while the image is searched.
 const LINES: &str = "/.assay-lines";

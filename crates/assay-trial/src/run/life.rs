@@ -13,11 +13,11 @@ use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
-use crate::plan::Trial;
 use crate::run::budget::PricedBudget;
 use crate::run::cli_agents::{self, OpenDoor};
 use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
 use crate::run::prep_cache::Workshop;
+use crate::run::trial::ResolvedTrial;
 use crate::run::verifier::{self, Reward};
 
 /// Most bytes of the verifier's output that are kept.
@@ -72,7 +72,7 @@ struct Findings {
 
 impl Runner<'_> {
     /// Executes a trial whose lease is held, and records what came of it.
-    pub fn execute(&self, trial: &Trial, lease: &Lease) -> Result<Executed, StoreError> {
+    pub fn execute(&self, trial: &ResolvedTrial, lease: &Lease) -> Result<Executed, StoreError> {
         let (number, folder) = self.store.begin(&trial.id, &trial.specification, lease)?;
         let started_at = jiff::Timestamp::now();
         let clock = Instant::now();
@@ -143,7 +143,7 @@ impl Attempt<'_> {
     /// The agent's phase, from an empty sandbox to a dead one.
     fn work(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
         let trial = self.trial;
-        let env: Vec<_> = if trial.agent.needs_solution() { trial.solution_env.to_vec() } else { Vec::new() };
+        let env: Vec<_> = if trial.agent.needs_solution() { trial.env.solution.clone() } else { Vec::new() };
         let door = match &trial.way {
             Some(way) => Some((OpenDoor::open(self, way)?, way)),
             None => None,
@@ -276,7 +276,7 @@ impl Attempt<'_> {
         let outcome = session.exec(
             &Exec {
                 argv: vec!["bash".to_owned(), script.display().to_string()],
-                env: own.into_iter().chain(trial.verifier_env.iter().cloned()).collect(),
+                env: own.into_iter().chain(trial.env.verifier.iter().cloned()).collect(),
                 cwd: None,
                 deadline: Some(Instant::now() + Duration::from_secs_f64(seconds)),
                 stdout: Sink {
@@ -321,7 +321,7 @@ fn cause(part: Part) -> Cause {
 }
 
 fn record(
-    trial: &Trial,
+    trial: &ResolvedTrial,
     attempt: u32,
     started_at: jiff::Timestamp,
     findings: Findings,
@@ -340,7 +340,7 @@ fn record(
         trial: trial.id.clone(),
         task: trial.task.name.clone(),
         agent: trial.label.clone(),
-        sandbox: trial.place.kind().to_owned(),
+        sandbox: trial.backend.kind().to_owned(),
         condition: trial.condition.clone(),
         repetition: trial.repetition,
         outcome,

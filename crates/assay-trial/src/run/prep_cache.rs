@@ -15,10 +15,10 @@ use assay_skill::Package;
 use assay_store::{Cause, Store, StoreError};
 use assay_task::{Healthcheck, Task};
 
-use crate::plan::{AbsentSkill, Trial};
-use crate::run::backend::Material;
+use crate::run::backend::TaskImage;
 use crate::run::environment::{Broken, make};
 use crate::run::image_scan::{Question, Survey};
+use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;
@@ -159,15 +159,15 @@ impl Workshop {
     pub(crate) fn prepared(
         &self,
         docker: &Docker,
-        material: &Material,
+        material: &TaskImage,
         task: &Task,
         cancel: &AtomicBool,
     ) -> Result<Arc<Prepared>, Broken> {
         self.images.get_or_try(format!("agent {} {}", task.name, task.environment_digest), || {
             let main = task.environment.compose.as_ref().map(|compose| &compose.main);
             let source = match material {
-                Material::Prebuilt(name) => ImageSource::Prebuilt { name: name.clone() },
-                Material::Build { network } => {
+                TaskImage::Prebuilt(name) => ImageSource::Prebuilt { name: name.clone() },
+                TaskImage::Build { network } => {
                     let context = self.room("contexts")?;
                     let laid = task.lay_out_context(&context);
                     let dockerfile = laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
@@ -187,7 +187,7 @@ impl Workshop {
     pub(crate) fn prepared_verifier(
         &self,
         docker: &Docker,
-        trial: &Trial,
+        trial: &ResolvedTrial,
         agents: &Arc<Prepared>,
         cancel: &AtomicBool,
     ) -> Result<Arc<Prepared>, Broken> {
@@ -206,7 +206,7 @@ impl Workshop {
                 laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
                 let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
                 let seconds = seconds.unwrap_or(task.config.environment.build_timeout);
-                let network = trial.place.builds_with_network();
+                let network = trial.backend.builds_with_network();
                 build(context, file.to_path_buf(), network, seconds)
             };
             Ok(Prepared {
@@ -223,7 +223,7 @@ impl Workshop {
         &self,
         docker: &Docker,
         prepared: &Prepared,
-        trial: &Trial,
+        trial: &ResolvedTrial,
         workdir: &Path,
         label: &str,
         cancel: &AtomicBool,

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
 use assay_store::{Store, TrialId};
-use assay_trial::{Experiment, Machine, Plan, Sandboxes, Shipping, Trial};
+use assay_trial::{Experiment, MachineContext, Plan, Sandboxes, Shipping, TrialSpec};
 use serde_json::json;
 
 const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];
@@ -46,13 +46,14 @@ fn ids(example: &str) -> String {
         forwarder_args: Vec::new(),
         replay: None,
     };
-    let machine = Machine { env: &|_| None, sandboxes: &sandboxes, dry: true, shipping: Some(shipping) };
+    let machine =
+        MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: true, shipping: Some(shipping) };
     let plan = Plan::make(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
     assert_eq!(plan.excluded, []);
     let name = &plan.experiment.name;
     let mut lines = Vec::new();
     for cell in &plan.cells {
-        let agent = &plan.roster[cell.agent].label.name;
+        let agent = &plan.agents[cell.agent].label.name;
         let id = id_anywhere(&plan.trials[&cell.trial]);
         lines.push(format!("{name} {} {agent} {} {} {id}\n", cell.task, cell.condition, cell.repetition));
     }
@@ -66,7 +67,7 @@ fn ids(example: &str) -> String {
 }
 
 /// The id that a trial has where the root of its sandbox is a fixed one: what stands for the image differs between machines.
-fn id_anywhere(trial: &Trial) -> TrialId {
+fn id_anywhere(trial: &TrialSpec) -> TrialId {
     assert_eq!(TrialId::of(&trial.specification), trial.id);
     let mut specification = trial.specification.clone();
     let base = specification.pointer_mut("/environment/base").unwrap();

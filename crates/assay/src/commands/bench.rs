@@ -11,8 +11,8 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_store::{Outcome, Selection, Store, TrialId};
-use assay_trial::{Experiment, Machine, Plan, RunOptions, Sandboxes};
+use assay_store::{Outcome, Store, TrialId};
+use assay_trial::{Experiment, Plan, RunOptions, Sandboxes};
 use serde::Serialize;
 
 use crate::args::bench::{BenchArgs, BenchSandbox, BenchWhat};
@@ -160,16 +160,11 @@ fn execute(
     let store = Store::open(&base.join("store"))?;
     let plan = plan(base, &store, trials, sandbox, sandboxes)?;
     let run = plan.begin_run(&store)?;
-    let options = RunOptions {
-        concurrency,
-        max_trials: None,
-        max_usd: None,
-        max_tokens: None,
-        only: Selection::default(),
-        retry_broken: true,
-        checks: false,
-    };
-    let outcome = assay_trial::run(&plan, &run.run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
+    let options = RunOptions::new(concurrency);
+    let here = machine::context(sandboxes, None);
+    let resolver = plan.resolver(&store, &here);
+    let outcome =
+        assay_trial::run(&plan, &run.run, &store, &resolver, &options, &AtomicBool::new(false), &mut |_| {})?;
     store.clear_scratch();
     let records = plan.trials.keys().filter_map(|id| store.record(id).ok().flatten());
     let passed = records.filter(|record| record.outcome == Outcome::Passed).count();
@@ -259,17 +254,12 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
         fill(&store, id, &record)?;
     }
     let run = plan.begin_run(&store)?;
-    let options = RunOptions {
-        concurrency: 2,
-        max_trials: None,
-        max_usd: None,
-        max_tokens: None,
-        only: Selection::default(),
-        retry_broken: true,
-        checks: false,
-    };
+    let options = RunOptions::new(2);
+    let here = machine::context(sandboxes, None);
+    let resolver = plan.resolver(&store, &here);
     let clock = Instant::now();
-    let outcome = assay_trial::run(&plan, &run.run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
+    let outcome =
+        assay_trial::run(&plan, &run.run, &store, &resolver, &options, &AtomicBool::new(false), &mut |_| {})?;
     let resume_seconds = clock.elapsed().as_secs_f64();
     store.clear_scratch();
     if outcome.reused != PLANNED {
@@ -322,11 +312,7 @@ fn plan(
          repetitions = {repetitions}\nsandbox = {sandbox}\n[[agents]]\nname = \"oracle\"\n"
     );
     let experiment = Experiment::parse(&base.join("experiment.toml"), &text)?;
-    Ok(Plan::make(
-        experiment,
-        store,
-        &Machine { env: &machine::env, sandboxes, dry: false, shipping: machine::shipping(None) },
-    )?)
+    Ok(Plan::make(experiment, store, &machine::context(sandboxes, None))?)
 }
 
 fn startup() -> Result<f64, Failure> {

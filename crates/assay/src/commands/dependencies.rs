@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 
 use assay_lint::{Requirements, Skill};
-use assay_trial::{Dependencies, Plan};
+use assay_trial::{Dependencies, Plan, Resolver};
 
 use crate::ui::Ui;
 
 /// Warns of what is missing, skill by skill.
-pub(crate) fn warn(plan: &Plan, ui: &Ui) {
+pub(crate) fn warn(plan: &Plan, resolver: &Resolver<'_>, ui: &Ui) {
     let mut unchecked = 0;
-    for place in plan.skill_places() {
+    let places = match plan.skill_places(resolver) {
+        Ok(places) => places,
+        Err(error) => return ui.note(&format!("warning: dependencies of skills were not checked: {error}")),
+    };
+    for place in places {
         // What conditions make up, placebos above all, has no scripts that anybody runs.
         let skills = plan.library.packages.iter().filter(|skill| place.skills.contains(&skill.digest));
         let mut needs: BTreeMap<&str, Requirements> = BTreeMap::new();

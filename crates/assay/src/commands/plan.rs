@@ -6,7 +6,7 @@ use assay_analysis::{Execution, LimitForecast, PlanForecast, VerdictChances, Wis
 use assay_report::{clean, seconds};
 use assay_store::{Limit, LimitSource, Store, TaskLimits};
 use assay_trace::Placement;
-use assay_trial::{Experiment, Machine, Plan};
+use assay_trial::{Experiment, MachineContext, Plan};
 
 use crate::args::plan::PlanArgs;
 use crate::config::Settings;
@@ -25,12 +25,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let experiment = Experiment::load(&args.experiment)?;
     let store = Store::open(&settings.store)?;
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan = Plan::make(
-        experiment,
-        &store,
-        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: true, shipping: machine::shipping(None) },
-    )?;
-    super::dependencies::warn(&plan, ui);
+    let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
+    let plan = Plan::make(experiment, &store, &here)?;
+    super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
     let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
     let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
     let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, wish)?;

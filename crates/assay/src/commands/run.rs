@@ -10,7 +10,7 @@ use assay_model::ModelError;
 use assay_report::WithNotes;
 use assay_skill::Severity;
 use assay_store::{Selection, Store, pattern_means};
-use assay_trial::{Experiment, Machine, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
+use assay_trial::{Experiment, MachineContext, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -51,16 +51,8 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     store.sweep();
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan = Plan::make(
-        experiment,
-        &store,
-        &Machine {
-            env: &machine::env,
-            sandboxes: &sandboxes,
-            dry: args.dry_run,
-            shipping: machine::shipping(args.replay.as_deref()),
-        },
-    )?;
+    let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
+    let plan = Plan::make(experiment, &store, &here)?;
     check_selection(&plan, &only)?;
     tell(&plan, ui);
     if args.dry_run {
@@ -76,16 +68,17 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     if args.replay.is_none() {
         check_caps(&plan, args, &only)?;
     }
+    let resolver = plan.resolver(&store, &here);
     let options = RunOptions {
-        concurrency: args.jobs.map_or(plan.experiment.concurrency, usize::from),
         max_trials: args.max_trials,
         max_usd: args.max_usd,
         max_tokens: args.max_tokens,
         only: only.clone(),
         retry_broken: !args.no_retry,
         checks: !args.no_checks,
+        ..RunOptions::new(args.jobs.map_or(plan.experiment.concurrency, usize::from))
     };
-    super::dependencies::warn(&plan, ui);
+    super::dependencies::warn(&plan, &resolver, ui);
     // Preflight first: it is quick, and nothing works without a model.
     if args.replay.is_none() && !args.no_preflight && !ask_models(&plan, &store, &options, &cancel, ui)? {
         return Ok(Status::Interrupted);
@@ -95,8 +88,9 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     }
     let folder = plan.begin_run(&store)?;
     let mut progress = Progress::new(ui);
-    let result =
-        assay_trial::run(&plan, &folder.run, &store, &options, &cancel, &mut |event| progress.tell(&event));
+    let result = assay_trial::run(&plan, &folder.run, &store, &resolver, &options, &cancel, &mut |event| {
+        progress.tell(&event);
+    });
     progress.end();
     store.clear_scratch();
     let outcome = result?;
@@ -229,9 +223,9 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
         return Err(Failure::bad_input("`--max-usd` is a sum of money"));
     }
     let selected: Vec<_> =
-        plan.cells.iter().filter(|cell| only.holds(cell, &plan.roster[cell.agent].label.name)).collect();
+        plan.cells.iter().filter(|cell| only.holds(cell, &plan.agents[cell.agent].label.name)).collect();
     let paid: Vec<_> = plan
-        .roster
+        .agents
         .iter()
         .enumerate()
         .filter(|(number, entry)| is_paid(&entry.spec) && selected.iter().any(|cell| cell.agent == *number))
@@ -314,11 +308,11 @@ fn selection(only: &[String]) -> Result<Selection, Failure> {
 
 /// Rejects a selection that matches nothing: an empty run would look like a success.
 fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
-    let label = |agent: usize| plan.roster[agent].label.name.as_str();
+    let label = |agent: usize| plan.agents[agent].label.name.as_str();
     let tasks: Vec<&str> =
         plan.tasks.iter().map(|task| &task.name).chain(&plan.unreadable).map(String::as_str).collect();
     let conditions: Vec<&str> = plan.experiment.conditions.iter().map(String::as_str).collect();
-    let agents: Vec<&str> = (0..plan.roster.len()).map(label).collect();
+    let agents: Vec<&str> = (0..plan.agents.len()).map(label).collect();
     for (key, patterns, names) in [
         ("task", &only.tasks, &tasks),
         ("condition", &only.conditions, &conditions),
@@ -363,7 +357,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
     let mut arms: BTreeMap<(usize, &str), [usize; 2]> = BTreeMap::new();
     let mut trials = BTreeMap::new();
     for cell in &plan.cells {
-        if !only.holds(cell, &plan.roster[cell.agent].label.name) {
+        if !only.holds(cell, &plan.agents[cell.agent].label.name) {
             continue;
         }
         let there = *trials.entry(&cell.trial).or_insert_with(|| {
@@ -378,7 +372,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
         let arms: Vec<Value> = arms
             .iter()
             .map(|((agent, condition), [cells, there])| {
-                let label = &plan.roster[*agent].label;
+                let label = &plan.agents[*agent].label;
                 json!({ "agent": label.name, "model": label.model, "condition": condition, "cells": cells, "in_store": there })
             })
             .collect();
@@ -396,7 +390,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
         let mut text =
             format!("{}: {} trials, {reused} of them in the store\n", plan.experiment.name, trials.len());
         for ((agent, condition), [cells, there]) in &arms {
-            let label = &plan.roster[*agent].label;
+            let label = &plan.agents[*agent].label;
             let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
             text.push_str(&format!(
                 "  {}{model}, {condition}: {cells} cells, {there} in the store\n",

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_store::{Claim, Outcome, Store};
-use assay_trial::{AgentSpec, Executed, Experiment, Machine, Plan, Runner, Trial, Workshop};
+use assay_trial::{AgentSpec, Executed, Experiment, Plan, Runner, TrialSpec, Workshop};
 use serde_json::json;
 
 use super::show::heading;
@@ -26,12 +26,9 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     store.sweep();
     machine::sweep_docker(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
-    let plan = Plan::make(
-        experiment(&args)?,
-        &store,
-        &Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping(None) },
-    )?;
-    let trial = cell(&plan, &args)?;
+    let here = machine::context(&sandboxes, None);
+    let plan = Plan::make(experiment(&args)?, &store, &here)?;
+    let trial = plan.resolver(&store, &here).resolve(cell(&plan, &args)?)?;
     let workshop = Workshop::new(&store)?;
     let runner = Runner {
         store: &store,
@@ -43,7 +40,7 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process looks at the same trial right now"));
     };
-    let executed = runner.execute(trial, &lease)?;
+    let executed = runner.execute(&trial, &lease)?;
     drop(lease);
     let Executed::Recorded { record, folder, kept } = executed else {
         store.clear_scratch();
@@ -111,7 +108,7 @@ fn above(task: &Path) -> Option<PathBuf> {
     task.ancestors().map(|folder| folder.join("experiment.toml")).find(|path| path.is_file())
 }
 
-fn cell<'a>(plan: &'a Plan, args: &TrialRunArgs) -> Result<&'a Trial, Failure> {
+fn cell<'a>(plan: &'a Plan, args: &TrialRunArgs) -> Result<&'a TrialSpec, Failure> {
     let found = plan.cells.iter().find(|cell| cell.repetition == args.repetition.max(1));
     let trial = found.and_then(|cell| plan.trials.get(&cell.trial));
     trial.map(|trial| &**trial).ok_or_else(|| {

@@ -12,7 +12,7 @@ use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
-use assay_trial::{ExperimentError, PlanError};
+use assay_trial::{ExperimentError, PlanError, ResolveError, RunError};
 
 use super::Failure;
 
@@ -58,6 +58,21 @@ impl From<PlanError> for Failure {
             },
             _ => Self::bad_input(message),
         }
+    }
+}
+
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Store(error) => error.into(),
+            error => Self::infrastructure(assay_diagnostic::chain(&error)),
+        }
+    }
+}
+
+impl From<ResolveError> for Failure {
+    fn from(error: ResolveError) -> Self {
+        Self::infrastructure(assay_diagnostic::chain(&error))
     }
 }
 

@@ -25,12 +25,13 @@ use files::{kept_as, leave_out, look_at_odd, note_left_out, write};
 use pristine::Pristine;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, LOG_CAPS, OUTSIDE, make};
-use crate::run::backend::Material;
+use crate::run::backend::TaskImage;
 use crate::run::cli_agents;
-use crate::run::egress_proxy::{self, Outlet, Reach};
+use crate::run::egress_proxy::{self, Outlet};
 use crate::run::image_scan::{Survey, WORK_CAPS};
 use crate::run::prep_cache::{Prepared, inside};
 use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
+use crate::spec::network::NetworkPolicy;
 
 /// Where the daemon's first seconds of a healthcheck end, whatever the task says.
 const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
@@ -113,7 +114,7 @@ impl<'a> Container<'a> {
     pub(super) fn new(
         attempt: Attempt<'a>,
         docker: &'a Docker,
-        material: &'a Material,
+        material: &'a TaskImage,
     ) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let workshop = attempt.workshop;
@@ -146,11 +147,16 @@ impl<'a> Container<'a> {
         })
     }
 
-    fn spec(&self, image: &assay_sandbox::docker::Image, reach: &Reach, phase: &str) -> ContainerSpec {
+    fn spec(
+        &self,
+        image: &assay_sandbox::docker::Image,
+        reach: &NetworkPolicy,
+        phase: &str,
+    ) -> ContainerSpec {
         let trial = self.attempt.trial;
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
-        spec.env = trial.env.to_vec();
+        spec.env = trial.env.agent.clone();
         spec.network = network(reach);
         spec.limits = trial.limits;
         spec
@@ -173,7 +179,7 @@ impl<'a> Container<'a> {
     /// Opens the way to hosts, where a phase may reach some, and gives what programs are told of it.
     fn lead_out(
         &mut self,
-        reach: &Reach,
+        reach: &NetworkPolicy,
         container: Docked,
     ) -> Result<(Docked, Vec<(String, String)>), Broken> {
         self.outlet = Outlet::open(reach, self.attempt.trial, &self.attempt.outlet())?;
@@ -805,10 +811,10 @@ fn shortened(text: &str) -> String {
     letters[..EACH].iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
-fn network(reach: &Reach) -> DockerNetwork {
+fn network(reach: &NetworkPolicy) -> DockerNetwork {
     match reach {
-        Reach::None | Reach::Hosts(_) => DockerNetwork::None,
-        Reach::Public => DockerNetwork::Public,
+        NetworkPolicy::None | NetworkPolicy::Hosts(_) => DockerNetwork::None,
+        NetworkPolicy::Public => DockerNetwork::Public,
     }
 }
 

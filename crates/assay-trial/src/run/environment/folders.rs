@@ -9,9 +9,10 @@ use assay_store::Cause;
 
 use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
 use crate::run::cli_agents;
-use crate::run::egress_proxy::{self, Outlet, Reach};
+use crate::run::egress_proxy::{self, Outlet};
 use crate::run::prep_cache::{Base, inside};
 use crate::run::tamper::{Folder, planted_in, read_small, tampering};
+use crate::spec::network::NetworkPolicy;
 
 /// Where programs are looked for, in every phase.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -137,18 +138,18 @@ impl<'a> Folders<'a> {
         Mount { source: self.logs.join(name), target: Path::new("/logs").join(name), writable }
     }
 
-    fn spec(&self, mut mounts: Vec<Mount>, reach: &Reach, phase: &str) -> Spec {
+    fn spec(&self, mut mounts: Vec<Mount>, reach: &NetworkPolicy, phase: &str) -> Spec {
         let trial = self.attempt.trial;
         let mut env: Vec<(String, String)> =
             [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
-        if matches!(reach, Reach::Hosts(_)) {
+        if matches!(reach, NetworkPolicy::Hosts(_)) {
             mounts.extend(egress_proxy::mounts(trial, &self.attempt.outlet()));
             env.extend(Outlet::env());
         }
         let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
-        for (name, value) in dockerfile.chain(trial.env.iter()) {
+        for (name, value) in dockerfile.chain(trial.env.agent.iter()) {
             env.retain(|(known, _)| known != name);
             env.push((name.clone(), value.clone()));
         }
@@ -164,9 +165,9 @@ impl<'a> Folders<'a> {
         }
     }
 
-    fn seat(&mut self, spec: &Spec, reach: &Reach) -> Result<&mut dyn Session, Broken> {
+    fn seat(&mut self, spec: &Spec, reach: &NetworkPolicy) -> Result<&mut dyn Session, Broken> {
         let folder = self.attempt.outlet();
-        if matches!(reach, Reach::Hosts(_)) {
+        if matches!(reach, NetworkPolicy::Hosts(_)) {
             make(&folder)?;
         }
         self.outlet = Outlet::open(reach, self.attempt.trial, &folder)?;

@@ -17,10 +17,10 @@ pub(crate) mod folders;
 use container::Container;
 use folders::Folders;
 
-use crate::plan::Trial;
-use crate::run::backend::Ground;
+use crate::run::backend::BackendKind;
 use crate::run::egress_proxy::Outlet;
 use crate::run::prep_cache::Workshop;
+use crate::run::trial::ResolvedTrial;
 
 /// What raw logs and artifacts of an attempt may take.
 pub(crate) const LOG_CAPS: Caps =
@@ -67,9 +67,9 @@ pub(crate) trait Desk {
 
 /// The desk of an attempt, by the kind of its place.
 pub(crate) fn open<'a>(attempt: &Attempt<'a>) -> Result<Box<dyn Desk + 'a>, Broken> {
-    match &attempt.trial.place.ground {
-        Ground::Folders { sandbox, root } => Ok(Box::new(Folders::new(*attempt, sandbox, root)?)),
-        Ground::Container { docker, material } => Ok(Box::new(Container::new(*attempt, docker, material)?)),
+    match &attempt.trial.backend.inner {
+        BackendKind::Folders { sandbox, root } => Ok(Box::new(Folders::new(*attempt, sandbox, root)?)),
+        BackendKind::Container { docker, image } => Ok(Box::new(Container::new(*attempt, docker, image)?)),
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) struct Attempt<'a> {
     /// What its requests are charged to.
     pub(crate) budget: &'a Budget,
     /// The trial.
-    pub(crate) trial: &'a Trial,
+    pub(crate) trial: &'a ResolvedTrial,
     /// What is kept of it.
     pub(crate) folder: &'a Path,
     /// What is not.

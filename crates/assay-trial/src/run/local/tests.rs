@@ -1,15 +1,35 @@
 use assay_agent::{Ended, Part};
 use assay_sandbox::Exit;
-use assay_store::{Selection, pattern_means};
+use assay_store::{Cell, Selection, pattern_means};
+use serde_json::Value;
 
 use super::*;
-use crate::testing::{Act, Ends, Fake, House, MISS, PASS};
+use crate::plan::Plan;
+use crate::run::backend::Backend;
+use crate::run::execute::run;
+use crate::run::executor::{RunOptions, RunOutcome};
+use crate::testing::{Act, Ends, Fake, House, MISS, PASS, on_machine};
 
 /// A run of an experiment whose verifiers do what they are told.
 struct Stage {
     house: House,
     options: RunOptions,
     cancel: Arc<AtomicBool>,
+}
+
+/// A plan, and what its trials meet.
+struct Staged {
+    plan: Plan,
+    backend: Arc<Backend>,
+    agent: Option<Arc<dyn assay_agent::Agent>>,
+}
+
+impl std::ops::Deref for Staged {
+    type Target = Plan;
+
+    fn deref(&self) -> &Plan {
+        &self.plan
+    }
 }
 
 /// What a run came to, with what was told on the way.
@@ -30,15 +50,7 @@ impl Stage {
     fn new() -> Self {
         let house = House::new();
         house.task("b");
-        let options = RunOptions {
-            concurrency: 2,
-            max_trials: None,
-            max_usd: None,
-            max_tokens: None,
-            only: Selection::default(),
-            retry_broken: true,
-            checks: false,
-        };
+        let options = RunOptions::new(2);
         Self { house, options, cancel: Arc::default() }
     }
 
@@ -47,26 +59,11 @@ impl Stage {
         &self,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
         agent: Option<&Arc<dyn assay_agent::Agent>>,
-    ) -> Plan {
-        let mut plan = self.house.plan();
-        let place = Fake::place(act);
-        for trial in plan.trials.values_mut() {
-            let trial = Arc::get_mut(trial).unwrap();
-            trial.place = place.clone();
-            if let Some(agent) = agent {
-                trial.agent = agent.clone();
-            }
-        }
-        for check in &mut plan.checks {
-            let oracle = check.oracle.iter_mut();
-            for trial in oracle.chain([&mut check.nop]) {
-                Arc::get_mut(trial).unwrap().place = place.clone();
-            }
-        }
-        plan
+    ) -> Staged {
+        Staged { plan: self.house.plan(), backend: Fake::backend(act), agent: agent.cloned() }
     }
 
-    fn run(&self, plan: &Plan) -> Ran {
+    fn run(&self, plan: &Staged) -> Ran {
         let folder = plan.begin_run(&self.house.store).unwrap();
         let mut told = Vec::new();
         let mut listen = |event: Event<'_>| {
@@ -78,12 +75,17 @@ impl Stage {
                 Event::Note(note) => note,
             });
         };
-        let outcome =
-            run(plan, &folder.run, &self.house.store, &self.options, &self.cancel, &mut listen).unwrap();
+        let store = &self.house.store;
+        let outcome = on_machine(|machine| {
+            let mut resolver = plan.resolver(store, machine);
+            resolver.fake =
+                crate::run::resolve::Fake { backend: Some(plan.backend.clone()), agent: plan.agent.clone() };
+            run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut listen).unwrap()
+        });
         Ran { outcome, told }
     }
 
-    fn attempts(&self, plan: &Plan) -> Vec<u32> {
+    fn attempts(&self, plan: &Staged) -> Vec<u32> {
         let record = |id: &TrialId| self.house.store.record(id).unwrap().unwrap();
         plan.trials.keys().map(|id| record(id).attempt).collect()
     }
@@ -196,7 +198,9 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
             Ended::Broken { part: Part::ModelProvider, message: "it answered 500".to_owned() }
         };
         let mut plan = stage.plan(|_, _| PASS, Some(&agent(ends)));
-        plan.roster[0].spec.model = Some("openai:m".to_owned());
+        for spec in plan.plan.trials.values_mut() {
+            Arc::make_mut(&mut Arc::make_mut(spec).options).model = Some("openai:m".to_owned());
+        }
         let Ran { outcome, told } = stage.run(&plan);
         assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {told:?}");
         assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
@@ -310,7 +314,7 @@ fn checked(solution: bool, oracle: Act, nop: Act) -> (Stage, Ran) {
         std::fs::remove_dir_all(stage.house.path("tasks/a/solution")).unwrap();
     }
     let planned = stage.house.plan();
-    let short = |trial: &Trial| trial.id.short().to_owned();
+    let short = |trial: &TrialSpec| trial.id.short().to_owned();
     let check = |task: &str| planned.checks.iter().find(|check| check.task == task).unwrap();
     let passes: Vec<String> = check("b").oracle.iter().map(|trial| short(trial)).collect();
     let own: Vec<String> = check("a").oracle.iter().map(|trial| short(trial)).collect();

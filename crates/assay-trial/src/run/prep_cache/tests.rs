@@ -1,13 +1,13 @@
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::plan::Trial;
+use crate::run::trial::ResolvedTrial;
 use crate::testing::{House, SKILL};
 
 /// The house's baseline trial: the one to which the skill was not given.
-fn baseline(house: &House) -> std::sync::Arc<Trial> {
+fn baseline(house: &House) -> ResolvedTrial {
     let plan = house.plan();
-    plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap().clone()
+    house.resolve(&plan, plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap())
 }
 
 #[test]

@@ -12,7 +12,7 @@ use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
 use assay_store::{Outcome, Record, Selection, Store, TrialId};
 use assay_trace::{Placement, Source, Trajectory};
-use assay_trial::{Experiment, Machine, Plan, PlanError, RunOptions};
+use assay_trial::{Experiment, Plan, PlanError, RunOptions};
 use serde::Serialize;
 
 use super::{Chosen, DoctorArgs, Kind};
@@ -82,7 +82,7 @@ fn lay_out(finding: &Finding) -> String {
 pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<(), Failure> {
     let mut wanted = BTreeSet::new();
     for cell in &plan.cells {
-        let entry = &plan.roster[cell.agent];
+        let entry = &plan.agents[cell.agent];
         let name = entry.label.name.as_str();
         let is_done =
             || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
@@ -175,12 +175,11 @@ fn examine(
     let store = machine::open_store(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
-    let here =
-        Machine { env: &machine::env, sandboxes: &sandboxes, dry: false, shipping: machine::shipping(None) };
+    let here = machine::context(&sandboxes, None);
     let plan = match Plan::make(experiment, &store, &here) {
         Ok(plan) => plan,
-        Err(PlanError::Agent { message, .. }) => {
-            finding.checks.push(Check { what: "installed", holds: false, text: message });
+        Err(PlanError::Agent { error, .. }) => {
+            finding.checks.push(Check { what: "installed", holds: false, text: error.to_string() });
             return Ok(finding);
         }
         Err(error) => return Err(error.into()),
@@ -189,17 +188,10 @@ fn examine(
         return Err(Failure::infrastructure(format!("the trial cannot be run: {}", excluded.reason))
             .hint("`assay doctor` tells what to do"));
     }
-    let options = RunOptions {
-        concurrency: 1,
-        max_trials: None,
-        max_usd: None,
-        max_tokens: None,
-        only: Selection::default(),
-        retry_broken: false,
-        checks: false,
-    };
     let run = plan.begin_run(&store)?.run;
-    assay_trial::run(&plan, &run, &store, &options, &AtomicBool::new(false), &mut |_| {})?;
+    let options = RunOptions { retry_broken: false, ..RunOptions::new(1) };
+    let resolver = plan.resolver(&store, &here);
+    assay_trial::run(&plan, &run, &store, &resolver, &options, &AtomicBool::new(false), &mut |_| {})?;
     let Some(id) = plan.trials.keys().next() else {
         return Err(Failure::infrastructure("the trial was not planned"));
     };

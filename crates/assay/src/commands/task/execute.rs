@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_diagnostic::Severity;
 use assay_report::clean;
-use assay_store::{Cause, Outcome, Record, Selection, Store};
+use assay_store::{Cause, Outcome, Record, Store};
 use assay_task::Task;
 use assay_task::check::Finding;
-use assay_trial::{AgentSpec, Experiment, Machine, Plan, PlanError, RunOptions, Sandboxes};
+use assay_trial::{AgentSpec, Experiment, Plan, PlanError, RunOptions, Sandboxes};
 use serde::Serialize;
 
 use super::hints::{self, Who};
@@ -210,27 +210,22 @@ impl<'a> Executor<'a> {
         };
         executed.sandbox = plan.cells.first().map(|cell| cell.sandbox.clone());
         let run = plan.begin_run(&self.store)?.run;
-        let options = RunOptions {
-            concurrency: self.jobs,
-            max_trials: None,
-            max_usd: None,
-            max_tokens: None,
-            only: Selection::default(),
-            retry_broken: true,
-            checks: false,
-        };
-        let told = assay_trial::run(&plan, &run, &self.store, &options, &self.cancel, &mut |event| {
-            if let assay_trial::Event::Note(note) = event {
-                ui.note(&note);
-            }
-        });
+        let here = machine::context(&self.sandboxes, None);
+        let resolver = plan.resolver(&self.store, &here);
+        let options = RunOptions::new(self.jobs);
+        let told =
+            assay_trial::run(&plan, &run, &self.store, &resolver, &options, &self.cancel, &mut |event| {
+                if let assay_trial::Event::Note(note) = event {
+                    ui.note(&note);
+                }
+            });
         self.store.clear_scratch();
         told?;
         let mut played = |agent: &str, repetition: u32, what: &str| -> Option<Played> {
             let cell = plan
                 .cells
                 .iter()
-                .find(|cell| plan.roster[cell.agent].label.name == agent && cell.repetition == repetition)?;
+                .find(|cell| plan.agents[cell.agent].label.name == agent && cell.repetition == repetition)?;
             let record = self.store.record(&cell.trial).ok().flatten();
             let Some(record) = record else {
                 executed.unchecked.push(format!("{what} was not tried to the end"));
@@ -290,12 +285,7 @@ impl<'a> Executor<'a> {
         if task.solution_digest.is_some() {
             experiment.agents.push(oracle);
         }
-        let machine = Machine {
-            env: &machine::env,
-            sandboxes: &self.sandboxes,
-            dry: false,
-            shipping: machine::shipping(None),
-        };
+        let machine = machine::context(&self.sandboxes, None);
         let mut plan = Plan::make(experiment, &self.store, &machine).map_err(|error| match error {
             PlanError::Tasks(problems) => problems.first().map_or_else(String::new, ToString::to_string),
             error => error.to_string(),
@@ -304,7 +294,7 @@ impl<'a> Executor<'a> {
             let reason = plan.excluded.first().map(|excluded| excluded.reason.clone());
             return Err(reason.unwrap_or_else(|| "nothing can be run".to_owned()));
         }
-        plan.cells.retain(|cell| plan.roster[cell.agent].label.name == "oracle" || cell.repetition == 1);
+        plan.cells.retain(|cell| plan.agents[cell.agent].label.name == "oracle" || cell.repetition == 1);
         Ok(plan)
     }
 

@@ -1,0 +1,38 @@
+//! Why nothing can be planned.
+
+use std::path::PathBuf;
+
+use assay_store::StoreError;
+use assay_task::TaskError;
+
+use crate::run::open_agent::AgentError;
+
+/// Why nothing can be planned.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Tasks that cannot be used.
+    #[error("{} of the suite's folders cannot be used as tasks", .0.len())]
+    Tasks(Vec<TaskError>),
+    /// An agent that cannot be set up.
+    #[error("{}: agent {agent:?}: {error}", path.display())]
+    Agent {
+        /// The experiment.
+        path: PathBuf,
+        /// Its name.
+        agent: String,
+        /// What is wrong.
+        error: AgentError,
+    },
+    /// A name that leads nowhere.
+    #[error("{}: {message}", path.display())]
+    Name {
+        /// The experiment.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}

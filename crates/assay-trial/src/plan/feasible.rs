@@ -1,0 +1,118 @@
+//! Whether a task can be run here at all, and what it may reach.
+
+use assay_gateway::Hosts;
+use assay_task::{NetworkWish, Task};
+
+use crate::run::backend::BackendError;
+use crate::run::env::EnvError;
+use crate::spec::network::NetworkPolicy;
+use crate::{Experiment, NetworkGrant};
+
+/// Why a task is excluded. Messages are sentence fragments: they are the reason of an exclusion.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub(crate) enum Infeasible {
+    /// More than one step.
+    #[error("it has several steps, which this version does not run")]
+    Steps,
+    /// A compose file that reaches the host.
+    #[error("its compose file is refused, for it would reach the host: {0}")]
+    HostileCompose(String),
+    /// A compose file that mounts the host's credentials.
+    #[error(
+        "its compose file is refused, for it would reach the host: {0} (`drop_login_mounts = true` under `[sandbox]` leaves it out)"
+    )]
+    LoginMount(String),
+    /// A compose file of several containers.
+    #[error("its compose file is more than one plain container: {0}")]
+    Compose(String),
+    /// A GPU.
+    #[error("it needs a GPU, which no sandbox here gives")]
+    Gpu,
+    /// Windows.
+    #[error("it needs Windows")]
+    Windows,
+    /// MCP servers.
+    #[error("it brings MCP servers, which no agent here speaks to")]
+    Mcp,
+    /// Files of another container.
+    #[error("it collects from the service `{0}`, and only `main` is run")]
+    Service(String),
+    /// Hosts that are not names of hosts.
+    #[error("of what it would reach, {0}")]
+    Hosts(String),
+    /// Listed hosts, and nothing that leads there.
+    #[error("it would reach some hosts and not others, which nothing holds it to here")]
+    NoEgressProxy,
+    /// No sandbox.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A variable without a value.
+    #[error(transparent)]
+    Env(#[from] EnvError),
+}
+
+/// Whether a task asks for nothing that no sandbox here gives.
+pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Infeasible> {
+    let config = &task.config;
+    if config.multi_step {
+        return Err(Infeasible::Steps);
+    }
+    if let Some(compose) = &task.environment.compose {
+        if let Some(reason) = compose.hostile.first() {
+            return Err(Infeasible::HostileCompose(reason.to_string()));
+        }
+        if let Some(login) = compose.logins.first().filter(|_| !experiment.sandbox.drop_login_mounts) {
+            return Err(Infeasible::LoginMount(login.to_string()));
+        }
+        if let Some(reason) = compose.unsupported.first() {
+            return Err(Infeasible::Compose(reason.to_string()));
+        }
+    }
+    if config.environment.gpus > 0 {
+        return Err(Infeasible::Gpu);
+    }
+    if config.environment.windows {
+        return Err(Infeasible::Windows);
+    }
+    if config.environment.mcp_servers > 0 {
+        return Err(Infeasible::Mcp);
+    }
+    let artifacts = config.artifacts.iter().filter_map(|artifact| artifact.service.as_ref());
+    let mut services = artifacts.chain(config.collect.iter().filter_map(|collect| collect.service.as_ref()));
+    services
+        .find(|service| *service != "main")
+        .map_or(Ok(()), |service| Err(Infeasible::Service(service.clone())))
+}
+
+/// What agent and verifier can reach.
+pub(crate) fn policy(
+    task: &Task,
+    experiment: &Experiment,
+) -> Result<(NetworkPolicy, NetworkPolicy), Infeasible> {
+    let config = &task.config;
+    let cut_off = task.environment.compose.as_ref().is_some_and(|compose| compose.main.no_network);
+    let own = if cut_off { &NetworkWish::None } else { &config.environment.network };
+    let agent = network(config.agent_network.as_ref().unwrap_or(own), &experiment.network)?;
+    let verifier = if experiment.verifier_network {
+        NetworkPolicy::Public
+    } else {
+        network(config.verifier_network.as_ref().unwrap_or(own), &experiment.network)?
+    };
+    Ok((agent, verifier))
+}
+
+/// What both the task wishes and the experiment grants.
+pub(super) fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<NetworkPolicy, Infeasible> {
+    let hosts = |list: &[String]| Hosts::parse(list).map_err(|error| Infeasible::Hosts(error.to_string()));
+    let allowed = match (wish, grant) {
+        (NetworkWish::None, _) | (_, NetworkGrant::None) => return Ok(NetworkPolicy::None),
+        (NetworkWish::Public, NetworkGrant::Public) => return Ok(NetworkPolicy::Public),
+        (NetworkWish::Allowlist(wished), NetworkGrant::Public) => hosts(wished)?,
+        (NetworkWish::Public, NetworkGrant::Hosts(granted)) => hosts(granted)?,
+        (NetworkWish::Allowlist(wished), NetworkGrant::Hosts(granted)) => {
+            hosts(wished)?.within(&hosts(granted)?)
+        }
+    };
+    Ok(if allowed.is_empty() { NetworkPolicy::None } else { NetworkPolicy::Hosts(allowed.list()) })
+}

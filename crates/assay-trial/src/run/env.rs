@@ -1,0 +1,91 @@
+//! The environment of a trial's commands: the task's variables, with what the experiment lets them take from the host.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use assay_task::{LoginMount, Task};
+
+/// The variables of a trial, by phase.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskEnv {
+    /// Of the agent's commands.
+    pub agent: Vec<(String, String)>,
+    /// Of the verifier, beside that.
+    pub verifier: Vec<(String, String)>,
+    /// Of the solution, for the oracle.
+    pub solution: Vec<(String, String)>,
+}
+
+/// Why a variable has no value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum EnvError {
+    /// `${` without its end.
+    #[error("`{0}` lacks a closing bracket")]
+    Bracket(String),
+    /// Not allowed, or not set.
+    #[error("it asks for the variable `{0}`: add it to `allow_env` in the experiment, and set it")]
+    Missing(String),
+}
+
+impl TaskEnv {
+    /// The variables of a task, of which those in `allowed` may come from the host.
+    pub(crate) fn of(
+        task: &Task,
+        allowed: &[String],
+        env: &dyn Fn(&str) -> Option<String>,
+    ) -> Result<Self, EnvError> {
+        let config = &task.config;
+        let compose = task.environment.compose.as_ref();
+        let mut own = compose.map(|compose| compose.main.env.clone()).unwrap_or_default();
+        let logins = compose.map(|compose| compose.logins.as_slice());
+        if let Some(logins) = logins.filter(|logins| !logins.is_empty()) {
+            own.retain(|_, value| !serves_login(value, logins, allowed));
+        }
+        own.extend(config.environment.env.clone());
+        let expanded = |values: &BTreeMap<String, String>| {
+            values
+                .iter()
+                .map(|(name, value)| Ok((name.clone(), expand(value, allowed, env)?)))
+                .collect::<Result<Vec<_>, EnvError>>()
+        };
+        Ok(Self {
+            agent: expanded(&own)?,
+            verifier: expanded(&config.verifier_env)?,
+            solution: expanded(&config.solution_env)?,
+        })
+    }
+}
+
+/// Whether a variable of a compose file that mounts a login goes with it: it points into the mount, or hands on a variable of the host that the
+/// experiment does not name. Compose itself leaves such variables empty where the host has none.
+pub(crate) fn serves_login(value: &str, logins: &[LoginMount], allowed: &[String]) -> bool {
+    let points = logins
+        .iter()
+        .any(|login| !login.target.is_empty() && Path::new(value).starts_with(login.target.as_str()));
+    let handed = value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    let handed = handed.filter(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
+    points || handed.is_some_and(|name| !allowed.iter().any(|known| known == name))
+}
+
+/// Replaces `${VAR}` and `${VAR:-default}` by what the experiment allows.
+pub(crate) fn expand(
+    value: &str,
+    allowed: &[String],
+    env: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, EnvError> {
+    let mut expanded = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        expanded.push_str(before);
+        let (inside, after) = after.split_once('}').ok_or_else(|| EnvError::Bracket(value.to_owned()))?;
+        let (name, default) =
+            inside.split_once(":-").map_or((inside, None), |(name, default)| (name, Some(default)));
+        let found = if allowed.iter().any(|allowed| allowed == name) { env(name) } else { None };
+        let text = found.or_else(|| default.map(str::to_owned));
+        expanded.push_str(&text.ok_or_else(|| EnvError::Missing(name.to_owned()))?);
+        rest = after;
+    }
+    expanded.push_str(rest);
+    Ok(expanded)
+}

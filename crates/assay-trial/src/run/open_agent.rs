@@ -1,0 +1,178 @@
+//! From what an experiment says of an agent to the agent.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use assay_agent::cli_agents::{Harness, Installation, Script};
+use assay_agent::{Agent, CliAgent, Disclosure, OpenError, Placement};
+use assay_gateway::{Caps, GatewayError, Provider, ProviderOptions, Varying};
+use assay_model::{ModelError, ModelOptions};
+use serde_json::json;
+
+use crate::experiment::{AgentSpec, SandboxKind};
+use crate::run::context::MachineContext;
+use crate::run::route::Way;
+
+/// An agent, opened.
+#[derive(Clone)]
+pub(crate) struct OpenedAgent {
+    /// What works.
+    pub(crate) agent: Arc<dyn Agent>,
+    /// The way to its model, for one that works inside.
+    pub(crate) way: Option<Arc<Way>>,
+    /// Where it finds skills, where there is a choice.
+    pub(crate) placement: Option<Placement>,
+}
+
+/// What decides about an agent beside what the experiment says of it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct AgentSetting<'a> {
+    /// Where relative paths of scripts start.
+    pub(crate) scripts: &'a Path,
+    /// The sandbox that the experiment names.
+    pub(crate) sandbox: SandboxKind,
+    /// How skills are made known.
+    pub(crate) disclosure: Disclosure,
+}
+
+/// Why an agent cannot be set up. Messages are sentence fragments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// A CLI agent in the sandbox `none`.
+    #[error("{0} looks for skills in a home of its own, and the sandbox `none` has none")]
+    NoHome(&'static str),
+    /// No cache.
+    #[error("there is no folder here in which agents are installed")]
+    NoCache,
+    /// No model.
+    #[error("{agent} needs a model, such as `model = \"{providers}:NAME\"`")]
+    NoModel {
+        /// Its name.
+        agent: &'static str,
+        /// Those it can speak to.
+        providers: String,
+    },
+    /// Not in the cache.
+    #[error("{0} is not installed: `assay agent install {0}` installs it")]
+    NotInstalled(String),
+    /// A model without a provider.
+    #[error("{0:?} names no provider and model")]
+    Unnamed(String),
+    /// A cap without a price.
+    #[error("`max_usd` needs a `price`")]
+    NoPrice,
+    /// An agent that tells its model of skills by itself.
+    #[error(
+        "{0} decides itself what it tells its model of the skills in its folder: `disclosure = \"eager\"` needs `placement = \"system\"`"
+    )]
+    Eager(&'static str),
+    /// The provider of its model.
+    #[error(transparent)]
+    Provider(#[from] GatewayError),
+    /// Its model.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// A model that it cannot use.
+    #[error(transparent)]
+    Unusable(#[from] assay_agent::cli_agents::UnusableModel),
+    /// An agent of ours.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// What it varies is not a pattern.
+    #[error("{0}")]
+    Varying(String),
+}
+
+/// Opens an agent.
+///
+/// # Errors
+/// Why it cannot be used here.
+pub(crate) fn open_agent(
+    spec: &AgentSpec,
+    setting: AgentSetting<'_>,
+    machine: &MachineContext<'_>,
+) -> Result<OpenedAgent, AgentError> {
+    if let Some(harness) = assay_agent::cli_agents::find(&spec.name) {
+        let (agent, way) = open_cli_agent(harness, spec, setting, machine)?;
+        let placement = Some(agent.placement());
+        return Ok(OpenedAgent { agent: Arc::new(agent), way: Some(Arc::new(way)), placement });
+    }
+    if spec.max_usd.is_some() && spec.price.is_none() {
+        return Err(AgentError::NoPrice);
+    }
+    let options = ModelOptions {
+        base_url: spec.base_url.clone(),
+        api_key_env: spec.api_key_env.clone(),
+        needs_key: !machine.dry,
+        max_output_tokens: spec.max_output_tokens,
+        temperature: spec.temperature,
+        directory: setting.scripts.to_owned(),
+        ..ModelOptions::default()
+    };
+    let model =
+        spec.model.as_deref().map(|model| assay_model::open(model, &options, &machine.env)).transpose()?;
+    let agent = assay_agent::open(&spec.name, model, spec.loop_options())?;
+    Ok(OpenedAgent { agent, way: None, placement: None })
+}
+
+fn open_cli_agent(
+    harness: &'static dyn Harness,
+    spec: &AgentSpec,
+    setting: AgentSetting<'_>,
+    machine: &MachineContext<'_>,
+) -> Result<(CliAgent, Way), AgentError> {
+    let name = harness.name();
+    if setting.sandbox == SandboxKind::None {
+        return Err(AgentError::NoHome(name));
+    }
+    let shipping = machine.shipping.as_ref().ok_or(AgentError::NoCache)?;
+    let model = spec
+        .model
+        .as_deref()
+        .ok_or_else(|| AgentError::NoModel { agent: name, providers: harness.providers().join("|") })?;
+    let version = spec.version.as_deref();
+    let installation = Installation::find(&shipping.cache, harness, version).ok_or_else(|| {
+        AgentError::NotInstalled(version.map_or(name.to_owned(), |version| format!("{name}@{version}")))
+    })?;
+    let (provider, named) = match model.split_once(':') {
+        Some(("scripted", _)) => (model, None),
+        Some((provider, named)) => (provider, Some(named.to_owned())),
+        None => return Err(AgentError::Unnamed(model.to_owned())),
+    };
+    let options = ProviderOptions {
+        base_url: spec.base_url.clone(),
+        api_key_env: spec.api_key_env.clone(),
+        keyless: machine.dry || shipping.replay.is_some(),
+        directory: setting.scripts.to_owned(),
+        ..ProviderOptions::default()
+    };
+    let provider = Provider::open(provider, &options, &machine.env)?;
+    let script = (!provider.measures_a_model())
+        .then(|| Script { identity: provider.identity(), reads_condition: provider.reads_condition() });
+    let caps = Caps {
+        tokens: Some(spec.loop_options().max_tokens),
+        requests: spec.max_turns.and_then(|turns| turns.try_into().ok()),
+        usd: spec.max_usd,
+    };
+    if spec.max_usd.is_some() && spec.price.is_none() {
+        return Err(AgentError::NoPrice);
+    }
+    let most = spec.max_output_tokens.map(u64::from);
+    let mut limits =
+        json!({ "max_tokens": caps.tokens, "max_turns": caps.requests, "max_output_tokens": most });
+    if let (Some(usd), Some(price), Some(limits)) = (spec.max_usd, spec.price, limits.as_object_mut()) {
+        // What a dollar buys decides where the agent is stopped.
+        let prices = [price.input, price.output, price.cache_read, price.cache_write];
+        limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
+    }
+    let agent = CliAgent::new(harness, installation, model, script, spec.placement, limits)?;
+    if setting.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
+        return Err(AgentError::Eager(name));
+    }
+    let varies = harness.varies();
+    let varying =
+        Varying::new(varies.fields, varies.texts).map_err(|error| AgentError::Varying(error.to_string()))?;
+    let shipping = shipping.clone();
+    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
+}

@@ -1,0 +1,463 @@
+//! From a trial's specification to its live objects, on the machine that executes it.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use assay_skill::{Digest, Library, Package};
+use assay_store::AgentLabel;
+use assay_task::{Task, TaskError};
+use serde_json::Value;
+
+use crate::condition::{Provision, placebo_of};
+use crate::experiment::AgentSpec;
+use crate::run::backend::{Backend, BackendError};
+use crate::run::context::MachineContext;
+use crate::run::env::{EnvError, TaskEnv};
+use crate::run::open_agent::{AgentError, AgentSetting, OpenedAgent, open_agent};
+use crate::run::trial::{AbsentSkill, ResolvedTrial};
+use crate::spec::trial::{ProvisionSpec, SkillRef, TaskRef, TrialSpec};
+
+/// Where tasks, skills and scripts lie here, where that is not where they lay when the trial was planned.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sources {
+    /// Folders of tasks, or folders that hold some.
+    pub suite: Vec<PathBuf>,
+    /// Folders of skills, or folders that hold some.
+    pub library: Vec<PathBuf>,
+    /// Where relative paths of scripted models start.
+    pub scripts: Option<PathBuf>,
+    /// The store whose recorded replies answer in the provider's place.
+    pub replay: Option<PathBuf>,
+    /// A folder for skills that a condition makes.
+    pub made: PathBuf,
+}
+
+/// Why a trial cannot be executed here.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ResolveError {
+    /// No task of that name.
+    #[error("there is no task `{name}` in {}", list(searched))]
+    NoTask {
+        /// Its name.
+        name: String,
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// A task of that name with another content.
+    #[error("the task {} is not the one that was planned: it is {found}, and was {planned}", folder.display())]
+    OtherTask {
+        /// Where it lies.
+        folder: PathBuf,
+        /// Its digest, or its environment's.
+        found: Digest,
+        /// The same when it was planned.
+        planned: Digest,
+    },
+    /// A task that cannot be read.
+    #[error(transparent)]
+    Task(#[from] TaskError),
+    /// No skill of that content.
+    #[error("there is no skill `{name}` with the planned content ({digest}) in {}", list(searched))]
+    NoSkill {
+        /// Its name.
+        name: String,
+        /// Its digest.
+        digest: Digest,
+        /// Where it was looked for.
+        searched: Vec<PathBuf>,
+    },
+    /// An agent that cannot be set up.
+    #[error("the agent `{agent}`: {error}")]
+    Agent {
+        /// Its name.
+        agent: String,
+        /// Why.
+        error: AgentError,
+    },
+    /// A sandbox that cannot be used.
+    #[error("the task `{task}` cannot be run here: {error}")]
+    Backend {
+        /// The task.
+        task: String,
+        /// Why.
+        error: BackendError,
+    },
+    /// A variable without a value.
+    #[error("the task `{task}` cannot be run here: {error}")]
+    Env {
+        /// The task.
+        task: String,
+        /// Why.
+        error: EnvError,
+    },
+    /// A trial that would be another one here.
+    #[error(
+        "trial {id} would be another one here: `{key}` is {found}, and was {planned} when it was planned"
+    )]
+    Differs {
+        /// Its id, shortened.
+        id: String,
+        /// What differs: a path through the specification.
+        key: String,
+        /// What it is here.
+        found: Value,
+        /// What it was.
+        planned: Value,
+    },
+}
+
+fn list(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+/// Turns specifications into live objects. What trials have in common is opened once.
+pub struct Resolver<'a> {
+    machine: &'a MachineContext<'a>,
+    sources: Sources,
+    opened: Mutex<Opened>,
+    #[cfg(test)]
+    pub(crate) fake: Fake,
+}
+
+/// What stands in for the real thing in tests; a trial's identity is then not compared.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Fake {
+    pub(crate) backend: Option<Arc<Backend>>,
+    pub(crate) agent: Option<Arc<dyn assay_agent::Agent>>,
+}
+
+#[derive(Default)]
+struct Opened {
+    tasks: BTreeMap<(String, Digest, Digest), Arc<Task>>,
+    packages: BTreeMap<(Digest, String), Package>,
+    /// Whether the folders of skills have been read.
+    library_is_read: bool,
+    provisions: BTreeMap<String, Arc<Provision>>,
+    absent: BTreeMap<String, Arc<Vec<AbsentSkill>>>,
+    agents: BTreeMap<String, OpenedAgent>,
+    backends: BTreeMap<String, Arc<Backend>>,
+    envs: BTreeMap<String, Arc<TaskEnv>>,
+}
+
+impl<'a> Resolver<'a> {
+    /// One that looks in `sources`, and else where things lay when they were planned.
+    pub fn new(machine: &'a MachineContext<'a>, sources: Sources) -> Self {
+        Self {
+            machine,
+            sources,
+            opened: Mutex::default(),
+            #[cfg(test)]
+            fake: Fake::default(),
+        }
+    }
+
+    /// Takes tasks and skills that are in memory already.
+    pub(crate) fn seed<'b>(
+        &self,
+        tasks: impl IntoIterator<Item = &'b Arc<Task>>,
+        packages: impl IntoIterator<Item = &'b Package>,
+    ) {
+        let mut opened = self.opened();
+        for task in tasks {
+            opened.tasks.insert(task_key(&TaskRef::from(&**task)), task.clone());
+        }
+        for package in packages {
+            opened.packages.insert((package.digest, package.directory.clone()), package.clone());
+        }
+    }
+
+    fn opened(&self) -> MutexGuard<'_, Opened> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds and opens all that a trial needs.
+    ///
+    /// # Errors
+    /// What is missing here, and what is not as it was planned.
+    pub fn resolve(&self, spec: &TrialSpec) -> Result<ResolvedTrial, ResolveError> {
+        let mut opened = self.opened();
+        let task = self.task(&mut opened, &spec.task)?;
+        let provision = self.provision(&mut opened, spec, &task)?;
+        let absent = self.absent(&mut opened, spec, &task)?;
+        let backend = self.backend(&mut opened, spec, &task)?;
+        let agent = self.agent(&mut opened, spec)?;
+        let env = self.env(&mut opened, spec, &task)?;
+        drop(opened);
+        let trial = ResolvedTrial {
+            id: spec.id.clone(),
+            specification: spec.specification.clone(),
+            task,
+            agent: agent.agent,
+            label: spec.agent.clone(),
+            price: spec.options.price,
+            way: agent.way,
+            condition: spec.condition.clone(),
+            provision,
+            disclosure: spec.disclosure,
+            backend,
+            limits: spec.limits,
+            warnings: spec.warnings.clone(),
+            network: spec.network.clone(),
+            verifier_network: spec.verifier_network.clone(),
+            shipping: self.machine.shipping.clone(),
+            agent_timeout: spec.agent_seconds,
+            repetition: spec.repetition,
+            absent,
+            env,
+        };
+        self.compare(spec, trial)
+    }
+
+    /// Holds a trial to its specification: the digests of task, skills and image, the agent's identity, and all limits.
+    fn compare(&self, spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
+        #[cfg(test)]
+        if self.fake.backend.is_some() || self.fake.agent.is_some() {
+            return Ok(trial);
+        }
+        let found = trial.specify(spec.seed);
+        match difference(&spec.specification, &found, "") {
+            None => Ok(trial),
+            Some((key, planned, found)) => {
+                Err(ResolveError::Differs { id: spec.id.short().to_owned(), key, found, planned })
+            }
+        }
+    }
+
+    /// Waits until nothing of trials is left that only waits to be removed.
+    pub(crate) fn settle(&self) {
+        let backends: Vec<_> = self.opened().backends.values().cloned().collect();
+        for backend in backends {
+            backend.settle();
+        }
+    }
+
+    fn task(&self, opened: &mut Opened, planned: &TaskRef) -> Result<Arc<Task>, ResolveError> {
+        if let Some(task) = opened.tasks.get(&task_key(planned)) {
+            return Ok(task.clone());
+        }
+        let searched = if self.sources.suite.is_empty() {
+            vec![planned.folder.clone()]
+        } else {
+            self.sources.suite.clone()
+        };
+        let mut other = None;
+        for folder in searched.iter().flat_map(|folder| folders(folder, planned)) {
+            let task = Task::load(&folder)?;
+            if (task.digest, task.environment_digest) == (planned.digest, planned.environment) {
+                let task = Arc::new(task);
+                opened.tasks.insert(task_key(planned), task.clone());
+                return Ok(task);
+            }
+            if other.is_none() && task.name == planned.name {
+                let (found, planned) = if task.digest == planned.digest {
+                    (task.environment_digest, planned.environment)
+                } else {
+                    (task.digest, planned.digest)
+                };
+                other = Some(ResolveError::OtherTask { folder, found, planned });
+            }
+        }
+        Err(other.unwrap_or(ResolveError::NoTask { name: planned.name.clone(), searched }))
+    }
+
+    /// A skill of the task, of the library, or one that a condition makes of those.
+    fn package(
+        &self,
+        opened: &mut Opened,
+        planned: &SkillRef,
+        task: &Task,
+        seed: u64,
+    ) -> Result<Package, ResolveError> {
+        let key = (planned.digest, planned.directory.clone());
+        if let Some(package) = opened.packages.get(&key) {
+            return Ok(package.clone());
+        }
+        let keep = |opened: &mut Opened, package: Package| {
+            opened.packages.insert((package.digest, package.directory.clone()), package);
+        };
+        for package in &task.skills {
+            keep(opened, package.clone());
+        }
+        if !opened.library_is_read {
+            opened.library_is_read = true;
+            for package in Library::load(&self.sources.library).packages {
+                keep(opened, package);
+            }
+        }
+        if self.sources.library.is_empty()
+            && let Some(package) = Package::load(&planned.folder).package
+        {
+            keep(opened, package);
+        }
+        if let Some(package) = opened.packages.get(&key) {
+            return Ok(package.clone());
+        }
+        let originals: Vec<Package> = opened.packages.values().cloned().collect();
+        if let Some(package) =
+            placebo_of(&originals, (&planned.directory, planned.digest), seed, &self.sources.made)
+        {
+            keep(opened, package.clone());
+            return Ok(package);
+        }
+        let searched = if self.sources.library.is_empty() {
+            vec![planned.folder.clone()]
+        } else {
+            self.sources.library.clone()
+        };
+        Err(ResolveError::NoSkill { name: planned.name.clone(), digest: planned.digest, searched })
+    }
+
+    fn provision(
+        &self,
+        opened: &mut Opened,
+        spec: &TrialSpec,
+        task: &Task,
+    ) -> Result<Arc<Provision>, ResolveError> {
+        let ProvisionSpec { skills, preface, writes_skills } = &*spec.provision;
+        let key = format!("{} {writes_skills} {preface}", names(skills));
+        if let Some(provision) = opened.provisions.get(&key) {
+            return Ok(provision.clone());
+        }
+        let skills = skills
+            .iter()
+            .map(|skill| self.package(opened, skill, task, spec.seed))
+            .collect::<Result<Vec<_>, _>>()?;
+        let provision =
+            Arc::new(Provision { skills, preface: preface.clone(), writes_skills: *writes_skills });
+        opened.provisions.insert(key, provision.clone());
+        Ok(provision)
+    }
+
+    fn absent(
+        &self,
+        opened: &mut Opened,
+        spec: &TrialSpec,
+        task: &Task,
+    ) -> Result<Arc<Vec<AbsentSkill>>, ResolveError> {
+        let key = names(&spec.absent);
+        if let Some(absent) = opened.absent.get(&key) {
+            return Ok(absent.clone());
+        }
+        let absent = spec
+            .absent
+            .iter()
+            .map(|skill| Ok(AbsentSkill::from(&self.package(opened, skill, task, spec.seed)?)))
+            .collect::<Result<Vec<_>, ResolveError>>()?;
+        let absent = Arc::new(absent);
+        opened.absent.insert(key, absent.clone());
+        Ok(absent)
+    }
+
+    fn backend(
+        &self,
+        opened: &mut Opened,
+        spec: &TrialSpec,
+        task: &Task,
+    ) -> Result<Arc<Backend>, ResolveError> {
+        #[cfg(test)]
+        if let Some(fake) = &self.fake.backend {
+            return Ok(fake.clone());
+        }
+        let key = format!("{} {:?}", task_name(&spec.task), spec.sandbox);
+        if let Some(backend) = opened.backends.get(&key) {
+            return Ok(backend.clone());
+        }
+        let backend = Backend::choose(task, &spec.sandbox, Path::new("/"), self.machine.sandboxes)
+            .map_err(|error| ResolveError::Backend { task: task.name.clone(), error })?;
+        let backend = Arc::new(backend);
+        opened.backends.insert(key, backend.clone());
+        Ok(backend)
+    }
+
+    fn agent(&self, opened: &mut Opened, spec: &TrialSpec) -> Result<OpenedAgent, ResolveError> {
+        #[cfg(test)]
+        if let Some(agent) = &self.fake.agent
+            && spec.agent.name != "oracle"
+        {
+            return Ok(OpenedAgent { agent: agent.clone(), way: None, placement: None });
+        }
+        let AgentLabel { name, version, .. } = &spec.agent;
+        let key =
+            format!("{name} {version} {:?} {:?} {:?}", spec.options, spec.disclosure, spec.sandbox.kind);
+        if let Some(agent) = opened.agents.get(&key) {
+            return Ok(agent.clone());
+        }
+        let mut options = AgentSpec::clone(&spec.options);
+        if assay_agent::cli_agents::find(name).is_some() {
+            options.version = Some(version.clone());
+        }
+        let setting = AgentSetting {
+            scripts: self.sources.scripts.as_ref().unwrap_or(&spec.scripts),
+            sandbox: spec.sandbox.kind,
+            disclosure: spec.disclosure,
+        };
+        let machine = MachineContext {
+            env: self.machine.env,
+            sandboxes: self.machine.sandboxes,
+            dry: self.machine.dry,
+            shipping: self.machine.shipping.clone().map(|mut shipping| {
+                let replay = self.sources.replay.clone().or_else(|| spec.replay.clone());
+                shipping.replay = shipping.replay.or(replay);
+                shipping
+            }),
+        };
+        let agent = open_agent(&options, setting, &machine)
+            .map_err(|error| ResolveError::Agent { agent: name.clone(), error })?;
+        opened.agents.insert(key, agent.clone());
+        Ok(agent)
+    }
+
+    fn env(&self, opened: &mut Opened, spec: &TrialSpec, task: &Task) -> Result<Arc<TaskEnv>, ResolveError> {
+        let key = format!("{} {:?}", task_name(&spec.task), spec.allow_env);
+        if let Some(env) = opened.envs.get(&key) {
+            return Ok(env.clone());
+        }
+        let env = TaskEnv::of(task, &spec.allow_env, self.machine.env)
+            .map_err(|error| ResolveError::Env { task: task.name.clone(), error })?;
+        let env = Arc::new(env);
+        opened.envs.insert(key, env.clone());
+        Ok(env)
+    }
+}
+
+fn task_key(task: &TaskRef) -> (String, Digest, Digest) {
+    (task.name.clone(), task.digest, task.environment)
+}
+
+fn task_name(task: &TaskRef) -> String {
+    format!("{} {} {}", task.name, task.digest, task.environment)
+}
+
+fn names(skills: &[SkillRef]) -> String {
+    skills.iter().map(|skill| format!("{} {}\n", skill.digest, skill.directory)).collect()
+}
+
+/// The folders below `folder`, or itself, that may hold a task: those of its name first.
+fn folders(folder: &Path, planned: &TaskRef) -> Vec<PathBuf> {
+    if Task::is_task(folder) {
+        return vec![folder.to_owned()];
+    }
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut found: Vec<PathBuf> =
+        entries.map(|entry| entry.path()).filter(|path| Task::is_task(path)).collect();
+    found.sort_by_key(|path| (path.file_name() != Some(planned.name.as_ref()), path.clone()));
+    found
+}
+
+/// The first place at which two values differ, with both.
+fn difference(planned: &Value, found: &Value, at: &str) -> Option<(String, Value, Value)> {
+    if let (Value::Object(planned), Value::Object(found)) = (planned, found) {
+        let keys = planned.keys().chain(found.keys().filter(|key| !planned.contains_key(*key)));
+        let value =
+            |map: &serde_json::Map<String, Value>, key: &str| map.get(key).cloned().unwrap_or_default();
+        return keys.into_iter().find_map(|key| {
+            let at = if at.is_empty() { key.clone() } else { format!("{at}.{key}") };
+            difference(&value(planned, key), &value(found, key), &at)
+        });
+    }
+    (planned != found).then(|| (at.to_owned(), planned.clone(), found.clone()))
+}

@@ -1,0 +1,148 @@
+//! A trial with everything at hand that executing it takes.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_agent::{Agent, CatalogueEntry};
+use assay_model::{Price, Scene};
+use assay_sandbox::Limits;
+use assay_skill::Package;
+use assay_store::{AgentLabel, TrialId};
+use assay_task::Task;
+use assay_trace::Disclosure;
+
+use serde_json::{Value, json};
+
+use crate::condition::Provision;
+use crate::run::backend::Backend;
+use crate::run::env::TaskEnv;
+use crate::run::route::{Shipping, Way};
+use crate::spec::network::NetworkPolicy;
+use crate::spec::trial::PROTOCOL;
+
+/// A trial's live objects, on the machine that executes it.
+pub struct ResolvedTrial {
+    /// The hash of what can change its outcome.
+    pub id: TrialId,
+    /// What was hashed.
+    pub specification: Value,
+    /// The task.
+    pub task: Arc<Task>,
+    /// The agent.
+    pub agent: Arc<dyn Agent>,
+    /// Who it is in records.
+    pub label: AgentLabel,
+    /// What its tokens cost.
+    pub price: Option<Price>,
+    /// The way to its model, for one that works inside.
+    pub way: Option<Arc<Way>>,
+    /// The condition under which it was first planned.
+    pub condition: String,
+    /// Its skills.
+    pub provision: Arc<Provision>,
+    /// How they are made known.
+    pub disclosure: Disclosure,
+    /// Where it runs.
+    pub backend: Arc<Backend>,
+    /// What it may use.
+    pub limits: Limits,
+    /// What this machine cannot give of what the task asks for.
+    pub warnings: Arc<Vec<String>>,
+    /// What the agent can reach.
+    pub network: NetworkPolicy,
+    /// What the verifier can reach.
+    pub verifier_network: NetworkPolicy,
+    /// What leads to hosts from inside.
+    pub shipping: Option<Shipping>,
+    /// Seconds of the agent's own time.
+    pub agent_timeout: f64,
+    /// From 1.
+    pub repetition: u32,
+    /// Bodies of the experiment's skills that were not provided, for the search for contamination.
+    pub absent: Arc<Vec<AbsentSkill>>,
+    /// Variables of its commands.
+    pub env: Arc<TaskEnv>,
+}
+
+/// A skill that must not be found in a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AbsentSkill {
+    /// Its name.
+    pub name: String,
+    /// Its SKILL.md.
+    pub document: String,
+    /// Its body.
+    pub body: String,
+}
+
+impl From<&Package> for AbsentSkill {
+    fn from(skill: &Package) -> Self {
+        Self { name: skill.name.clone(), document: skill.document.clone(), body: skill.body.clone() }
+    }
+}
+
+impl ResolvedTrial {
+    /// The folder that a skill is mounted at.
+    pub fn mount_of(&self, skill: &Package) -> PathBuf {
+        Path::new(self.agent.skills_dir()).join(&skill.directory)
+    }
+
+    /// Where in the experiment it stands, for scripts.
+    pub fn scene(&self) -> Scene {
+        Scene {
+            task: self.task.name.clone(),
+            condition: self.condition.clone(),
+            repetition: self.repetition,
+            seed: self.id.seed(),
+        }
+    }
+
+    /// The catalogue that the agent is shown; `path` says where a path lies for what runs inside.
+    pub fn catalogue(&self, path: impl Fn(&Path) -> PathBuf) -> Vec<CatalogueEntry> {
+        let entry = |skill: &Package| CatalogueEntry {
+            name: skill.name.clone(),
+            description: skill.description.clone(),
+            path: path(&self.mount_of(skill).join("SKILL.md")),
+            body: skill.body.clone(),
+        };
+        self.provision.skills.iter().map(entry).collect()
+    }
+
+    /// What can change its outcome, and nothing else: no path, port, time, price or secret, and not the condition's name
+    /// (unless a script asks for it). Environment templates are part of the task; what they expand to may be a secret and is
+    /// not.
+    pub(crate) fn specify(&self, seed: u64) -> Value {
+        let task = &self.task;
+        let skills = self.provision.skills.iter();
+        let provision: Vec<Value> =
+            skills.map(|skill| json!({ "skill": skill.digest, "mount": self.mount_of(skill) })).collect();
+        let oracle = self.agent.needs_solution();
+        let mut specification = json!({
+            "protocol": PROTOCOL,
+            "task": task.digest,
+            "solution": if oracle { json!(task.solution_digest) } else { Value::Null },
+            "environment": { "context": task.environment_digest, "base": self.backend.base() },
+            "provision": provision,
+            "disclosure": self.disclosure,
+            "preface": self.provision.preface,
+            "writes_skills": self.provision.writes_skills,
+            "condition": if self.agent.reads_condition() { json!(self.condition) } else { Value::Null },
+            "agent": self.agent.identity(),
+            "sandbox": self.backend.kind(),
+            "limits": {
+                "resources": self.limits,
+                "agent_seconds": self.agent_timeout,
+                "verifier_seconds": task.config.verifier_timeout,
+            },
+            "network": { "agent": self.network, "verifier": self.verifier_network },
+            "verifier_mode": task.config.verifier_mode,
+            "repetition": self.repetition,
+            "seed": seed,
+        });
+        // Nobody but the oracle gets them, and no other identity holds them.
+        if let Some(digest) = oracle.then(|| task.baked_skills_digest()).flatten() {
+            specification["task_skills"] = json!(digest);
+        }
+        specification
+    }
+}

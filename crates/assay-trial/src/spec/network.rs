@@ -1,0 +1,26 @@
+//! What a phase of a trial may reach.
+
+use assay_sandbox::Network;
+use serde::{Deserialize, Serialize};
+
+/// What a phase of a trial can reach.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum NetworkPolicy {
+    /// Its own loopback.
+    None,
+    /// The host's network.
+    Public,
+    /// These hosts, through the egress proxy.
+    Hosts(Vec<String>),
+}
+
+impl NetworkPolicy {
+    /// What the sandbox itself is given.
+    pub(crate) fn network(&self) -> Network {
+        match self {
+            Self::Public => Network::Public,
+            Self::None | Self::Hosts(_) => Network::None,
+        }
+    }
+}

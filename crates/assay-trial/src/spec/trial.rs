@@ -1,0 +1,245 @@
+//! One trial as data.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use assay_sandbox::Limits;
+use assay_skill::{Digest, Package};
+use assay_store::{AgentLabel, TrialId};
+use assay_task::Task;
+use assay_trace::Disclosure;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::condition::Provision;
+use crate::experiment::{AgentSpec, SandboxChoice};
+use crate::spec::network::NetworkPolicy;
+
+/// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
+pub const PROTOCOL: &str = "assay.trial/2";
+
+/// One trial: all that is needed to execute it, by content or by reference and digest. It holds no secret: variables of the
+/// environment are named, and keys are looked up where it is executed.
+///
+/// Folders are where things lay when it was planned. They are hints, and digests decide.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialSpec {
+    /// `assay.trial-spec/1`.
+    pub schema: String,
+    /// The hash of `specification`.
+    pub id: TrialId,
+    /// What can change its outcome: what is hashed.
+    pub specification: Value,
+    /// The task.
+    pub task: TaskRef,
+    /// Who works on it.
+    pub agent: AgentLabel,
+    /// What the experiment says of the agent.
+    #[serde(with = "shared")]
+    pub options: Arc<AgentSpec>,
+    /// Where relative paths of scripted models start.
+    #[serde(with = "shared")]
+    pub scripts: Arc<PathBuf>,
+    /// The condition under which it was first planned.
+    pub condition: String,
+    /// What the agent gets.
+    #[serde(with = "shared")]
+    pub provision: Arc<ProvisionSpec>,
+    /// Skills of the experiment that were not provided, for the search for contamination.
+    #[serde(with = "shared")]
+    pub absent: Arc<Vec<SkillRef>>,
+    /// How the skills are made known.
+    pub disclosure: Disclosure,
+    /// The sandbox, never `auto`.
+    #[serde(with = "shared")]
+    pub sandbox: Arc<SandboxChoice>,
+    /// What it may use.
+    pub limits: Limits,
+    /// What the machine that planned it cannot give of what the task asks for.
+    #[serde(with = "shared")]
+    pub warnings: Arc<Vec<String>>,
+    /// What the agent can reach.
+    pub network: NetworkPolicy,
+    /// What the verifier can reach.
+    pub verifier_network: NetworkPolicy,
+    /// Seconds of the agent's own time.
+    pub agent_seconds: f64,
+    /// From 1.
+    pub repetition: u32,
+    /// The experiment's seed.
+    pub seed: u64,
+    /// Variables of the host that `${VAR}` in the task may name.
+    #[serde(with = "shared")]
+    pub allow_env: Arc<Vec<String>>,
+    /// The store whose recorded replies answer in the provider's place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<PathBuf>,
+}
+
+impl TrialSpec {
+    /// The format.
+    pub const SCHEMA: &str = "assay.trial-spec/1";
+
+    /// Reads a specification, and checks its id.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and one whose id is not that of what it says.
+    pub fn load(path: &Path) -> Result<Self, SpecError> {
+        let bytes =
+            std::fs::read(path).map_err(|source| SpecError::Read { path: path.to_owned(), source })?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
+        let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
+        if schema != Self::SCHEMA {
+            return Err(SpecError::Schema { path: path.to_owned(), found: schema.to_owned() });
+        }
+        let spec: Self = serde_json::from_value(value)
+            .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
+        if TrialId::of(&spec.specification) != spec.id {
+            return Err(SpecError::Id { path: path.to_owned() });
+        }
+        let protocol = spec.specification.get("protocol").and_then(Value::as_str).unwrap_or_default();
+        if protocol != PROTOCOL {
+            return Err(SpecError::Protocol { path: path.to_owned(), found: protocol.to_owned() });
+        }
+        Ok(spec)
+    }
+
+    /// The kind of its sandbox.
+    pub fn sandbox_kind(&self) -> &str {
+        self.specification.get("sandbox").and_then(Value::as_str).unwrap_or_default()
+    }
+}
+
+/// Why a trial's specification cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecError {
+    /// The file is not there, or not readable.
+    #[error("cannot read {}", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not JSON, or a key is missing or of another type.
+    #[error("{} is not a trial's specification", path.display())]
+    Json {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: serde_json::Error,
+    },
+    /// It is of another format.
+    #[error("{} is {found:?}; this version of assay reads {:?}", path.display(), TrialSpec::SCHEMA)]
+    Schema {
+        /// Which.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+    },
+    /// It was planned by a version that executes trials differently.
+    #[error("{} was planned for {found:?}; this version of assay executes {PROTOCOL:?}", path.display())]
+    Protocol {
+        /// Which.
+        path: PathBuf,
+        /// What it says.
+        found: String,
+    },
+    /// It was edited.
+    #[error("{}: the id is not the hash of the specification", path.display())]
+    Id {
+        /// Which.
+        path: PathBuf,
+    },
+}
+
+/// A task, by reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskRef {
+    /// Its name.
+    pub name: String,
+    /// The digest of its folder.
+    pub digest: Digest,
+    /// The digest of its build context.
+    pub environment: Digest,
+    /// Where it lay.
+    pub folder: PathBuf,
+}
+
+impl From<&Task> for TaskRef {
+    fn from(task: &Task) -> Self {
+        Self {
+            name: task.name.clone(),
+            digest: task.digest,
+            environment: task.environment_digest,
+            folder: task.root.clone(),
+        }
+    }
+}
+
+/// A skill, by reference.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SkillRef {
+    /// Its name.
+    pub name: String,
+    /// The name of its folder, which it is mounted under.
+    pub directory: String,
+    /// The digest of its folder.
+    pub digest: Digest,
+    /// Where it lay.
+    pub folder: PathBuf,
+}
+
+impl From<&Package> for SkillRef {
+    fn from(skill: &Package) -> Self {
+        Self {
+            name: skill.name.clone(),
+            directory: skill.directory.clone(),
+            digest: skill.digest,
+            folder: skill.root.clone(),
+        }
+    }
+}
+
+/// What a trial gets, with skills by reference.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProvisionSpec {
+    /// Skills, in order.
+    pub skills: Vec<SkillRef>,
+    /// Put before the instruction; `{skills}` stands for the folder of skills inside.
+    pub preface: String,
+    /// Whether the folder of skills is empty and the agent's to fill.
+    pub writes_skills: bool,
+}
+
+impl From<&Provision> for ProvisionSpec {
+    fn from(provision: &Provision) -> Self {
+        Self {
+            skills: provision.skills.iter().map(SkillRef::from).collect(),
+            preface: provision.preface.clone(),
+            writes_skills: provision.writes_skills,
+        }
+    }
+}
+
+/// What many trials of a plan have in common is in memory once. In a file it stands in each.
+mod shared {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<T: Serialize, S: Serializer>(
+        value: &Arc<T>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        T::serialize(value, serializer)
+    }
+
+    pub(super) fn deserialize<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<T>, D::Error> {
+        T::deserialize(deserializer).map(Arc::new)
+    }
+}
