@@ -5,8 +5,14 @@ use std::io::Read;
 
 use flate2::read::{DeflateDecoder, GzDecoder};
 
-use super::rules::{ARCHIVE_BOMB, ARCHIVE_OPAQUE, ARCHIVE_TRAVERSAL};
+use super::rule::declare_rules;
 use super::site::Scan;
+
+declare_rules! {
+    ARCHIVE_BOMB = "archive-bomb", Archive, Error, "An archive unpacks to far more than it is.";
+    ARCHIVE_TRAVERSAL = "archive-traversal", Archive, Error, "A member of an archive is written outside the folder it is unpacked in.";
+    ARCHIVE_OPAQUE = "archive-opaque", Archive, Warning, "An archive that cannot be looked into: damaged, encrypted, or of an unknown kind.";
+}
 
 /// Most bytes of a member that are looked at.
 const MEMBER: u64 = 1 << 20;

@@ -6,12 +6,19 @@ use assay_syntax::code::Language;
 use regex::Regex;
 
 use super::paths::{credential, dotenv, endpoint, home, local, regex, untrusted, written as place_of};
+use super::rule::Rule;
+use super::rule::declare_rules;
 use super::rules::{
     CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, ENCODED_EXECUTION, ESCAPE_PATH,
-    EXFIL_ENDPOINT, EXFIL_SECRET, HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS, REMOTE_EVAL, REMOTE_SHELL, Rule,
+    EXFIL_ENDPOINT, EXFIL_SECRET, HARVEST_ENVIRONMENT, PRIVILEGE_RIGHTS, REMOTE_SHELL,
 };
 use super::script::{Call, Script, module_name};
 use super::value::{Taint, Value, base64, hex, percent, rot13};
+
+declare_rules! {
+    REMOTE_EVAL = "remote-eval", RemoteCode, Error, "A script evaluates text that it fetched.",
+        Code ["eval(", "exec(", "://", "new function("];
+}
 
 /// Judges a call. The result is what it would give.
 pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {

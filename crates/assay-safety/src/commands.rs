@@ -5,10 +5,16 @@ use std::ops::Range;
 use super::arguments::{Interpreter, base, flag, interpreter, operand};
 use super::effects::{credentials, destruction, lasting, outbound, packages, rights, written};
 use super::paths::{credential, dotenv, home, local, untrusted, written as place_of};
-use super::rules::{ESCAPE_PATH, PRIVILEGE_SUDO, REMOTE_RUN};
+use super::rule::declare_rules;
+use super::rules::{ESCAPE_PATH, REMOTE_RUN};
 use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
 use assay_syntax::code::Language;
+
+declare_rules! {
+    PRIVILEGE_SUDO = "privilege-sudo", Privilege, Info, "A command runs as the administrator.",
+        Code ["sudo"];
+}
 
 /// What a file holds that is read: its taint, and its text where the script wrote it.
 pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {

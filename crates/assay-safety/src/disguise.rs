@@ -1,7 +1,12 @@
 //! Files that are not what their names say: scripts and archives as, or behind, pictures; modules that Python loads at every start.
 
-use super::rules::{ARCHIVE_DISGUISED, PERSIST_PROFILE};
+use super::rule::declare_rules;
+use super::rules::PERSIST_PROFILE;
 use super::site::Scan;
+
+declare_rules! {
+    ARCHIVE_DISGUISED = "archive-disguised", Archive, Warning, "A file is not what its name says: a script or an archive as, or behind, a picture.";
+}
 
 /// Extensions of files that are neither text nor archives.
 const MEDIA: &[&str] = &[

@@ -7,14 +7,26 @@ use regex::Regex;
 
 use super::arguments::{base, flag, interpreter, operand};
 use super::paths::{credential, dotenv, endpoint, home, local, regex, written as place_of};
+use super::rule::declare_rules;
 use super::rules::{
     CONFIG_SETTINGS, CONFIG_SKILLS, CREDENTIAL_READ, DESTROY_FILES, DESTROY_FOLDER, EXFIL_ENDPOINT,
-    EXFIL_FILE, EXFIL_PUSH, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_ENVIRONMENT, MINER, OVERRIDE_SAFEGUARDS,
-    PERSIST_HOOK, PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_CONTAINER, PRIVILEGE_DEFENCES,
-    PRIVILEGE_RIGHTS, PRIVILEGE_SUDOERS, REMOTE_SHELL, UNPINNED_INDEX, UNPINNED_PACKAGE, UNPINNED_SOURCE,
+    EXFIL_FILE, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_ENVIRONMENT, MINER, OVERRIDE_SAFEGUARDS, PERSIST_HOOK,
+    PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_DEFENCES, PRIVILEGE_RIGHTS, PRIVILEGE_SUDOERS, REMOTE_SHELL,
+    UNPINNED_INDEX,
 };
 use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value};
+
+declare_rules! {
+    UNPINNED_SOURCE = "unpinned-source", Unpinned, Info, "Code is installed from a repository or an address without a revision or checksum.",
+        Code ["git+http", "pip install", "pip3 install", "go install", "cargo install"];
+    UNPINNED_PACKAGE = "unpinned-package", Unpinned, Info, "A package is run or installed without a version.",
+        Code ["pip install", "pip3 install", "npx", "uvx", "npm install", "npm i ", "gem install", "bunx", "pnpx", "dlx"];
+    EXFIL_PUSH = "exfil-push", Exfiltration, Warning, "A script pushes the repository to an address of its own.",
+        Code ["remote add", "git push"];
+    PRIVILEGE_CONTAINER = "privilege-container", Privilege, Warning, "A container gets the host: privileged, its root folder, or its Docker socket.",
+        Code ["--privileged", "docker.sock", "-v /:", "docker run"];
+}
 
 pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span: &Range<usize>) {
     let operands: Vec<&str> = texts.iter().copied().filter(|text| !text.starts_with('-')).collect();

@@ -10,10 +10,11 @@ use regex::Regex;
 
 use super::markdown::lines;
 use super::paths::{credential, local, regex, untrusted};
+use super::rule::Rule;
 use super::rules::{
     CREDENTIAL_READ, CREDENTIAL_REQUEST, DESTROY_FILES, DESTROY_FOLDER, ENCODED_EXECUTION, EXFIL_FILE,
     EXFIL_SECRET, MINER, PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_DEFENCES, REMOTE_PIPE,
-    REMOTE_PIPE_UNTRUSTED, REMOTE_RUN, Rule,
+    REMOTE_PIPE_UNTRUSTED, REMOTE_RUN,
 };
 use super::site::{Scan, Site};
 use super::value::base64;

@@ -19,8 +19,12 @@ mod mapped;
 mod markdown;
 mod needles;
 mod package;
+#[cfg(test)]
+mod pages;
 mod paths;
 mod prose;
+mod registry;
+mod rule;
 mod rules;
 mod script;
 mod secrets;
@@ -39,7 +43,8 @@ use assay_diagnostic::Severity;
 use assay_skill::decode;
 
 pub use bundle::{Bundle, File, Link};
-pub use rules::{Family, RULES, Rule};
+pub use registry::RULES;
+pub use rule::{Family, Rule};
 pub use site::Finding;
 
 use assay_syntax::code::{self, Language};

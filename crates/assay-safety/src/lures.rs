@@ -10,12 +10,21 @@ use regex::Regex;
 
 use super::paths::{local, regex};
 use super::prose;
+use super::rule::declare_rules;
 use super::rules::{
     CONCEAL_FROM_USER, EXFIL_INSTRUCTION, EXFIL_REQUEST, HARVEST_LOCATION, OVERRIDE_INSTRUCTIONS,
-    REMOTE_LURE, REMOTE_PASTE,
 };
 use super::site::{Scan, Site};
 use super::unicode::floor;
+
+declare_rules! {
+    REMOTE_LURE = "remote-lure", RemoteCode, Error, "An archive behind a password, or a script on a paste page, is to be downloaded and run by hand.",
+        Prose ["http://", "password"],
+        Code ["://"];
+    REMOTE_PASTE = "remote-paste", RemoteCode, Warning, "A program or script from a page is to be run by hand, as a condition of using the skill.",
+        Prose ["http://"],
+        Code ["://"];
+}
 
 /// Most starting points of one kind that are looked at.
 const MOST: usize = 100;

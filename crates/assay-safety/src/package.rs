@@ -8,12 +8,22 @@ use regex::Regex;
 use super::bundle::Bundle;
 use super::markdown::lines;
 use super::paths::{credential, regex};
-use super::rules::{
-    CAPABILITY_LOAD, CAPABILITY_UNDECLARED, CONFIG_SETTINGS, ESCAPE_LINK, ESCAPE_LINK_SECRET, EXFIL_HOOK,
-    PACKAGE_HOOK, REMOTE_BUILD, UNPINNED_INDEX,
-};
+use super::rule::declare_rules;
+use super::rules::{CONFIG_SETTINGS, UNPINNED_INDEX};
 use super::site::{Scan, Site};
 use super::{prose, shell};
+
+declare_rules! {
+    REMOTE_BUILD = "remote-build", RemoteCode, Warning, "Building or installing the package runs code that comes from an address.",
+        Code ["://", "git+http", "subprocess", "child_process", "os.system", "os.popen"];
+    PACKAGE_HOOK = "package-hook", RemoteCode, Warning, "A package manager runs a program of the package unasked, at installation.";
+    EXFIL_HOOK = "exfil-hook", Exfiltration, Error, "A hook, or a command that runs at load, sends data out.",
+        Code ["://", "curl", "wget"];
+    CAPABILITY_UNDECLARED = "capability-undeclared", Capability, Info, "The skill uses a tool that its `allowed-tools` leaves out.";
+    CAPABILITY_LOAD = "capability-load", Capability, Info, "A command runs as soon as the skill is loaded, before the model sees it.";
+    ESCAPE_LINK = "escape-link", Escape, Warning, "A symbolic link leads out of the package.";
+    ESCAPE_LINK_SECRET = "escape-link-secret", Escape, Error, "A symbolic link leads to credentials.";
+}
 
 /// Looks at links, the description, and declared tools.
 pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {

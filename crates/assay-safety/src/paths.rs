@@ -4,9 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::rule::Rule;
 use super::rules::{
     CONFIG_INSTRUCTIONS, CONFIG_SETTINGS, CONFIG_SKILLS, PERSIST_HOOK, PERSIST_KEY, PERSIST_PROFILE,
-    PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_SUDOERS, Rule,
+    PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_SUDOERS,
 };
 
 /// A constant pattern, its classes and word ends those of ASCII: with those of Unicode, the fast engine gives up at the first dash or

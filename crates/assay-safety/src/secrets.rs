@@ -6,8 +6,17 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::paths::regex;
-use super::rules::{SECRET_ASSIGNED, SECRET_KEY};
+use super::rule::declare_rules;
 use super::site::{Scan, Site};
+
+declare_rules! {
+    SECRET_KEY = "secret-key", Secret, Error, "A key in a known format lies in the package.",
+        Secret ["akia", "asia", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-",
+            "xoxs-", "sk-ant-", "sk-proj-", "sk_live_", "rk_live_", "aiza", "ya29.", "-----begin", "npm_", "pypi-", "hf_",
+            "sg.", "dckr_pat_", "shpat_", "dop_v1_", "lin_api_", "eyj", "sk-", "key-"];
+    SECRET_ASSIGNED = "secret-assigned", Secret, Warning, "Something named as a secret is given a random-looking value.",
+        Secret ["secret", "passw", "token", "api_key", "apikey", "api-key"];
+}
 
 /// Formats that their issuers document, so that a match is a key or an imitation of one.
 static FORMATS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {

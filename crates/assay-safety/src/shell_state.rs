@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use assay_syntax::code::Language;
 
-use super::rules::{ENCODED_EXECUTION, REMOTE_PIPE, REMOTE_PIPE_UNTRUSTED, Rule};
+use super::rule::Rule;
+use super::rules::{ENCODED_EXECUTION, REMOTE_PIPE, REMOTE_PIPE_UNTRUSTED};
 use super::site::{Scan, Site};
 use super::unicode::excerpt;
 use super::value::{Taint, Value};

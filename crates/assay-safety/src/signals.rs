@@ -8,10 +8,14 @@ use assay_syntax::code::Language;
 use regex::Regex;
 
 use super::paths::{local, regex};
-use super::rules::{
-    CREDENTIAL_READ, DESTROY_ENCRYPT, EXFIL_FILE, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_LOCATION,
-};
+use super::rule::declare_rules;
+use super::rules::{CREDENTIAL_READ, EXFIL_FILE, EXFIL_REQUEST, EXFIL_SECRET, HARVEST_LOCATION};
 use super::site::{Scan, Site};
+
+declare_rules! {
+    DESTROY_ENCRYPT = "destroy-encrypt", Destruction, Error, "The user's files are encrypted and the originals removed.",
+        Code ["gpg ", "7z ", "aes.new", "createcipher", "fernet", "openssl"];
+}
 
 struct Signals {
     /// A walk over the home folder.

@@ -8,7 +8,8 @@ use assay_syntax::code::Language;
 use serde::Serialize;
 
 use super::mapped::Mapped;
-use super::rules::{Rule, UNSCANNED};
+use super::rule::Rule;
+use super::rules::UNSCANNED;
 
 /// One finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -7,9 +7,16 @@
 
 use std::ops::Range;
 
-use super::rules::{
-    HIDDEN_BIDI, HIDDEN_MIXED_SCRIPT, HIDDEN_SELECTORS, HIDDEN_TAGS, HIDDEN_ZERO_WIDTH, Rule,
-};
+use super::rule::Rule;
+use super::rule::declare_rules;
+
+declare_rules! {
+    HIDDEN_BIDI = "hidden-bidi", HiddenText, Error, "Bidirectional controls make text read otherwise than it stands.";
+    HIDDEN_ZERO_WIDTH = "hidden-zero-width", HiddenText, Warning, "Characters without width stand inside words.";
+    HIDDEN_TAGS = "hidden-tags", HiddenText, Error, "Tag characters spell text that nobody sees.";
+    HIDDEN_SELECTORS = "hidden-selectors", HiddenText, Error, "A run of variation selectors carries hidden bytes.";
+    HIDDEN_MIXED_SCRIPT = "hidden-mixed-script", HiddenText, Warning, "Look-alike letters of another script stand inside Latin words.";
+}
 
 /// What was found: the rule, where, what to say, and the text it spells if it spells one.
 pub(crate) struct Hidden {

@@ -66,7 +66,8 @@ fn sets(archive: &Path) -> Sets {
 /// All sources of the rules and their tests.
 fn sources() -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut folders = vec![root.join("../assay-safety/src"), root.join("tests")];
+    let mut folders =
+        vec![root.join("../assay-safety/src"), root.join("../assay-safety/tests"), root.join("tests")];
     let mut files = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).expect("a folder").flatten() {

@@ -9,7 +9,7 @@ mod benign;
 mod draft;
 mod own;
 mod payloads;
-mod ways;
+pub(crate) mod ways;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

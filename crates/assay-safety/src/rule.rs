@@ -1,0 +1,150 @@
+//! What a rule is: a code, a family, a severity, a sentence, and the words that have to stand in a text before the rule is asked.
+
+use std::fmt;
+
+use assay_diagnostic::Severity;
+use serde::Serialize;
+
+/// What kind of harm a rule looks for. Error rates are given per family.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Family {
+    /// Text that sets aside the agent's other instructions or its safeguards.
+    Override,
+    /// Text that keeps something from the user, or hides from them itself.
+    Concealment,
+    /// Characters that a reader does not see, or takes for others.
+    HiddenText,
+    /// Commands or instructions that have to be decoded first.
+    Encoded,
+    /// Code that comes from the network and runs unseen.
+    RemoteCode,
+    /// Downloads that may be something else tomorrow.
+    Unpinned,
+    /// Reading keys, passwords and sessions.
+    Credentials,
+    /// Gathering secrets and sending them out.
+    Exfiltration,
+    /// What stays after the work is done: scheduled jobs, profiles, services, hooks.
+    Persistence,
+    /// More rights than the work needs.
+    Privilege,
+    /// Writing the agent's own instructions and settings.
+    AgentConfig,
+    /// A description that claims every request.
+    Trigger,
+    /// Declared tools against used ones.
+    Capability,
+    /// Keys that lie in the package.
+    Secret,
+    /// Paths and links that leave the package.
+    Escape,
+    /// Archives and executables in the package.
+    Archive,
+    /// Deleting or encrypting the user's files, or working their machine for somebody else.
+    Destruction,
+    /// Having the agent falsify its own work.
+    Sabotage,
+}
+
+impl Family {
+    /// All of them, in the order of tables.
+    pub const ALL: [Self; 18] = [
+        Self::Override,
+        Self::Concealment,
+        Self::HiddenText,
+        Self::Encoded,
+        Self::RemoteCode,
+        Self::Unpinned,
+        Self::Credentials,
+        Self::Exfiltration,
+        Self::Persistence,
+        Self::Privilege,
+        Self::AgentConfig,
+        Self::Trigger,
+        Self::Capability,
+        Self::Secret,
+        Self::Escape,
+        Self::Archive,
+        Self::Destruction,
+        Self::Sabotage,
+    ];
+
+    /// The name as tables and JSON have it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Override => "override",
+            Self::Concealment => "concealment",
+            Self::HiddenText => "hidden-text",
+            Self::Encoded => "encoded",
+            Self::RemoteCode => "remote-code",
+            Self::Unpinned => "unpinned",
+            Self::Credentials => "credentials",
+            Self::Exfiltration => "exfiltration",
+            Self::Persistence => "persistence",
+            Self::Privilege => "privilege",
+            Self::AgentConfig => "agent-config",
+            Self::Trigger => "trigger",
+            Self::Capability => "capability",
+            Self::Secret => "secret",
+            Self::Escape => "escape",
+            Self::Archive => "archive",
+            Self::Destruction => "destruction",
+            Self::Sabotage => "sabotage",
+        }
+    }
+}
+
+impl fmt::Display for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// One rule.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct Rule {
+    /// A stable name in kebab case.
+    pub code: &'static str,
+    /// What it belongs to.
+    pub family: Family,
+    /// How much a finding matters where nothing speaks for it. A passage that only describes an attack is `info`.
+    pub severity: Severity,
+    /// What it says, in a sentence.
+    pub summary: &'static str,
+    /// Words of which one has to occur, in any case, before what finds the rule looks at a text; nothing for rules on characters, archives,
+    /// links and the like, which are always looked for. The first pass over a file is made of them: see `needles`.
+    #[serde(skip)]
+    pub(crate) triggers: &'static [(Trigger, &'static [&'static str])],
+}
+
+/// What a trigger word stands in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Trigger {
+    /// Text.
+    Prose,
+    /// Commands and calls.
+    Code,
+    /// Keys, and the names that are given to them.
+    Secret,
+    /// Comments, and elements that are not shown.
+    Comment,
+}
+
+/// Declares the rules of a file: name, code, family, severity, summary, and trigger words.
+macro_rules! declare_rules {
+    ($($name:ident = $code:literal, $family:ident, $severity:ident, $summary:literal
+        $(, $trigger:ident [$($word:literal),* $(,)?])*;)*) => {
+        $(#[doc = $summary] pub(crate) static $name: $crate::rule::Rule = $crate::rule::Rule {
+            code: $code,
+            family: $crate::rule::Family::$family,
+            severity: assay_diagnostic::Severity::$severity,
+            summary: $summary,
+            triggers: &[$(($crate::rule::Trigger::$trigger, &[$($word),*])),*],
+        };)*
+        /// The rules that are declared in this file.
+        pub(crate) static RULES: &[&$crate::rule::Rule] = &[$(&$name),*];
+    };
+}
+pub(crate) use declare_rules;
