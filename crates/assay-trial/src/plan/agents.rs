@@ -10,7 +10,7 @@ use assay_trace::Placement;
 use crate::plan::error::PlanError;
 use crate::run::context::MachineContext;
 use crate::run::open_agent::{AgentSetting, OpenedAgent, open_agent};
-use crate::run::route::Way;
+use crate::run::route::ModelRoute;
 use crate::{AgentSpec, Experiment};
 
 /// An agent of a plan.
@@ -29,7 +29,7 @@ pub struct AgentEntry {
     /// What its tokens cost.
     pub price: Option<Price>,
     /// The way to its model, for one that works inside.
-    pub way: Option<Arc<Way>>,
+    pub way: Option<Arc<ModelRoute>>,
 }
 
 impl AgentEntry {

@@ -16,8 +16,9 @@ use assay_sandbox::{Hold, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
 use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 
-use crate::run::environment::{Attempt, Broken, make};
-use crate::run::route::Way;
+use crate::run::attempt::Attempt;
+use crate::run::broken::{Broken, create_folder};
+use crate::run::route::ModelRoute;
 use crate::run::trial::ResolvedTrial;
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.
@@ -29,19 +30,19 @@ const CASSETTE: &str = "cassette.jsonl";
 /// The port at which an agent in a network of its own finds its model.
 const PORT: u16 = 8790;
 
-/// A door that is open for one attempt.
-pub(crate) struct OpenDoor {
-    door: Proxy,
+/// A proxy that is open for one attempt.
+pub(crate) struct ProxyHandle {
+    proxy: Proxy,
     port: u16,
     launcher: Vec<String>,
 }
 
-impl OpenDoor {
+impl ProxyHandle {
     /// Opens it in a folder, which [`mounts`] shows to the sandbox.
-    pub(crate) fn open(attempt: &Attempt<'_>, way: &Way) -> Result<Self, Broken> {
+    pub(crate) fn open(attempt: &Attempt<'_>, way: &ModelRoute) -> Result<Self, Broken> {
         let trial = attempt.trial;
-        let folder = attempt.door();
-        make(&folder)?;
+        let folder = attempt.proxy_folder();
+        create_folder(&folder)?;
         let mut session = SessionConfig::new(
             trial.id.as_str(),
             way.provider.clone(),
@@ -69,7 +70,7 @@ impl OpenDoor {
             Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
         };
-        let door = attempt.workshop.gateway.open(session).map_err(|error| Broken::harness(chain(&error)))?;
+        let proxy = attempt.cache.gateway.open(session).map_err(|error| Broken::harness_error(&error))?;
         // In the host's network the port must be free; in one of its own every port is.
         let port = match trial.network.network() {
             Network::None => PORT,
@@ -80,22 +81,22 @@ impl OpenDoor {
         let mut launcher = vec![format!("{INSIDE}/assay")];
         launcher.extend(way.shipping.forwarder_args.iter().cloned());
         launcher.extend([port.to_string(), format!("{INSIDE}/door/socket")]);
-        Ok(Self { door, port, launcher })
+        Ok(Self { proxy, port, launcher })
     }
 
     /// What the agent is told of it.
-    pub(crate) fn inner(&self) -> Endpoint {
-        Endpoint { port: self.port, token: self.door.token().to_owned(), launcher: self.launcher.clone() }
+    pub(crate) fn endpoint(&self) -> Endpoint {
+        Endpoint { port: self.port, token: self.proxy.token().to_owned(), launcher: self.launcher.clone() }
     }
 
     /// Says when the sandbox is to stand still.
-    pub(crate) fn hold(&self) -> Arc<dyn Hold> {
-        Arc::new(DoorHold(self.door.pause_signal()))
+    pub(crate) fn pause(&self) -> Arc<dyn Hold> {
+        Arc::new(PauseOnWait(self.proxy.pause_signal()))
     }
 
     /// Closes it, and says what went through.
     pub(crate) fn close(self) -> Ledger {
-        self.door.close()
+        self.proxy.close()
     }
 }
 
@@ -107,9 +108,9 @@ fn patience(time: Duration) -> Duration {
 
 /// A sandbox stands still while its agent's provider is waited for, and is ended when the run has nothing left to spend.
 #[derive(Debug)]
-struct DoorHold(PauseSignal);
+struct PauseOnWait(PauseSignal);
 
-impl Hold for DoorHold {
+impl Hold for PauseOnWait {
     fn is_held(&self) -> bool {
         self.0.is_waiting()
     }
@@ -237,7 +238,7 @@ fn last_answer(exchange: &Exchange) -> LastAnswer {
 }
 
 /// What the door counted, beside what the agent says of itself.
-pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &Way) -> Metered {
+pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &ModelRoute) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
     let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);

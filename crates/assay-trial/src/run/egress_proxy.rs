@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_diagnostic::chain;
 use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_store::Cause;
 
-use crate::run::environment::Broken;
+use crate::run::broken::Broken;
 use crate::run::trial::ResolvedTrial;
 use crate::spec::network::NetworkPolicy;
 
@@ -21,7 +20,7 @@ const PORT: u16 = 8791;
 
 /// A way out that is open for one phase of one attempt.
 #[derive(Debug)]
-pub(crate) struct Outlet {
+pub(crate) struct EgressProxy {
     egress: Egress,
     line: Vec<String>,
 }
@@ -40,7 +39,7 @@ pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     vec![shown(&shipping.forwarder, "assay"), shown(folder, "way")]
 }
 
-impl Outlet {
+impl EgressProxy {
     /// Opens it in the folder that [`mounts`] shows, where the phase is to reach hosts.
     pub(crate) fn open(
         reach: &NetworkPolicy,
@@ -52,7 +51,7 @@ impl Outlet {
             trial.shipping.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
         let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;
         let egress =
-            Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness(chain(&error)))?;
+            Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness_error(&error))?;
         let mut line = vec![format!("{INSIDE}/assay")];
         line.extend(shipping.forwarder_args.iter().cloned());
         line.extend([PORT.to_string(), format!("{INSIDE}/way/socket")]);

@@ -5,13 +5,13 @@
 //! is fetched and compared, whole by digest or by its unusual lines.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_diagnostic::chain;
 use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
-use assay_sandbox::{Caps, Exec, Exit, Manifest, Sink};
+use assay_sandbox::{Caps, FsError, Exec, Exit, Manifest, SandboxError, Sink};
 use assay_skill::tree;
 use assay_task::Task;
 
@@ -82,16 +82,16 @@ const PASSWD: u64 = 1 << 20;
 
 /// What was found out about an image.
 #[derive(Debug, Default)]
-pub(crate) struct Survey {
-    /// What a grader relies on.
+pub(crate) struct ImageInventory {
+    /// What a verifier relies on.
     pub(crate) fabric: Fabric,
     /// Skills that were baked in: files and folders to take out of every container before the agent comes.
     pub(crate) baked: Vec<PathBuf>,
-    /// Folders of the grader that the image has: to be emptied before grading.
-    pub(crate) grader: Vec<PathBuf>,
+    /// Folders of the verifier that the image has: to be emptied before grading.
+    pub(crate) verifier_folders: Vec<PathBuf>,
     /// The verifier's own copies of skills: where they lie in the image, and where on this machine they are kept, to be taken out before the
     /// agent comes and put back before grading.
-    pub(crate) verifiers: Vec<(PathBuf, PathBuf)>,
+    pub(crate) verifier_copies: Vec<(PathBuf, PathBuf)>,
     /// Texts that must not be there, and are, in words.
     pub(crate) found: Vec<String>,
     /// The work folder as it was, on this machine; `None` where it is too large, or the root.
@@ -103,7 +103,7 @@ pub(crate) struct Survey {
 }
 
 /// What is to be found out.
-pub(crate) struct Question<'a> {
+pub(crate) struct ImageScan<'a> {
     pub(crate) docker: &'a Docker,
     pub(crate) image: &'a Image,
     pub(crate) task: &'a Task,
@@ -113,6 +113,30 @@ pub(crate) struct Question<'a> {
     pub(crate) scratch: &'a Path,
     pub(crate) label: &'a str,
     pub(crate) cancel: &'a AtomicBool,
+}
+
+/// Why an image could not be searched.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ScanError {
+    #[error(transparent)]
+    Sandbox(#[from] SandboxError),
+    #[error(transparent)]
+    Files(#[from] FsError),
+    #[error("cannot {action} {}: {error}", path.display())]
+    Io { action: &'static str, path: PathBuf, error: io::Error },
+    #[error("searching the image took more than {} s", PATIENCE.as_secs())]
+    Slow,
+    #[error("searching the image was interrupted")]
+    Interrupted,
+    #[error("searching the image passed a limit")]
+    Limit,
+}
+
+impl ScanError {
+    fn io(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |error| Self::Io { action, path, error }
+    }
 }
 
 /// A text that must not be there.
@@ -125,75 +149,74 @@ struct Sought {
     body: String,
 }
 
-impl Question<'_> {
-    /// Asks the image.
-    pub(crate) fn answer(&self) -> Result<Survey, String> {
-        let told = |error: assay_sandbox::SandboxError| chain(&error);
+impl ImageScan<'_> {
+    /// Searches the image.
+    pub(crate) fn run(&self) -> Result<ImageInventory, ScanError> {
         let mut spec = ContainerSpec::new(self.image.clone(), self.label);
         spec.user = Some("0".to_owned());
-        let mut container = self.docker.make(&spec).map_err(told)?;
-        let mut survey = Survey::default();
+        let mut container = self.docker.make(&spec)?;
+        let mut inventory = ImageInventory::default();
         let sought = self.sought();
         let lines = lines(&sought);
-        container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default()).map_err(told)?;
-        container.restart().map_err(told)?;
+        container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default())?;
+        container.restart()?;
         let copies = !self.task.environment.verifier_copies.is_empty();
-        let output = self.run(&mut container, &script(&sought, !lines.is_empty(), copies))?;
-        container.halt().map_err(told)?;
+        let output = self.search(&mut container, &script(&sought, !lines.is_empty(), copies))?;
+        container.halt()?;
         let mut suspects = BTreeSet::new();
         let mut is_whole = false;
         for line in output.lines() {
             let (mark, rest) = line.split_at(usize::from(line.is_char_boundary(1) && !line.is_empty()));
             match mark {
-                "W" => survey.fabric.path.push(PathBuf::from(rest)),
+                "W" => inventory.fabric.path.push(PathBuf::from(rest)),
                 "P" => {
                     let path = Path::new(rest);
                     if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
                         let name = name.to_string_lossy().into_owned();
-                        survey.fabric.programs.entry(name).or_default().insert(folder.to_path_buf());
+                        inventory.fabric.programs.entry(name).or_default().insert(folder.to_path_buf());
                     }
                 }
                 "L" => {
                     let name = Path::new(rest).file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    survey.fabric.libraries.insert(name);
+                    inventory.fabric.libraries.insert(name);
                 }
-                "S" => survey.baked.extend(package(Path::new(rest))),
-                "F" | "A" => survey.baked.push(PathBuf::from(rest)),
-                "G" => survey.grader.push(PathBuf::from(rest)),
+                "S" => inventory.baked.extend(package(Path::new(rest))),
+                "F" | "A" => inventory.baked.push(PathBuf::from(rest)),
+                "G" => inventory.verifier_folders.push(PathBuf::from(rest)),
                 "C" if rest != LINES => {
                     suspects.insert(PathBuf::from(rest));
                 }
-                "!" => survey.found.push(format!("the image cannot be searched: it has no {rest}")),
+                "!" => inventory.found.push(format!("the image cannot be searched: it has no {rest}")),
                 "." => is_whole = true,
                 _ => {}
             }
         }
         if !is_whole {
-            survey.found.push("the image cannot be searched to the end".to_owned());
+            inventory.found.push("the image cannot be searched to the end".to_owned());
         }
-        self.keep_verifiers(&container, &mut survey)?;
-        let is_kept = |path: &Path| survey.verifiers.iter().any(|(own, _)| path.starts_with(own));
-        survey.baked.retain(|path| !is_kept(path));
+        self.keep_verifiers(&container, &mut inventory)?;
+        let is_kept = |path: &Path| inventory.verifier_copies.iter().any(|(own, _)| path.starts_with(own));
+        inventory.baked.retain(|path| !is_kept(path));
         suspects.retain(|path| !is_kept(path));
-        survey.baked.sort();
-        survey.baked.dedup();
-        let baked = std::mem::take(&mut survey.baked);
+        inventory.baked.sort();
+        inventory.baked.dedup();
+        let baked = std::mem::take(&mut inventory.baked);
         for path in baked {
-            if !survey.baked.iter().any(|above| path.starts_with(above)) {
-                survey.baked.push(path);
+            if !inventory.baked.iter().any(|above| path.starts_with(above)) {
+                inventory.baked.push(path);
             }
         }
-        suspects.retain(|path| !survey.baked.iter().any(|baked| path.starts_with(baked)));
-        self.compare(&container, &suspects, &sought, &mut survey)?;
-        self.keep_work(&container, &mut survey)?;
+        suspects.retain(|path| !inventory.baked.iter().any(|baked| path.starts_with(baked)));
+        self.compare(&container, &suspects, &sought, &mut inventory)?;
+        self.keep_work(&container, &mut inventory)?;
         let passwd = container.read(Path::new("/etc/passwd"), PASSWD).ok().flatten().unwrap_or_default();
-        survey.passwd = String::from_utf8_lossy(&passwd).into_owned();
-        survey.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
+        inventory.passwd = String::from_utf8_lossy(&passwd).into_owned();
+        inventory.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
         container.leave();
-        Ok(survey)
+        Ok(inventory)
     }
 
-    fn run(&self, container: &mut Container, script: &str) -> Result<String, String> {
+    fn search(&self, container: &mut Container, script: &str) -> Result<String, ScanError> {
         let command = Exec {
             argv: ["/bin/sh", "-c", script].map(str::to_owned).to_vec(),
             env: vec![("W".to_owned(), self.workdir.display().to_string())],
@@ -202,12 +225,12 @@ impl Question<'_> {
             stdout: Sink { file: None, cap: 0, keep: OUTPUT },
             stderr: Some(Sink::default()),
         };
-        let outcome = container.exec_as(&command, Some("0"), self.cancel).map_err(|error| chain(&error))?;
+        let outcome = container.exec_as(&command, Some("0"), self.cancel)?;
         match outcome.exit {
             Exit::Code(_) | Exit::Signal(_) => Ok(outcome.stdout.text()),
-            Exit::Deadline => Err(format!("searching the image took more than {} s", PATIENCE.as_secs())),
-            Exit::Cancelled => Err("searching the image was interrupted".to_owned()),
-            Exit::Limit(_) => Err("searching the image passed a limit".to_owned()),
+            Exit::Deadline => Err(ScanError::Slow),
+            Exit::Cancelled => Err(ScanError::Interrupted),
+            Exit::Limit(_) => Err(ScanError::Limit),
         }
     }
 
@@ -263,23 +286,23 @@ impl Question<'_> {
         container: &Container,
         suspects: &BTreeSet<PathBuf>,
         sought: &[Sought],
-        survey: &mut Survey,
-    ) -> Result<(), String> {
+        inventory: &mut ImageInventory,
+    ) -> Result<(), ScanError> {
         if suspects.len() > CANDIDATES {
-            survey.found.push(format!("{} files may hold what must not be there", suspects.len()));
+            inventory.found.push(format!("{} files may hold what must not be there", suspects.len()));
         }
         for path in suspects.iter().take(CANDIDATES) {
             let bytes = match container.read(path, COMPARED) {
                 Ok(Some(bytes)) => bytes,
                 // Larger than anything that is looked for, or not a file after all.
-                Ok(None) | Err(assay_sandbox::SandboxError::Io { .. }) => continue,
-                Err(error) => return Err(chain(&error)),
+                Ok(None) | Err(SandboxError::Io { .. }) => continue,
+                Err(error) => return Err(error.into()),
             };
             let text = String::from_utf8_lossy(&bytes);
             for one in sought {
                 if blake3::hash(&bytes) == blake3::hash(&one.bytes) || assay_trace::carries(&text, &one.body)
                 {
-                    survey.found.push(format!("{} in {}", one.what, path.display()));
+                    inventory.found.push(format!("{} in {}", one.what, path.display()));
                 }
             }
         }
@@ -287,41 +310,37 @@ impl Question<'_> {
     }
 
     /// Fetches what the verifier has of skills. What cannot be kept whole stays in the image, where it is found and told as what it is.
-    fn keep_verifiers(&self, container: &Container, survey: &mut Survey) -> Result<(), String> {
-        let told = |error: assay_sandbox::SandboxError| chain(&error);
+    fn keep_verifiers(&self, container: &Container, inventory: &mut ImageInventory) -> Result<(), ScanError> {
         for (number, copy) in self.task.environment.verifier_copies.iter().enumerate() {
-            let Some(found) = container.stat(&copy.target).map_err(told)? else { continue };
+            let Some(found) = container.stat(&copy.target)? else { continue };
             let to = self.scratch.join("verifiers").join(number.to_string());
-            std::fs::create_dir_all(&to)
-                .map_err(|error| format!("cannot create {}: {error}", to.display()))?;
+            std::fs::create_dir_all(&to).map_err(ScanError::io("create", &to))?;
             if found.is_dir {
-                let report = container.fetch(&copy.target, &to, &Caps::default()).map_err(told)?;
+                let report = container.fetch(&copy.target, &to, &Caps::default())?;
                 if report.is_some_and(|report| report.left_out.is_empty()) {
-                    survey.verifiers.push((copy.target.clone(), to));
+                    inventory.verifier_copies.push((copy.target.clone(), to));
                 }
             } else if let Ok(Some(bytes)) = container.read(&copy.target, COMPARED) {
                 let file = to.join("file");
-                std::fs::write(&file, bytes)
-                    .map_err(|error| format!("cannot write {}: {error}", file.display()))?;
-                survey.verifiers.push((copy.target.clone(), file));
+                std::fs::write(&file, bytes).map_err(ScanError::io("write", &file))?;
+                inventory.verifier_copies.push((copy.target.clone(), file));
             }
         }
         Ok(())
     }
 
-    fn keep_work(&self, container: &Container, survey: &mut Survey) -> Result<(), String> {
+    fn keep_work(&self, container: &Container, inventory: &mut ImageInventory) -> Result<(), ScanError> {
         if self.workdir == Path::new("/") {
             return Ok(());
         }
-        let told = |error: assay_sandbox::SandboxError| chain(&error);
         let to = self.scratch.join("work");
-        std::fs::create_dir_all(&to).map_err(|error| format!("cannot create {}: {error}", to.display()))?;
-        let report = container.fetch(self.workdir, &to, &WORK).map_err(told)?;
+        std::fs::create_dir_all(&to).map_err(ScanError::io("create", &to))?;
+        let report = container.fetch(self.workdir, &to, &WORK)?;
         // Where there is none the daemon makes an empty one.
         let is_whole = report.is_none_or(|report| report.left_out.is_empty());
         if is_whole {
-            let manifest = Manifest::scan(&to, &WORK).map_err(|error| chain(&error))?;
-            survey.work = Some((to, manifest));
+            let manifest = Manifest::scan(&to, &WORK)?;
+            inventory.work = Some((to, manifest));
         }
         Ok(())
     }

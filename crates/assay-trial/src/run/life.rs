@@ -7,16 +7,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
-use assay_diagnostic::{chain, clean_start};
+use assay_diagnostic::clean_start;
 use assay_gateway::Budget;
 use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
 use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 
+use crate::run::attempt::Attempt;
+use crate::run::backend::BackendKind;
+use crate::run::broken::{Broken, LOG_CAPS, create_folder};
 use crate::run::budget::PricedBudget;
-use crate::run::cli_agents::{self, OpenDoor};
-use crate::run::environment::{self, Attempt, Broken, Desk, LOG_CAPS, make};
-use crate::run::prep_cache::Workshop;
+use crate::run::cli_agents::{self, ProxyHandle};
+use crate::run::environment::container::ImageEnvironment;
+use crate::run::environment::folders::Folders;
+use crate::run::environment::phases::{
+    AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
+};
+use crate::run::prep_cache::PrepCache;
 use crate::run::trial::ResolvedTrial;
 use crate::run::verifier::{self, Reward};
 
@@ -28,7 +35,7 @@ pub struct Runner<'a> {
     /// Where records go.
     pub store: &'a Store,
     /// What trials share.
-    pub workshop: &'a Workshop,
+    pub cache: &'a PrepCache,
     /// Set from outside to stop soon.
     pub cancel: &'a AtomicBool,
     /// What the trial's requests are charged to.
@@ -77,11 +84,11 @@ impl Runner<'_> {
         let started_at = jiff::Timestamp::now();
         let clock = Instant::now();
         let mut findings = Findings::default();
-        let scratch = self.workshop.attempt(&format!("{}-{number}", trial.id.short()));
+        let scratch = self.cache.attempt(&format!("{}-{number}", trial.id.short()));
         let result = match &scratch {
             Ok(scratch) => {
-                let Self { workshop, cancel, budget, .. } = *self;
-                Attempt { workshop, cancel, budget, trial, folder: &folder, scratch }.live(&mut findings)
+                let Self { cache, cancel, budget, .. } = *self;
+                Attempt { cache, cancel, budget, trial, folder: &folder, scratch }.live(&mut findings)
             }
             Err(error) => Err(Broken::harness(format!("cannot create a scratch folder: {error}"))),
         };
@@ -108,51 +115,72 @@ impl Runner<'_> {
 impl Attempt<'_> {
     fn live(&self, findings: &mut Findings) -> Result<(), Broken> {
         let clock = Instant::now();
-        make(&self.folder.join("agent"))?;
-        make(&self.folder.join("verifier"))?;
-        let mut desk = environment::open(self)?;
-        findings.contaminated = desk.contamination()?;
-        findings.seconds.prepare = clock.elapsed().as_secs_f64();
+        create_folder(&self.folder.join("agent"))?;
+        create_folder(&self.folder.join("verifier"))?;
+        match &self.trial.backend.inner {
+            BackendKind::Folders { sandbox, root } => {
+                self.live_in(Folders::new(*self, sandbox, root)?, findings, clock)
+            }
+            BackendKind::Container { docker, image } => {
+                self.live_in(ImageEnvironment::new(*self, docker, image)?, findings, clock)
+            }
+        }
+    }
+
+    /// Goes through the phases of an environment that was laid out since `began`.
+    fn live_in<E: Environment>(
+        &self,
+        environment: E,
+        findings: &mut Findings,
+        began: Instant,
+    ) -> Result<(), Broken> {
+        findings.contaminated = environment.contamination()?;
+        findings.seconds.prepare = began.elapsed().as_secs_f64();
 
         let clock = Instant::now();
-        let worked = self.work(&mut *desk, findings);
+        let stopped = self.work(environment, findings);
         findings.seconds.agent = clock.elapsed().as_secs_f64();
-        worked?;
+        let stopped = stopped?;
         if self.cancel.load(Ordering::Relaxed) {
             return Ok(());
         }
 
         let clock = Instant::now();
-        let verdict = self.judge(&mut *desk, findings);
+        let verdict = self.judge(stopped, findings);
         findings.seconds.verify = clock.elapsed().as_secs_f64();
         verdict
     }
 
-    /// Looks at what the agent changed, and grades it unless the agent changed what decides about it: what was planted for the grader to run
-    /// must not run.
-    fn judge(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
-        let changes = desk.compare()?;
-        findings.tampered = changes.tampered;
-        findings.outside = changes.outside;
-        if !changes.diff.is_empty() {
-            let _ = fs::write(self.folder.join("workspace.diff"), changes.diff);
+    /// Finds what the agent changed, and grades it unless the agent changed what decides about it.
+    fn judge(&self, stopped: impl StoppedAgent, findings: &mut Findings) -> Result<(), Broken> {
+        let (changes, compared) = stopped.compare()?;
+        let Changes { tampered, outside, diff } = changes;
+        findings.tampered = tampered;
+        findings.outside = outside;
+        if !diff.is_empty() {
+            let _ = fs::write(self.folder.join("workspace.diff"), diff);
         }
-        if findings.tampered.is_empty() { self.verify(desk, findings) } else { Ok(()) }
+        compared.map_or(Ok(()), |compared| self.verify(compared, findings))
     }
 
     /// The agent's phase, from an empty sandbox to a dead one.
-    fn work(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
+    fn work<E: Environment>(
+        &self,
+        environment: E,
+        findings: &mut Findings,
+    ) -> Result<<E::Agent as AgentPhase>::Stopped, Broken> {
         let trial = self.trial;
         let env: Vec<_> = if trial.agent.needs_solution() { trial.env.solution.clone() } else { Vec::new() };
-        let door = match &trial.way {
-            Some(way) => Some((OpenDoor::open(self, way)?, way)),
+        let proxy = match &trial.way {
+            Some(way) => Some((ProxyHandle::open(self, way)?, way)),
             None => None,
         };
-        let workdir = desk.workdir();
-        let session = desk.seat_agent()?;
+        let workdir = environment.workdir();
+        let mut phase = environment.start_agent()?;
+        let session = phase.session();
         findings.enforcement = Some(*session.enforcement());
-        if let Some((door, _)) = &door {
-            session.hold(door.hold());
+        if let Some((proxy, _)) = &proxy {
+            session.hold(proxy.pause());
         }
         let catalogue = trial.catalogue(|path| session.path(path));
         let scene = trial.scene();
@@ -179,18 +207,19 @@ impl Attempt<'_> {
                 scene: &scene,
                 logs: self.folder.join("agent"),
                 env: &env,
-                endpoint: door.as_ref().map(|(door, _)| door.inner()),
-                budget: door.is_none().then_some(&budget as &dyn RunBudget),
+                endpoint: proxy.as_ref().map(|(proxy, _)| proxy.endpoint()),
+                budget: proxy.is_none().then_some(&budget as &dyn RunBudget),
             },
             session,
         );
         // Nothing of the agent lives beyond this line.
-        findings.used = Some(desk.dismiss_agent()?);
+        let stopped = phase.stop()?;
+        findings.used = Some(stopped.used());
         findings.task_skills =
-            desk.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
+            stopped.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
         findings.exposure = self.exposure(&run, &mounts);
-        if let Some((door, way)) = door {
-            let ledger = door.close();
+        if let Some((proxy, way)) = proxy {
+            let ledger = proxy.close();
             findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, way));
             let time = Duration::from_secs_f64(trial.agent_timeout);
             cli_agents::settle(&mut run, &ledger, time);
@@ -200,7 +229,7 @@ impl Attempt<'_> {
         findings.seconds.throttled = run.throttled.as_secs_f64();
         self.keep("trajectory.json", &run.trajectory)?;
         self.keep("exposure.json", &findings.exposure)?;
-        let logs = desk.logs();
+        let logs = stopped.logs();
         self.last_message(&run, &logs.join("agent"))?;
         // Logs that the agent wrote itself are a convenience: what cannot be taken is left.
         let _ = copy_tree(&logs.join("agent"), &self.folder.join("agent"), &LOG_CAPS);
@@ -211,14 +240,14 @@ impl Attempt<'_> {
             let _ = copy_tree(&logs.join("artifacts"), &artifacts, &LOG_CAPS);
         }
         if trial.provision.writes_skills {
-            let _ = copy_tree(&desk.written_skills(), &self.folder.join("generated-skills"), &LOG_CAPS);
+            let _ = copy_tree(&stopped.written_skills(), &self.folder.join("generated-skills"), &LOG_CAPS);
         }
         let broken = match &run.ended {
             Ended::Broken { part, message } => Some(Broken::new(cause(*part), message.clone())),
             _ => None,
         };
         findings.run = Some(run);
-        broken.map_or(Ok(()), Err)
+        broken.map_or(Ok(stopped), Err)
     }
 
     /// Writes the agent's last message where graders find it, in place of whatever the agent left there. A solution says nothing of its own, and
@@ -234,7 +263,7 @@ impl Attempt<'_> {
             |step: &&assay_trace::Step| step.source == Source::Agent && !step.message.trim().is_empty();
         let last = run.trajectory.steps.iter().rev().find(said);
         let message = last.map(|step| format!("{}\n", step.message)).unwrap_or_default();
-        remove_tree(&path).map_err(|error| Broken::harness(chain(&error)))?;
+        remove_tree(&path).map_err(|error| Broken::harness_error(&error))?;
         fs::write(&path, message)
             .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
     }
@@ -265,10 +294,11 @@ impl Attempt<'_> {
             .map_err(|error| Broken::harness(format!("cannot write {}: {error}", path.display())))
     }
 
-    /// The grader's phase.
-    fn verify(&self, desk: &mut dyn Desk, findings: &mut Findings) -> Result<(), Broken> {
+    /// The verifier's phase.
+    fn verify(&self, compared: impl Compared, findings: &mut Findings) -> Result<(), Broken> {
         let trial = self.trial;
-        let session = desk.seat_grader()?;
+        let mut phase = compared.start_verifier()?;
+        let session = phase.session();
         let script = session.path(Path::new("/tests/test.sh"));
         let seconds = trial.task.config.verifier_timeout;
         let own = [("PYTHONNOUSERSITE", "1"), ("PYTHONDONTWRITEBYTECODE", "1")];
@@ -288,7 +318,7 @@ impl Attempt<'_> {
             },
             self.cancel,
         );
-        let logs = desk.dismiss_grader()?;
+        let Graded { logs } = phase.stop()?;
         let outcome = outcome?;
         let _ = copy_tree(&logs, &self.folder.join("verifier"), &LOG_CAPS);
         match outcome.exit {

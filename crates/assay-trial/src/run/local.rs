@@ -15,7 +15,7 @@ use serde_json::json;
 use self::breaker::Breaker;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
 use crate::run::life::{Executed, Runner};
-use crate::run::prep_cache::Workshop;
+use crate::run::prep_cache::PrepCache;
 use crate::spec::trial::TrialSpec;
 
 /// How long to wait before asking again for trials that other processes hold.
@@ -24,12 +24,12 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// Threads of this process.
 pub(crate) struct Local<'a> {
     context: ExecutorContext<'a>,
-    workshop: Workshop,
+    cache: PrepCache,
 }
 
 impl<'a> Local<'a> {
     pub(crate) fn new(context: &ExecutorContext<'a>) -> Result<Self, StoreError> {
-        Ok(Self { context: *context, workshop: Workshop::new(context.store)? })
+        Ok(Self { context: *context, cache: PrepCache::new(context.store)? })
     }
 }
 
@@ -206,7 +206,7 @@ impl Local<'_> {
         }
         let budget = permit.budget();
         let ExecutorContext { store, cancel, .. } = self.context;
-        let runner = Runner { store, workshop: &self.workshop, cancel, budget, keep: false };
+        let runner = Runner { store, cache: &self.cache, cancel, budget, keep: false };
         let resolved = self.context.resolver.resolve(trial)?;
         for round in 0..=shared.batch.retries {
             match runner.execute(&resolved, &lease)? {

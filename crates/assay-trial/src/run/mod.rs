@@ -1,6 +1,8 @@
 //! Executing trials: the executor, the life of a trial, and what it works in.
 
+pub(crate) mod attempt;
 pub(crate) mod backend;
+pub(crate) mod broken;
 pub(crate) mod budget;
 pub(crate) mod cli_agents;
 pub(crate) mod context;

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::experiment::{AgentSpec, SandboxKind};
 use crate::run::context::MachineContext;
-use crate::run::route::Way;
+use crate::run::route::ModelRoute;
 
 /// An agent, opened.
 #[derive(Clone)]
@@ -19,7 +19,7 @@ pub(crate) struct OpenedAgent {
     /// What works.
     pub(crate) agent: Arc<dyn Agent>,
     /// The way to its model, for one that works inside.
-    pub(crate) way: Option<Arc<Way>>,
+    pub(crate) way: Option<Arc<ModelRoute>>,
     /// Where it finds skills, where there is a choice.
     pub(crate) placement: Option<Placement>,
 }
@@ -121,7 +121,7 @@ fn open_cli_agent(
     spec: &AgentSpec,
     setting: AgentSetting<'_>,
     machine: &MachineContext<'_>,
-) -> Result<(CliAgent, Way), AgentError> {
+) -> Result<(CliAgent, ModelRoute), AgentError> {
     let name = harness.name();
     if setting.sandbox == SandboxKind::None {
         return Err(AgentError::NoHome(name));
@@ -174,5 +174,5 @@ fn open_cli_agent(
     let varying =
         Varying::new(varies.fields, varies.texts).map_err(|error| AgentError::Varying(error.to_string()))?;
     let shipping = shipping.clone();
-    Ok((agent, Way { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
+    Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
 }

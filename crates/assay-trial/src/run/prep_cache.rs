@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,27 +11,27 @@ use std::time::Duration;
 use assay_diagnostic::{chain, clean_start};
 use assay_gateway::{Budget, Gateway, GatewayOptions};
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
-use assay_sandbox::{Caps, Manifest, Root, copy_tree};
+use assay_sandbox::{Caps, FsError, Manifest, Root, copy_tree};
 use assay_skill::Package;
 use assay_store::{Cause, Store, StoreError};
-use assay_task::{Healthcheck, Task};
+use assay_task::{Healthcheck, Task, TaskError};
 
 use crate::run::backend::TaskImage;
-use crate::run::environment::{Broken, make};
-use crate::run::image_scan::{Question, Survey};
+use crate::run::broken::{Broken, create_folder, inside};
+use crate::run::image_scan::{ImageInventory, ImageScan};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Largest file that is read in the search for skills.
 const SEARCHED: u64 = 1 << 20;
 
 /// Keeps what is made once and used by many trials.
-pub struct Workshop {
+pub struct PrepCache {
     scratch: PathBuf,
-    bases: Once<Base>,
-    copies: Once<PathBuf>,
-    stray: Once<Vec<PathBuf>>,
-    images: Once<Prepared>,
-    surveys: Once<Survey>,
+    bases: OnceMap<Base>,
+    copies: OnceMap<PathBuf>,
+    stray: OnceMap<Vec<PathBuf>>,
+    images: OnceMap<Prepared>,
+    scans: OnceMap<ImageInventory>,
     numbers: AtomicUsize,
     /// The way of agents inside to their models.
     pub(crate) gateway: Gateway,
@@ -56,25 +57,44 @@ pub struct Base {
     pub writable: Vec<(PathBuf, Manifest)>,
 }
 
+/// Why something could not be prepared.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PrepError {
+    #[error("cannot create {}: {error}", path.display())]
+    Create { path: PathBuf, error: io::Error },
+    #[error("{}: {error}", path.display())]
+    Writable { path: PathBuf, error: io::Error },
+    #[error("{}", chain(.0))]
+    Task(#[from] TaskError),
+    #[error("{}", chain(.0))]
+    Files(#[from] FsError),
+    #[error("{} cannot be copied: {reason}", path.display())]
+    LeftOut { path: PathBuf, reason: String },
+}
+
 /// Values by key, each made once; a failure is kept too, so that it is told the same way each time.
-struct Once<T> {
+struct OnceMap<T> {
     slots: Mutex<BTreeMap<String, Arc<Slot<T>>>>,
 }
 
-type Kept<T> = Result<Arc<T>, String>;
+type Kept<T> = Result<Arc<T>, Arc<PrepError>>;
 type Slot<T> = Mutex<Option<Kept<T>>>;
 
-impl<T> Default for Once<T> {
+impl<T> Default for OnceMap<T> {
     fn default() -> Self {
         Self { slots: Mutex::default() }
     }
 }
 
-impl<T> Once<T> {
-    fn get(&self, key: String, make: impl FnOnce() -> Result<T, String>) -> Result<Arc<T>, String> {
+impl<T> OnceMap<T> {
+    fn get(
+        &self,
+        key: String,
+        make: impl FnOnce() -> Result<T, PrepError>,
+    ) -> Result<Arc<T>, Arc<PrepError>> {
         let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
         let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert_with(|| make().map(Arc::new)).clone()
+        slot.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
     }
 
     /// The same for what may fail today and not tomorrow: a failure is not kept.
@@ -90,7 +110,7 @@ impl<T> Once<T> {
     }
 }
 
-impl Workshop {
+impl PrepCache {
     /// One in a folder of its own, in this process's folder of work.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
         Self::with_budget(store, Budget::default())
@@ -100,14 +120,14 @@ impl Workshop {
     pub fn with_budget(store: &Store, budget: Budget) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let scratch = store.work()?.join(format!("workshop-{number}"));
+        let scratch = store.work()?.join(format!("cache-{number}"));
         Ok(Self {
             scratch,
-            bases: Once::default(),
-            copies: Once::default(),
-            stray: Once::default(),
-            images: Once::default(),
-            surveys: Once::default(),
+            bases: OnceMap::default(),
+            copies: OnceMap::default(),
+            stray: OnceMap::default(),
+            images: OnceMap::default(),
+            scans: OnceMap::default(),
             numbers: AtomicUsize::new(1),
             gateway: Gateway::new(GatewayOptions { budget, ..GatewayOptions::default() }),
         })
@@ -119,30 +139,29 @@ impl Workshop {
     }
 
     /// A new folder for one attempt.
-    pub(crate) fn attempt(&self, name: &str) -> std::io::Result<PathBuf> {
+    pub(crate) fn attempt(&self, name: &str) -> io::Result<PathBuf> {
         let path = self.scratch.join("trials").join(name);
         fs::create_dir_all(&path)?;
         Ok(path)
     }
 
     /// A task's environment, laid out.
-    pub(crate) fn base(&self, task: &Task) -> Result<Arc<Base>, String> {
+    pub(crate) fn base(&self, task: &Task) -> Result<Arc<Base>, Arc<PrepError>> {
         self.bases.get(format!("{} {}", task.name, task.environment_digest), || {
             let root = self.scratch.join("bases").join(&task.name);
-            fs::create_dir_all(&root)
-                .map_err(|error| format!("cannot create {}: {error}", root.display()))?;
-            task.lay_out(&root).map_err(|error| chain(&error))?;
+            fs::create_dir_all(&root).map_err(|error| PrepError::Create { path: root.clone(), error })?;
+            task.lay_out(&root)?;
             let writable = task
                 .writable
                 .iter()
                 .map(|path| {
                     let folder = inside(&root, path);
-                    fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", path.display()))?;
-                    let manifest =
-                        Manifest::scan(&folder, &Caps::default()).map_err(|error| chain(&error))?;
+                    fs::create_dir_all(&folder)
+                        .map_err(|error| PrepError::Writable { path: path.clone(), error })?;
+                    let manifest = Manifest::scan(&folder, &Caps::default())?;
                     Ok((path.clone(), manifest))
                 })
-                .collect::<Result<Vec<_>, String>>()?;
+                .collect::<Result<Vec<_>, PrepError>>()?;
             Ok(Base { root, writable })
         })
     }
@@ -151,7 +170,7 @@ impl Workshop {
     fn room(&self, name: &str) -> Result<PathBuf, Broken> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
         let room = self.scratch.join(name).join(number.to_string());
-        make(&room)?;
+        create_folder(&room)?;
         Ok(room)
     }
 
@@ -219,7 +238,7 @@ impl Workshop {
     }
 
     /// What an image holds, and what it must not.
-    pub(crate) fn survey(
+    pub(crate) fn scan(
         &self,
         docker: &Docker,
         prepared: &Prepared,
@@ -227,14 +246,14 @@ impl Workshop {
         workdir: &Path,
         label: &str,
         cancel: &AtomicBool,
-    ) -> Result<Arc<Survey>, Broken> {
+    ) -> Result<Arc<ImageInventory>, Broken> {
         let absent: Vec<_> =
             trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
         let key = format!("{} {} {absent:?}", trial.task.name, prepared.image.id);
-        self.surveys.get_or_try(key, || {
-            let scratch = self.room("surveys")?;
+        self.scans.get_or_try(key, || {
+            let scratch = self.room("scans")?;
             let image = &prepared.image;
-            let question = Question {
+            let scan = ImageScan {
                 docker,
                 image,
                 task: &trial.task,
@@ -244,12 +263,12 @@ impl Workshop {
                 label,
                 cancel,
             };
-            question.answer().map_err(|error| Broken::new(Cause::Sandbox, error))
+            scan.run().map_err(|error| Broken::new(Cause::Sandbox, chain(&error)))
         })
     }
 
     /// A copy of a skill's folder that nobody edits while trials run.
-    pub(crate) fn skill(&self, package: &Package) -> Result<Arc<PathBuf>, String> {
+    pub(crate) fn skill(&self, package: &Package) -> Result<Arc<PathBuf>, Arc<PrepError>> {
         self.copies.get(format!("skill {} {}", package.digest, package.directory), || {
             let to = self.scratch.join("skills").join(package.digest.hex()).join(&package.directory);
             self.copy(&package.root, &to)
@@ -257,20 +276,20 @@ impl Workshop {
     }
 
     /// A copy of a task's solution.
-    pub(crate) fn solution(&self, task: &Task) -> Result<Arc<PathBuf>, String> {
+    pub(crate) fn solution(&self, task: &Task) -> Result<Arc<PathBuf>, Arc<PrepError>> {
         self.copies.get(format!("solution {}", task.name), || {
             self.copy(&task.root.join("solution"), &self.scratch.join("solutions").join(&task.name))
         })
     }
 
-    #[expect(clippy::unused_self, reason = "copies belong to the workshop's scratch folder")]
-    fn copy(&self, from: &Path, to: &Path) -> Result<PathBuf, String> {
-        fs::create_dir_all(to).map_err(|error| format!("cannot create {}: {error}", to.display()))?;
-        let report = copy_tree(from, to, &Caps::default()).map_err(|error| chain(&error))?;
+    #[expect(clippy::unused_self, reason = "copies belong to the cache's scratch folder")]
+    fn copy(&self, from: &Path, to: &Path) -> Result<PathBuf, PrepError> {
+        fs::create_dir_all(to).map_err(|error| PrepError::Create { path: to.to_owned(), error })?;
+        let report = copy_tree(from, to, &Caps::default())?;
         match report.left_out.first() {
             None => Ok(to.to_owned()),
             Some(left) => {
-                Err(format!("{} cannot be copied: {}", from.join(&left.path).display(), left.reason))
+                Err(PrepError::LeftOut { path: from.join(&left.path), reason: left.reason.clone() })
             }
         }
     }
@@ -282,7 +301,7 @@ impl Workshop {
         task: &Task,
         root: &Root,
         absent: &[AbsentSkill],
-    ) -> Result<Vec<String>, String> {
+    ) -> Result<Vec<String>, Arc<PrepError>> {
         if absent.is_empty() {
             return Ok(Vec::new());
         }
@@ -355,11 +374,6 @@ fn skill_files(folder: &Path) -> Vec<PathBuf> {
     }
     found.sort();
     found
-}
-
-/// Where an absolute path lies below a folder that stands for `/`.
-pub(crate) fn inside(root: &Path, path: &Path) -> PathBuf {
-    root.join(path.strip_prefix("/").unwrap_or(path))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub struct Shipping {
 
 /// The outside of a trial's door: who answers, and what leads there.
 #[derive(Debug, Clone)]
-pub struct Way {
+pub struct ModelRoute {
     /// Who answers.
     pub provider: Provider,
     /// The model's name as the provider knows it; `None` for a script.

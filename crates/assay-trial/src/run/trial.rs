@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
-use crate::run::route::{Shipping, Way};
+use crate::run::route::{Shipping, ModelRoute};
 use crate::spec::network::NetworkPolicy;
 use crate::spec::trial::PROTOCOL;
 
@@ -35,7 +35,7 @@ pub struct ResolvedTrial {
     /// What its tokens cost.
     pub price: Option<Price>,
     /// The way to its model, for one that works inside.
-    pub way: Option<Arc<Way>>,
+    pub way: Option<Arc<ModelRoute>>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_store::{Claim, Outcome, Store};
-use assay_trial::{AgentSpec, Executed, Experiment, Plan, Runner, TrialSpec, Workshop};
+use assay_trial::{AgentSpec, Executed, Experiment, Plan, Runner, TrialSpec, PrepCache};
 use serde_json::json;
 
 use super::show::heading;
@@ -29,12 +29,12 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let here = machine::context(&sandboxes, None);
     let plan = Plan::make(experiment(&args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, &args)?)?;
-    let workshop = Workshop::new(&store)?;
+    let cache = PrepCache::new(&store)?;
     let runner = Runner {
         store: &store,
-        workshop: &workshop,
+        cache: &cache,
         cancel: &cancel,
-        budget: workshop.budget(),
+        budget: cache.budget(),
         keep: args.keep,
     };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {

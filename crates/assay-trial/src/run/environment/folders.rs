@@ -1,4 +1,4 @@
-//! A desk of folders on this machine, mounted into one namespace for the agent and another for the grader.
+//! Folders on this machine, mounted into one namespace for the agent and another for the verifier.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -7,10 +7,14 @@ use assay_diagnostic::chain;
 use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff};
 use assay_store::Cause;
 
-use super::{Attempt, Broken, Changes, DIFF_CAP, Desk, make};
+use super::phases::{
+    AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, StoppedAgent, VerifierPhase,
+};
+use crate::run::attempt::Attempt;
+use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::cli_agents;
-use crate::run::egress_proxy::{self, Outlet};
-use crate::run::prep_cache::{Base, inside};
+use crate::run::egress_proxy::{self, EgressProxy};
+use crate::run::prep_cache::Base;
 use crate::run::tamper::{Folder, planted_in, read_small, tampering};
 use crate::spec::network::NetworkPolicy;
 
@@ -23,39 +27,76 @@ const HOME: &str = "/root";
 /// What stands for `/logs` while the agent works, in the attempt's scratch folder.
 const LOGS_OF_AGENT: &str = "logs-of-agent";
 
-/// Folders of this machine.
-pub(super) struct Folders<'a> {
+/// Folders of this machine, laid out for one attempt.
+pub(crate) struct Folders<'a> {
     attempt: Attempt<'a>,
     sandbox: &'a Arc<dyn Sandbox>,
     root: &'a Root,
     base: Arc<Base>,
     /// The task's writable folders.
     writable: Vec<Mount>,
-    /// The agent's own, which the grader does not see.
+    /// The agent's own, which the verifier does not see.
     private: Vec<Mount>,
-    /// The task's own skills, as the oracle has them: where they lie inside and on this machine.
-    planted: Vec<(PathBuf, PathBuf)>,
     /// What stands for `/logs`.
     logs: PathBuf,
-    session: Option<Box<dyn Session>>,
-    outlet: Option<Outlet>,
+}
+
+/// A skill of the task's own, as the oracle has it.
+struct PlantedSkill {
+    /// Where it lies inside.
+    path: PathBuf,
+    /// And on this machine.
+    source: PathBuf,
+}
+
+/// With the agent at work.
+pub(crate) struct AgentInFolders<'a> {
+    folders: Folders<'a>,
+    running: Running,
+    planted: Vec<PlantedSkill>,
+}
+
+/// With the agent dead.
+pub(crate) struct StoppedFolders<'a> {
+    folders: Folders<'a>,
+    used: Usage,
+    task_skills: Vec<PathBuf>,
+}
+
+/// With its changes looked at.
+pub(crate) struct ComparedFolders<'a> {
+    folders: Folders<'a>,
+}
+
+/// With the verifier at work.
+pub(crate) struct VerifierInFolders<'a> {
+    folders: Folders<'a>,
+    running: Running,
+}
+
+/// A namespace, and its way to hosts.
+struct Running {
+    session: Box<dyn Session>,
+    egress: Option<EgressProxy>,
 }
 
 impl<'a> Folders<'a> {
     /// Copies the task's writable folders, so that this attempt has its own.
-    pub(super) fn new(
+    pub(crate) fn new(
         attempt: Attempt<'a>,
         sandbox: &'a Arc<dyn Sandbox>,
         root: &'a Root,
     ) -> Result<Self, Broken> {
-        let base =
-            attempt.workshop.base(&attempt.trial.task).map_err(|error| Broken::new(Cause::Image, error))?;
+        let base = attempt
+            .cache
+            .base(&attempt.trial.task)
+            .map_err(|error| Broken::new(Cause::Image, error.to_string()))?;
         let mut writable = Vec::new();
         for (path, _) in &base.writable {
             let own = inside(&attempt.scratch.join("fs"), path);
-            make(&own)?;
+            create_folder(&own)?;
             let report = copy_tree(&inside(&base.root, path), &own, &Caps::default())
-                .map_err(|error| Broken::harness(chain(&error)))?;
+                .map_err(|error| Broken::harness_error(&error))?;
             if let Some(left) = report.left_out.first() {
                 let message = format!("{}: {}", path.join(&left.path).display(), left.reason);
                 return Err(Broken::new(Cause::Image, message));
@@ -68,33 +109,22 @@ impl<'a> Folders<'a> {
             .any(|mount| Path::new(HOME).starts_with(&mount.target) || mount.target.starts_with(HOME))
         {
             let home = attempt.scratch.join("home");
-            make(&home)?;
+            create_folder(&home)?;
             private.push(Mount { source: home, target: HOME.into(), writable: true });
         }
         let logs = attempt.scratch.join("logs");
         for name in ["agent", "artifacts", "verifier"] {
-            make(&logs.join(name))?;
+            create_folder(&logs.join(name))?;
         }
-        make(&attempt.scratch.join(LOGS_OF_AGENT))?;
-        let planted = Vec::new();
-        Ok(Self {
-            attempt,
-            sandbox,
-            root,
-            base,
-            writable,
-            private,
-            planted,
-            logs,
-            session: None,
-            outlet: None,
-        })
+        create_folder(&attempt.scratch.join(LOGS_OF_AGENT))?;
+        Ok(Self { attempt, sandbox, root, base, writable, private, logs })
     }
 
     /// Puts the task's own skills where its image would have them: into a folder that may be written, or else mounted.
-    fn plant_skills(&mut self, mounts: &mut Vec<Mount>) -> Result<(), Broken> {
+    fn plant_skills(&self, mounts: &mut Vec<Mount>) -> Result<Vec<PlantedSkill>, Broken> {
+        let mut planted = Vec::new();
         let laid = self.attempt.scratch.join("task-skills");
-        make(&laid)?;
+        create_folder(&laid)?;
         let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
         let paths = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
         for path in paths {
@@ -102,28 +132,28 @@ impl<'a> Folders<'a> {
             let own = self.writable.iter().chain(&self.private).find(|mount| path.starts_with(&mount.target));
             let Some(mount) = own else {
                 mounts.push(Mount { source: from.clone(), target: path.clone(), writable: true });
-                self.planted.push((path, from));
+                planted.push(PlantedSkill { path, source: from });
                 continue;
             };
             let to = mount.source.join(path.strip_prefix(&mount.target).unwrap_or(&path));
             if let Some(above) = to.parent() {
-                make(above)?;
+                create_folder(above)?;
             }
             std::fs::rename(&from, &to).map_err(|error| {
                 Broken::harness(format!("cannot move a skill to {}: {error}", to.display()))
             })?;
-            self.planted.push((path, to));
+            planted.push(PlantedSkill { path, source: to });
         }
-        Ok(())
+        Ok(planted)
     }
 
     /// Takes them out again, with the folders that were made for them.
-    fn unplant_skills(&self) -> Result<(), Broken> {
-        for (_, place) in &self.planted {
-            assay_sandbox::remove_tree(place).map_err(|error| Broken::harness(chain(&error)))?;
+    fn unplant_skills(&self, planted: &[PlantedSkill]) -> Result<(), Broken> {
+        for PlantedSkill { source, .. } in planted {
+            assay_sandbox::remove_tree(source).map_err(|error| Broken::harness_error(&error))?;
             let roots: Vec<&PathBuf> =
                 self.writable.iter().chain(&self.private).map(|mount| &mount.source).collect();
-            let above = place.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));
+            let above = source.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));
             for folder in above.take_while(|above| above.starts_with(self.attempt.scratch)) {
                 // One that holds something else stays.
                 if std::fs::remove_dir(folder).is_err() {
@@ -145,8 +175,8 @@ impl<'a> Folders<'a> {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
         if matches!(reach, NetworkPolicy::Hosts(_)) {
-            mounts.extend(egress_proxy::mounts(trial, &self.attempt.outlet()));
-            env.extend(Outlet::env());
+            mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
+            env.extend(EgressProxy::env());
         }
         let dockerfile = trial.task.environment.dockerfile.iter().flat_map(|file| &file.env);
         for (name, value) in dockerfile.chain(trial.env.agent.iter()) {
@@ -165,43 +195,50 @@ impl<'a> Folders<'a> {
         }
     }
 
-    fn seat(&mut self, spec: &Spec, reach: &NetworkPolicy) -> Result<&mut dyn Session, Broken> {
-        let folder = self.attempt.outlet();
-        if matches!(reach, NetworkPolicy::Hosts(_)) {
-            make(&folder)?;
-        }
-        self.outlet = Outlet::open(reach, self.attempt.trial, &folder)?;
-        let session = self.sandbox.start(spec)?;
-        let session = &mut **self.session.insert(session);
-        if let Some(outlet) = &self.outlet {
-            outlet.start(session, self.attempt.cancel)?;
-        }
-        Ok(session)
+    fn written_skills(&self) -> PathBuf {
+        self.attempt.scratch.join("skills")
     }
 
-    fn dismiss(&mut self, phase: &str) -> Result<Usage, Broken> {
-        let used = match self.session.take() {
-            Some(session) => session.stop()?,
-            None => Usage::default(),
-        };
-        self.attempt.tell(self.outlet.take(), phase)?;
+    fn start(&self, spec: &Spec, reach: &NetworkPolicy) -> Result<Running, Broken> {
+        let folder = self.attempt.egress_folder();
+        if matches!(reach, NetworkPolicy::Hosts(_)) {
+            create_folder(&folder)?;
+        }
+        let egress = EgressProxy::open(reach, self.attempt.trial, &folder)?;
+        let mut session = self.sandbox.start(spec)?;
+        if let Some(egress) = &egress {
+            egress.start(&mut *session, self.attempt.cancel)?;
+        }
+        Ok(Running { session, egress })
+    }
+
+    fn stop(&self, running: Running, phase: &str) -> Result<Usage, Broken> {
+        let used = running.session.stop()?;
+        if let Some(egress) = running.egress {
+            self.attempt.keep_egress(&egress.close(), phase)?;
+        }
         Ok(used)
     }
 }
 
-impl Desk for Folders<'_> {
-    fn contamination(&mut self) -> Result<Vec<String>, Broken> {
+impl<'a> Environment for Folders<'a> {
+    type Agent = AgentInFolders<'a>;
+
+    fn contamination(&self) -> Result<Vec<String>, Broken> {
         let trial = self.attempt.trial;
-        self.attempt.workshop.contamination(&trial.task, self.root, &trial.absent).map_err(Broken::harness)
+        self.attempt
+            .cache
+            .contamination(&trial.task, self.root, &trial.absent)
+            .map_err(|error| Broken::harness(error.to_string()))
     }
 
     fn workdir(&self) -> PathBuf {
         self.attempt.workdir()
     }
 
-    fn seat_agent(&mut self) -> Result<&mut dyn Session, Broken> {
+    fn start_agent(self) -> Result<AgentInFolders<'a>, Broken> {
         let trial = self.attempt.trial;
-        let workshop = self.attempt.workshop;
+        let cache = self.attempt.cache;
         let mut mounts = self.writable.clone();
         mounts.extend(self.private.clone());
         // Solutions make folders beneath it, as they are there under the format's own runner. The verifier sees none of them.
@@ -211,50 +248,71 @@ impl Desk for Folders<'_> {
             mounts.push(self.mount_logs(name, true));
         }
         for skill in &trial.provision.skills {
-            let source = workshop.skill(skill).map_err(Broken::harness)?;
+            let source = cache.skill(skill).map_err(|error| Broken::harness(error.to_string()))?;
             mounts.push(Mount {
                 source: source.to_path_buf(),
                 target: trial.mount_of(skill),
                 writable: false,
             });
         }
-        mounts.extend(cli_agents::mounts(trial, &self.attempt.door()));
+        mounts.extend(cli_agents::mounts(trial, &self.attempt.proxy_folder()));
         if trial.provision.writes_skills {
             let own = self.written_skills();
-            make(&own)?;
+            create_folder(&own)?;
             mounts.push(Mount { source: own, target: trial.agent.skills_dir().into(), writable: true });
         }
+        let mut planted = Vec::new();
         if trial.agent.needs_solution() {
-            let source = workshop.solution(&trial.task).map_err(Broken::harness)?;
+            let source = cache.solution(&trial.task).map_err(|error| Broken::harness(error.to_string()))?;
             mounts.push(Mount { source: source.to_path_buf(), target: "/solution".into(), writable: false });
-            self.plant_skills(&mut mounts)?;
+            planted = self.plant_skills(&mut mounts)?;
         }
         let spec = self.spec(mounts, &trial.network, "agent");
-        self.seat(&spec, &trial.network)
+        let running = self.start(&spec, &trial.network)?;
+        Ok(AgentInFolders { folders: self, running, planted })
+    }
+}
+
+impl<'a> AgentPhase for AgentInFolders<'a> {
+    type Stopped = StoppedFolders<'a>;
+
+    fn session(&mut self) -> &mut dyn Session {
+        &mut *self.running.session
+    }
+
+    fn stop(self) -> Result<StoppedFolders<'a>, Broken> {
+        let Self { folders, running, planted } = self;
+        let used = folders.stop(running, "agent")?;
+        folders.unplant_skills(&planted)?;
+        let task_skills = planted.into_iter().map(|planted| planted.path).collect();
+        Ok(StoppedFolders { folders, used, task_skills })
+    }
+}
+
+impl<'a> StoppedAgent for StoppedFolders<'a> {
+    type Compared = ComparedFolders<'a>;
+
+    fn used(&self) -> Usage {
+        self.used
     }
 
     fn task_skills(&self) -> Vec<PathBuf> {
-        self.planted.iter().map(|(path, _)| path.clone()).collect()
-    }
-
-    fn dismiss_agent(&mut self) -> Result<Usage, Broken> {
-        let used = self.dismiss("agent")?;
-        self.unplant_skills()?;
-        Ok(used)
+        self.task_skills.clone()
     }
 
     fn logs(&self) -> &Path {
-        &self.logs
+        &self.folders.logs
     }
 
     fn written_skills(&self) -> PathBuf {
-        self.attempt.scratch.join("skills")
+        self.folders.written_skills()
     }
 
-    fn compare(&mut self) -> Result<Changes, Broken> {
-        let workdir = self.attempt.workdir();
+    fn compare(self) -> Result<(Changes, Option<ComparedFolders<'a>>), Broken> {
+        let folders = self.folders;
+        let workdir = folders.attempt.workdir();
         let mut found = Changes::default();
-        for ((path, before), mount) in self.base.writable.iter().zip(&self.writable) {
+        for ((path, before), mount) in folders.base.writable.iter().zip(&folders.writable) {
             let after = match Manifest::scan(&mount.source, &Caps::default()) {
                 Ok(after) => after,
                 Err(error) => {
@@ -263,9 +321,9 @@ impl Desk for Folders<'_> {
                 }
             };
             let changes = before.diff(&after);
-            let before = inside(&self.base.root, path);
+            let before = inside(&folders.base.root, path);
             found.tampered.extend(tampering(
-                &self.attempt.trial.task,
+                &folders.attempt.trial.task,
                 &Folder {
                     root: path,
                     workdir: &workdir,
@@ -282,48 +340,61 @@ impl Desk for Folders<'_> {
             let diff = unified_diff(&before, &mount.source, &changes, room);
             found.diff.extend(diff);
         }
-        if !self.attempt.trial.agent.needs_solution() {
-            found.tampered.extend(planted_in(&self.attempt.scratch.join(LOGS_OF_AGENT)));
+        if !folders.attempt.trial.agent.needs_solution() {
+            found.tampered.extend(planted_in(&folders.attempt.scratch.join(LOGS_OF_AGENT)));
         }
-        for mount in &self.private {
+        for mount in &folders.private {
             if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {
-                let agent = &self.attempt.trial.agent;
+                let agent = &folders.attempt.trial.agent;
                 let mut changes = Manifest::default().diff(&after);
                 changes.retain(|change| mount.target != Path::new(HOME) || !agent.keeps(&change.path));
                 found.add_outside(&mount.target, &changes);
             }
         }
-        Ok(found)
+        let compared = found.tampered.is_empty().then_some(ComparedFolders { folders });
+        Ok((found, compared))
     }
+}
 
-    fn seat_grader(&mut self) -> Result<&mut dyn Session, Broken> {
-        let trial = self.attempt.trial;
-        let tests = self.attempt.scratch.join("tests");
-        make(&tests)?;
-        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness(chain(&error)))?;
-        let mut mounts = self.writable.clone();
-        if self.private.iter().any(|mount| mount.target == Path::new(HOME)) {
+impl<'a> Compared for ComparedFolders<'a> {
+    type Verifier = VerifierInFolders<'a>;
+
+    fn start_verifier(self) -> Result<VerifierInFolders<'a>, Broken> {
+        let folders = self.folders;
+        let trial = folders.attempt.trial;
+        let tests = folders.attempt.scratch.join("tests");
+        create_folder(&tests)?;
+        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness_error(&error))?;
+        let mut mounts = folders.writable.clone();
+        if folders.private.iter().any(|mount| mount.target == Path::new(HOME)) {
             // The verifier gets an empty home. Mounted first, so that it does not hide the copies below it.
-            let home = self.attempt.scratch.join("verifier-home");
-            make(&home)?;
+            let home = folders.attempt.scratch.join("verifier-home");
+            create_folder(&home)?;
             mounts.push(Mount { source: home, target: HOME.into(), writable: true });
         }
         mounts.push(Mount { source: tests, target: "/tests".into(), writable: true });
-        mounts.push(self.mount_logs("verifier", true));
-        mounts.push(self.mount_logs("agent", false));
-        mounts.push(self.mount_logs("artifacts", false));
-        let laid = self.attempt.scratch.join("verifier-copies");
-        make(&laid)?;
+        mounts.push(folders.mount_logs("verifier", true));
+        mounts.push(folders.mount_logs("agent", false));
+        mounts.push(folders.mount_logs("artifacts", false));
+        let laid = folders.attempt.scratch.join("verifier-copies");
+        create_folder(&laid)?;
         let copies = trial.task.lay_out_verifier_copies(&laid);
         for target in copies.map_err(|error| Broken::new(Cause::Image, chain(&error)))? {
             mounts.push(Mount { source: inside(&laid, &target), target, writable: true });
         }
-        let spec = self.spec(mounts, &trial.verifier_network, "verifier");
-        self.seat(&spec, &trial.verifier_network)
+        let spec = folders.spec(mounts, &trial.verifier_network, "verifier");
+        let running = folders.start(&spec, &trial.verifier_network)?;
+        Ok(VerifierInFolders { folders, running })
+    }
+}
+
+impl VerifierPhase for VerifierInFolders<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        &mut *self.running.session
     }
 
-    fn dismiss_grader(&mut self) -> Result<PathBuf, Broken> {
-        self.dismiss("verifier")?;
-        Ok(self.logs.join("verifier"))
+    fn stop(self) -> Result<Graded, Broken> {
+        self.folders.stop(self.running, "verifier")?;
+        Ok(Graded { logs: self.folders.logs.join("verifier") })
     }
 }

@@ -13,55 +13,55 @@ fn baseline(house: &House) -> ResolvedTrial {
 #[test]
 fn a_base_is_the_environment_laid_out_once() {
     let house = House::new();
-    let workshop = Workshop::new(&house.store).unwrap();
+    let cache = PrepCache::new(&house.store).unwrap();
     let task = house.load_task("a");
-    let base = workshop.base(&task).unwrap();
+    let base = cache.base(&task).unwrap();
     assert_eq!(fs::read_to_string(base.root.join("app/data/in.txt")).unwrap(), "1\n");
     let [(path, manifest)] = &base.writable[..] else { panic!("one writable folder") };
     assert_eq!(path, Path::new("/app"));
     let held: Vec<_> = manifest.entries.keys().map(|path| path.to_str().unwrap()).collect();
     assert_eq!(held, ["data", "data/in.txt"]);
-    assert!(Arc::ptr_eq(&base, &workshop.base(&task).unwrap()));
+    assert!(Arc::ptr_eq(&base, &cache.base(&task).unwrap()));
 }
 
 #[test]
 fn a_failure_is_told_the_same_way_each_time() {
     let house = House::new();
-    let workshop = Workshop::new(&house.store).unwrap();
+    let cache = PrepCache::new(&house.store).unwrap();
     let task = house.load_task("a");
     fs::remove_dir_all(house.path("tasks/a/environment/data")).unwrap();
-    let first = workshop.base(&task).err().expect("what COPY names is gone");
+    let first = cache.base(&task).err().expect("what COPY names is gone").to_string();
     house.write("tasks/a/environment/data/in.txt", "1\n");
-    assert_eq!(workshop.base(&task).err(), Some(first));
+    assert_eq!(cache.base(&task).err().map(|error| error.to_string()), Some(first));
 }
 
 #[test]
 fn copies_are_not_the_folders_that_people_edit() {
     let house = House::new();
-    let workshop = Workshop::new(&house.store).unwrap();
+    let cache = PrepCache::new(&house.store).unwrap();
     let skill = house.load_skill("one");
-    let copy = workshop.skill(&skill).unwrap();
+    let copy = cache.skill(&skill).unwrap();
     house.edit("skills/one/SKILL.md", "minor", "major");
-    let again = workshop.skill(&skill).unwrap();
+    let again = cache.skill(&skill).unwrap();
     assert_eq!((fs::read_to_string(again.join("SKILL.md")).unwrap(), &copy), (SKILL.to_owned(), &again));
     assert!(copy.starts_with(house.store.work().unwrap()) && copy.ends_with("one"));
     // The edited one is another skill.
-    let edited = workshop.skill(&house.load_skill("one")).unwrap();
+    let edited = cache.skill(&house.load_skill("one")).unwrap();
     assert!(edited != copy && fs::read_to_string(edited.join("SKILL.md")).unwrap().contains("major"));
-    let solution = workshop.solution(&house.load_task("a")).unwrap();
+    let solution = cache.solution(&house.load_task("a")).unwrap();
     assert!(solution.join("solve.sh").is_file());
 }
 
 #[test]
 fn what_cannot_be_copied_is_told() {
     let house = House::new();
-    let workshop = Workshop::new(&house.store).unwrap();
+    let cache = PrepCache::new(&house.store).unwrap();
     symlink("/etc/hostname", house.path("skills/one/host")).unwrap();
-    let told = workshop.skill(&house.load_skill("one"));
+    let told = cache.skill(&house.load_skill("one"));
     match told {
         // A link is either kept as one, and leads nowhere inside, or is told.
         Ok(copy) => assert!(copy.join("host").symlink_metadata().unwrap().is_symlink()),
-        Err(message) => assert!(message.contains("host cannot be copied"), "{message}"),
+        Err(message) => assert!(message.to_string().contains("host cannot be copied"), "{message}"),
     }
 }
 
@@ -71,17 +71,17 @@ fn a_skill_that_stands_in_the_environment_is_found() {
         let house = House::new();
         edit(&house);
         let trial = baseline(&house);
-        let workshop = Workshop::new(&house.store).unwrap();
+        let cache = PrepCache::new(&house.store).unwrap();
         let root = Root::Dir(house.path("rootfs"));
         fs::create_dir_all(house.path("rootfs")).unwrap();
-        let found = workshop.contamination(&trial.task, &root, &trial.absent).unwrap();
+        let found = cache.contamination(&trial.task, &root, &trial.absent).unwrap();
         let shown: Vec<String> = found
             .iter()
             .map(|found| found.replace(&house.path("rootfs").display().to_string(), "ROOT"))
             .collect();
         assert_eq!(shown, expected);
         // Nothing is looked for where nothing is absent.
-        assert!(workshop.contamination(&trial.task, &root, &[]).unwrap().is_empty());
+        assert!(cache.contamination(&trial.task, &root, &[]).unwrap().is_empty());
     };
     let body = SKILL.split_once("# One").unwrap().1;
     let data = "tasks/a/environment/data";

@@ -7,9 +7,12 @@ use assay_sandbox::docker::{Changed, Container as Docked};
 use assay_sandbox::{ChangeKind, Entry, FileKind, LeftOut, Manifest};
 use assay_task::Artifact;
 
-use super::ODD;
-use crate::run::environment::{Broken, Changes, LOG_CAPS};
+use crate::run::broken::{Broken, LOG_CAPS};
+use crate::run::environment::phases::Changes;
 use crate::run::tamper::points_into_grader;
+
+/// Most changed paths beside the work folder that are looked at one by one.
+const ODD: usize = 500;
 
 /// Links and pipes beside the work folder, where a task keeps its work anywhere: not in the system's folders, where servers have their sockets.
 pub(super) fn look_at_odd(

@@ -5,7 +5,7 @@ use std::path::Path;
 use assay_sandbox::SandboxError;
 use assay_sandbox::docker::{Container as Docked, ContainerSpec, Docker};
 
-use crate::run::environment::Broken;
+use crate::run::broken::Broken;
 
 /// Most paths that are compared: each may be a program of a hundred megabytes.
 const COMPARED: usize = 200;

@@ -1,0 +1,210 @@
+//! The agent's phase in a container.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use assay_diagnostic::{chain, clean_start};
+use assay_sandbox::docker::{Container, Owner};
+use assay_sandbox::{Caps, Exit, Mount, Session};
+use assay_store::Cause;
+use assay_task::Healthcheck;
+
+use super::account::Account;
+use super::base::{ContainerSession, Given, ImageEnvironment, Running, plain_command};
+use super::compare::StoppedContainer;
+use crate::run::broken::{Broken, LOG_CAPS, create_folder, inside};
+use crate::run::environment::phases::{AgentPhase, Environment};
+use crate::run::{cli_agents, egress_proxy};
+
+/// Where the daemon's first seconds of a healthcheck end, whatever the task says.
+const HEALTH_PATIENCE: Duration = Duration::from_mins(10);
+
+/// With the agent at work.
+pub(crate) struct AgentInContainer<'a> {
+    environment: ImageEnvironment<'a>,
+    running: Running,
+    given: Given,
+}
+
+impl ImageEnvironment<'_> {
+    /// Gives a user what is made for root otherwise: the home with the folders on the way to the skills, and the socket to its model.
+    fn prepare_home(
+        &self,
+        container: &mut Container,
+        account: &Account,
+        mounts: &[Mount],
+    ) -> Result<(), Broken> {
+        let mut folders = BTreeSet::from([account.home.clone()]);
+        for mount in mounts.iter().filter(|mount| mount.target.starts_with(&account.home)) {
+            let above = mount.target.ancestors().skip(1);
+            folders.extend(above.take_while(|above| above.starts_with(&account.home)).map(Path::to_owned));
+        }
+        let own = "for folder; do mkdir -p \"$folder\" && chown \"$0\" \"$folder\" || exit 1; done";
+        let folders: Vec<String> = folders.iter().map(|folder| folder.display().to_string()).collect();
+        let words: Vec<&str> =
+            ["sh", "-c", own, &account.name].into_iter().chain(folders.iter().map(String::as_str)).collect();
+        self.housekeeping(container, &words)?;
+        let folder = self.attempt.proxy_folder();
+        for path in [folder.join("socket"), folder] {
+            std::os::unix::fs::chown(&path, Some(account.uid), None).map_err(|error| {
+                Broken::harness(format!(
+                    "cannot give {} to the user {}: {error}",
+                    path.display(),
+                    account.uid
+                ))
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Takes out what the verifier has of skills, and the image's own skills, but not where a skill of the trial is mounted. The oracle keeps
+    /// the latter: its solution was written for them.
+    fn take_out_baked(&self, container: &mut Container, mounts: &[Mount]) -> Result<(), Broken> {
+        let is_mounted = |path: &Path| {
+            mounts.iter().any(|mount| path.starts_with(&mount.target) || mount.target.starts_with(path))
+        };
+        let verifiers = self.scan.verifier_copies.iter().map(|(path, _)| path.as_path());
+        let own: &[PathBuf] = if self.keeps_baked() { &[] } else { &self.scan.baked };
+        let baked = own.iter().map(PathBuf::as_path).filter(|path| !is_mounted(path));
+        self.remove(container, verifiers.chain(baked))
+    }
+
+    /// Puts the task's own skills into a container that does not run, where its image would have them.
+    fn plant_skills(&self, container: &Container) -> Result<Vec<PathBuf>, Broken> {
+        let laid = self.attempt.scratch.join("task-skills");
+        create_folder(&laid)?;
+        let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
+        let planted = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
+        for path in &planted {
+            container.put(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
+        }
+        Ok(planted)
+    }
+
+    /// Waits until the task's environment says that it is well.
+    fn wait_healthy(&self, session: &mut ContainerSession, check: &Healthcheck) -> Result<(), Broken> {
+        let began = Instant::now();
+        let mut failures = 0;
+        loop {
+            let timeout = Duration::from_secs_f64(check.timeout.min(600.0));
+            let command = plain_command(&["/bin/sh", "-c", &check.command], timeout);
+            let outcome = session.exec(&command, self.attempt.cancel)?;
+            if outcome.exit == Exit::Code(0) || self.attempt.cancel.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let starting = began.elapsed().as_secs_f64() < check.start_period;
+            failures += u64::from(!starting);
+            if failures >= check.retries.max(1) || began.elapsed() > HEALTH_PATIENCE {
+                let said = outcome.stdout.text();
+                let last =
+                    said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("it printed nothing");
+                let last = clean_start(last, 200);
+                return Err(Broken::new(
+                    Cause::Image,
+                    format!("its healthcheck fails (its last line: {last})"),
+                ));
+            }
+            let pause = if starting { check.start_interval } else { check.interval };
+            let end = Instant::now() + Duration::from_secs_f64(pause.min(60.0));
+            while Instant::now() < end && !self.attempt.cancel.load(Ordering::Relaxed) {
+                std::thread::sleep(
+                    Duration::from_millis(50).min(end.saturating_duration_since(Instant::now())),
+                );
+            }
+        }
+    }
+}
+
+impl<'a> Environment for ImageEnvironment<'a> {
+    type Agent = AgentInContainer<'a>;
+
+    fn contamination(&self) -> Result<Vec<String>, Broken> {
+        Ok(self.scan.found.clone())
+    }
+
+    fn workdir(&self) -> PathBuf {
+        self.workdir.clone()
+    }
+
+    fn start_agent(self) -> Result<AgentInContainer<'a>, Broken> {
+        let trial = self.attempt.trial;
+        let cache = self.attempt.cache;
+        let account = self.account();
+        let mut given = Given::default();
+        for skill in &trial.provision.skills {
+            let source =
+                cache.skill(skill).map_err(|error| Broken::harness(error.to_string()))?.to_path_buf();
+            let target = account.path(&trial.mount_of(skill));
+            given.mounts.push(Mount { source, target, writable: false });
+        }
+        if trial.agent.needs_solution() {
+            let source = cache
+                .solution(&trial.task)
+                .map_err(|error| Broken::harness(error.to_string()))?
+                .to_path_buf();
+            given.mounts.push(Mount { source, target: "/solution".into(), writable: false });
+        }
+        given.mounts.extend(cli_agents::mounts(trial, &self.attempt.proxy_folder()));
+        create_folder(&self.attempt.egress_folder())?;
+        given.mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
+        let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
+        spec.mounts.clone_from(&given.mounts);
+        let mut container = self.docker.make(&spec)?;
+        self.put_logs(&container, &["agent", "artifacts"])?;
+        if self.keeps_baked() {
+            given.planted = self.plant_skills(&container)?;
+        }
+        container.restart()?;
+        self.take_out_baked(&mut container, &given.mounts)?;
+        if trial.provision.writes_skills {
+            let own = account.path(Path::new(trial.agent.skills_dir())).display().to_string();
+            self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", &own])?;
+        }
+        if trial.way.is_some() && account.uid != 0 {
+            self.prepare_home(&mut container, &account, &given.mounts)?;
+        }
+        let mut running = self.run_in(&trial.network, container)?;
+        running.session.user = self.agent_user();
+        running.session.account = Some(account);
+        let own = trial.task.config.environment.healthcheck.as_ref();
+        if let Some(check) = own.or(self.prepared.healthcheck.as_ref()) {
+            self.wait_healthy(&mut running.session, check)?;
+        }
+        Ok(AgentInContainer { environment: self, running, given })
+    }
+}
+
+impl<'a> AgentPhase for AgentInContainer<'a> {
+    type Stopped = StoppedContainer<'a>;
+
+    fn session(&mut self) -> &mut dyn Session {
+        &mut self.running.session
+    }
+
+    fn stop(self) -> Result<StoppedContainer<'a>, Broken> {
+        let Self { environment, running, given } = self;
+        let trial = environment.attempt.trial;
+        let container = environment.halt(running, "agent")?;
+        let used = container.usage();
+        let mut beyond = Vec::new();
+        let changes =
+            environment.seen("the container", container.changes(), &mut beyond)?.unwrap_or_default();
+        for name in ["agent", "artifacts"] {
+            let inside = Path::new("/logs").join(name);
+            if environment.has_changes(&changes, &inside) {
+                let fetched = container.fetch(&inside, &environment.logs.join(name), &LOG_CAPS);
+                environment.seen(&inside.display().to_string(), fetched, &mut beyond)?;
+            }
+        }
+        if trial.provision.writes_skills {
+            let to = environment.written_skills();
+            create_folder(&to)?;
+            let own = environment.account().path(Path::new(trial.agent.skills_dir()));
+            let fetched = container.fetch(&own, &to, &LOG_CAPS);
+            environment.seen(&own.display().to_string(), fetched, &mut beyond)?;
+        }
+        Ok(StoppedContainer { environment, container, given, used, changes, beyond })
+    }
+}

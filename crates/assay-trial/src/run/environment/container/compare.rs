@@ -1,0 +1,227 @@
+//! A container whose agent is dead, and what the agent changed in it.
+
+use std::path::{Path, PathBuf};
+
+use assay_sandbox::docker::{Changed, Container};
+use assay_sandbox::{ChangeKind, Entry, FileKind, Manifest, Usage, unified_diff};
+
+use super::base::{Given, ImageEnvironment};
+use super::files::{look_at_odd, note_left_out};
+use super::verifier::ComparedContainer;
+use crate::run::broken::{Broken, create_folder};
+use crate::run::environment::phases::{Changes, DIFF_CAP, OUTSIDE, StoppedAgent};
+use crate::run::image_scan::WORK_CAPS;
+use crate::run::tamper::{Folder, VERIFIER_LOGS, image, read_small, tampering};
+
+/// Most changed paths of a large work folder that are looked at one by one.
+const LOOKED_AT: usize = 2_000;
+
+/// Most bytes of a file that is read to judge it.
+const READ: u64 = 64 << 10;
+
+/// With the agent dead.
+pub(crate) struct StoppedContainer<'a> {
+    pub(super) environment: ImageEnvironment<'a>,
+    pub(super) container: Container,
+    pub(super) given: Given,
+    pub(super) used: Usage,
+    /// What differs from the image.
+    pub(super) changes: Vec<Changed>,
+    /// Reasons why the agent's files cannot be inspected, if they cannot.
+    pub(super) beyond: Vec<String>,
+}
+
+impl StoppedContainer<'_> {
+    /// What is ours, and no change of the agent's: mounts with the folders on the way, what was taken out, the logs, and what every container has.
+    fn is_ours(&self, change: &Changed) -> bool {
+        let path = change.path.as_path();
+        // Files that a reference solution leaves here are not tampering; they are removed before verification.
+        if self.environment.attempt.trial.agent.needs_solution() && path.starts_with(VERIFIER_LOGS) {
+            return true;
+        }
+        let own = ["/logs/agent", "/logs/artifacts", "/tmp", "/var/tmp", "/run", "/proc", "/sys", "/dev"];
+        own.iter().any(|own| path.starts_with(own))
+            || matches!(path.to_str(), Some("/" | "/logs" | "/.dockerenv" | "/etc/mtab" | "/var"))
+            || matches!(path.to_str(), Some("/etc/hosts" | "/etc/hostname" | "/etc/resolv.conf"))
+                && change.kind == ChangeKind::Added
+            || self.given.mounts.iter().any(|mount| {
+                path.starts_with(&mount.target)
+                    || (mount.target.starts_with(path) && change.kind != ChangeKind::Removed)
+            })
+            || self
+                .environment
+                .scan
+                .baked
+                .iter()
+                .any(|baked| path == baked && change.kind == ChangeKind::Removed)
+            || self.environment.scan.verifier_copies.iter().any(|(own, _)| {
+                path == own && change.kind == ChangeKind::Removed
+                    || own.starts_with(path) && change.kind == ChangeKind::Modified
+            })
+            || self.given.planted.iter().any(|planted| {
+                path.starts_with(planted) || (planted.starts_with(path) && change.kind != ChangeKind::Removed)
+            })
+    }
+
+    /// The work folder as it is now, fetched where it is small and else asked for path by path.
+    ///
+    /// None where it cannot be looked through, which is then said in `found`.
+    fn work_now(
+        &self,
+        changes: &[&Changed],
+        found: &mut Changes,
+    ) -> Result<Option<(Option<PathBuf>, Manifest)>, Broken> {
+        if self.environment.scan.work.is_some() {
+            let to = self.environment.attempt.scratch.join("work");
+            create_folder(&to)?;
+            let fetched = self.container.fetch(&self.environment.workdir, &to, &WORK_CAPS);
+            let Some(report) = self.environment.seen(
+                &self.environment.workdir.display().to_string(),
+                fetched,
+                &mut found.tampered,
+            )?
+            else {
+                return Ok(None);
+            };
+            let mut manifest =
+                Manifest::scan(&to, &WORK_CAPS).map_err(|error| Broken::harness_error(&error))?;
+            for left in report.map(|report| report.left_out).unwrap_or_default() {
+                note_left_out(&mut manifest, &left);
+            }
+            return Ok(Some((Some(to), manifest)));
+        }
+        let mut manifest = Manifest::default();
+        for change in changes.iter().filter(|change| change.kind != ChangeKind::Removed).take(LOOKED_AT) {
+            let Ok(inside) = change.path.strip_prefix(&self.environment.workdir) else { continue };
+            let Some(found) = self.container.stat(&change.path)? else { continue };
+            let kind = match () {
+                () if found.is_dir => FileKind::Directory,
+                () if found.link.is_some() => FileKind::Link,
+                () if found.is_file => FileKind::File,
+                () => FileKind::Other,
+            };
+            let entry = Entry { kind, size: found.size, mode: found.mode, digest: None, target: found.link };
+            manifest.entries.insert(inside.to_path_buf(), entry);
+        }
+        Ok(Some((None, manifest)))
+    }
+}
+
+impl<'a> StoppedAgent for StoppedContainer<'a> {
+    type Compared = ComparedContainer<'a>;
+
+    fn used(&self) -> Usage {
+        self.used
+    }
+
+    fn task_skills(&self) -> Vec<PathBuf> {
+        let baked: &[PathBuf] =
+            if self.environment.keeps_baked() { &self.environment.scan.baked } else { &[] };
+        self.given.planted.iter().chain(baked).cloned().collect()
+    }
+
+    fn logs(&self) -> &Path {
+        &self.environment.logs
+    }
+
+    fn written_skills(&self) -> PathBuf {
+        self.environment.written_skills()
+    }
+
+    fn compare(mut self) -> Result<(Changes, Option<ComparedContainer<'a>>), Broken> {
+        let mut found = Changes { tampered: std::mem::take(&mut self.beyond), ..Changes::default() };
+        if !found.tampered.is_empty() {
+            return Ok((found, None));
+        }
+        let (environment, container) = (&self.environment, &self.container);
+        let trial = environment.attempt.trial;
+        let task = &trial.task;
+        let account = environment.account();
+        let own_skills =
+            trial.provision.writes_skills.then(|| account.path(Path::new(trial.agent.skills_dir())));
+        let is_state = |path: &Path| path.strip_prefix(&account.home).is_ok_and(|own| trial.agent.keeps(own));
+        let is_work = |path: &Path| {
+            environment.workdir != Path::new("/") && path.starts_with(&environment.workdir)
+                || task
+                    .writable
+                    .iter()
+                    .any(|writable| path.starts_with(writable) && writable != Path::new("/"))
+        };
+        let changes: Vec<&Changed> = self.changes.iter().filter(|change| !self.is_ours(change)).collect();
+        let (work, elsewhere): (Vec<&Changed>, Vec<&Changed>) =
+            changes.into_iter().partition(|change| is_work(&change.path));
+        let mut read = |path: &Path| container.read(path, READ).ok().flatten();
+        let mut pristine = environment.pristine();
+        let mut is_same = |path: &Path| pristine.has_the_same(container, path);
+        let verdict = image::judge(task, &environment.scan.fabric, &elsewhere, &mut read, &mut is_same);
+        pristine.finish()?;
+        found.tampered.extend(verdict.tampered.iter().cloned());
+        // A folder in which something changed is listed as changed itself: that says nothing.
+        let is_mere_folder = |number: usize, change: &Changed| {
+            change.kind == ChangeKind::Modified
+                && elsewhere.get(number + 1).is_some_and(|next| next.path.starts_with(&change.path))
+        };
+        let shown = elsewhere
+            .iter()
+            .enumerate()
+            .filter(|(number, change)| !is_mere_folder(*number, change))
+            .map(|(_, change)| change)
+            .filter(|change| !is_state(&change.path))
+            .filter(|change| own_skills.as_ref().is_none_or(|own| !change.path.starts_with(own)));
+        found.outside.extend(shown.take(OUTSIDE).map(|change| assay_diagnostic::escape_path(&change.path)));
+        look_at_odd(container, &elsewhere, &mut found)?;
+        if environment.workdir != Path::new("/")
+            && environment.has_changes(&self.changes, &environment.workdir)
+        {
+            let Some((now, after)) = self.work_now(&work, &mut found)? else {
+                return Ok((found, None));
+            };
+            let nothing = Manifest::default();
+            let before = environment.scan.work.as_ref().map_or(&nothing, |(_, manifest)| manifest);
+            let changes = if now.is_some() { before.diff(&after) } else { nothing.diff(&after) };
+            let was = environment.scan.work.as_ref().map(|(was, _)| was);
+            found.tampered.extend(tampering(
+                task,
+                &Folder {
+                    root: &environment.workdir,
+                    workdir: &environment.workdir,
+                    changes: &changes,
+                    after: &after,
+                    read_before: &|path| read_small(was?, path),
+                    read: &|path| match &now {
+                        Some(now) => read_small(now, path),
+                        None => container.read(&environment.workdir.join(path), READ).ok().flatten(),
+                    },
+                },
+            ));
+            if let (Some(now), Some((was, _))) = (now, &environment.scan.work) {
+                found.diff = unified_diff(was, &now, &changes, DIFF_CAP);
+            }
+        }
+        let other: Vec<&Changed> =
+            work.into_iter().filter(|change| !change.path.starts_with(&environment.workdir)).collect();
+        for change in other {
+            found.outside.push(assay_diagnostic::escape_path(&change.path));
+        }
+        if let Some(logs) = container.stat(Path::new("/logs"))?
+            && !logs.is_dir
+        {
+            found.tampered.push("/logs: not the folder that it was".to_owned());
+        }
+        if let Some(there) = container.stat(Path::new(VERIFIER_LOGS))?
+            && !there.is_dir
+            && !trial.agent.needs_solution()
+        {
+            found.tampered.push(format!("{VERIFIER_LOGS}: not a folder"));
+        }
+        let Self { environment, container, given, changes, .. } = self;
+        let compared = found.tampered.is_empty().then_some(ComparedContainer {
+            environment,
+            container,
+            planted: given.planted,
+            changes,
+            verdict,
+        });
+        Ok((found, compared))
+    }
+}

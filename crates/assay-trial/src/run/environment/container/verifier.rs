@@ -1,0 +1,220 @@
+//! The verifier's phase in a container: a second life of the agent's, or one of its own.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use assay_sandbox::docker::{Changed, Container, Owner};
+use assay_sandbox::{Caps, ChangeKind, Session};
+use assay_task::VerifierMode;
+
+use super::base::{ImageEnvironment, Running, network, plain_command};
+use super::files::{kept_as, leave_out, write};
+use crate::run::broken::{Broken, LOG_CAPS, create_folder};
+use crate::run::egress_proxy;
+use crate::run::environment::phases::{Compared, Graded, VerifierPhase};
+use crate::run::tamper::{VERIFIER_LOGS, image};
+
+/// A folder that is never there: Python looks for bytecode nowhere else.
+const NOWHERE: &str = "/nonexistent/assay";
+
+/// With the agent's changes looked at.
+pub(crate) struct ComparedContainer<'a> {
+    pub(super) environment: ImageEnvironment<'a>,
+    pub(super) container: Container,
+    /// The task's own skills, as the oracle had them.
+    pub(super) planted: Vec<PathBuf>,
+    /// What differs from the image, since the agent.
+    pub(super) changes: Vec<Changed>,
+    pub(super) verdict: image::Verdict,
+}
+
+/// With the verifier at work.
+pub(crate) struct VerifierInContainer<'a> {
+    environment: ImageEnvironment<'a>,
+    running: Running,
+}
+
+impl ImageEnvironment<'_> {
+    /// Runs what the task wants run between agent and grader, and brings its artifacts.
+    fn collect(&self, container: &mut Container) -> Result<(), Broken> {
+        let config = &self.attempt.trial.task.config;
+        if config.collect.is_empty() && config.artifacts.is_empty() {
+            return Ok(());
+        }
+        let kept = self.logs.join("artifacts");
+        if !config.collect.is_empty() {
+            container.restart()?;
+            for collect in &config.collect {
+                let timeout = Duration::from_secs_f64(collect.timeout);
+                let command = plain_command(&["/bin/sh", "-c", &collect.command], timeout);
+                // What it came to shows in the artifacts.
+                container.exec_as(&command, collect.user.as_deref(), self.attempt.cancel)?;
+            }
+            container.halt()?;
+            assay_sandbox::remove_tree(&kept).map_err(|error| Broken::harness_error(&error))?;
+            create_folder(&kept)?;
+            container.fetch(Path::new("/logs/artifacts"), &kept, &LOG_CAPS)?;
+        }
+        self.bring_artifacts(container)?;
+        let folder = self.attempt.folder.join("artifacts");
+        create_folder(&folder)?;
+        // What is there from before is the same.
+        let _ = assay_sandbox::copy_tree(&kept, &folder, &LOG_CAPS);
+        Ok(())
+    }
+
+    fn bring_artifacts(&self, container: &Container) -> Result<(), Broken> {
+        for artifact in &self.attempt.trial.task.config.artifacts {
+            let from = self.workdir.join(&artifact.source);
+            let to = self.logs.join("artifacts").join(kept_as(artifact));
+            if let Some(parent) = to.parent() {
+                create_folder(parent)?;
+            }
+            match container.stat(&from)? {
+                Some(found) if found.is_dir => {
+                    create_folder(&to)?;
+                    container.fetch(&from, &to, &LOG_CAPS)?;
+                    leave_out(&to, &artifact.exclude);
+                }
+                // A larger one is left out, as in a folder: it must not discard the trial.
+                Some(found) if found.is_file && found.size <= LOG_CAPS.file_bytes => {
+                    if let Some(bytes) = container.read(&from, LOG_CAPS.file_bytes)? {
+                        write(&to, &bytes)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The container of a verifier that has an environment of its own, not started, with nothing of the agent's but its artifacts.
+    fn own_environment(&self) -> Result<Container, Broken> {
+        let trial = self.attempt.trial;
+        let prepared =
+            self.attempt.cache.prepared_verifier(self.docker, trial, &self.prepared, self.attempt.cancel)?;
+        let mut spec = self.spec(&prepared.image, &trial.verifier_network, "verifier");
+        spec.workdir = trial
+            .task
+            .config
+            .verifier_environment
+            .as_ref()
+            .and_then(|environment| environment.workdir.clone())
+            .or_else(|| prepared.image.config.workdir.clone())
+            .or_else(|| Some(self.workdir.clone()));
+        spec.mounts = egress_proxy::mounts(trial, &self.attempt.egress_folder());
+        let container = self.docker.make(&spec)?;
+        container.put(
+            &self.logs.join("artifacts"),
+            Path::new("/logs/artifacts"),
+            Owner::default(),
+            &Caps::default(),
+        )?;
+        for artifact in &trial.task.config.artifacts {
+            let kept = self.logs.join("artifacts").join(kept_as(artifact));
+            if kept.exists() {
+                let target = self.workdir.join(&artifact.source);
+                container.put(&kept, &target, Owner::default(), &Caps::default())?;
+            }
+        }
+        Ok(container)
+    }
+}
+
+impl ComparedContainer<'_> {
+    /// Empties the verifier's places of whatever is there, and puts its own copies of skills back. What was given to the oracle goes: no verifier
+    /// may need what agents without skills do not have.
+    fn clear_for_verifier(&mut self) -> Result<(), Broken> {
+        let (environment, container) = (&self.environment, &mut self.container);
+        let scan = &environment.scan;
+        let own: &[PathBuf] = if environment.keeps_baked() { &scan.baked } else { &[] };
+        // What the agent left where the verifier writes is no part of its work.
+        let left = environment.has_changes(&self.changes, Path::new(VERIFIER_LOGS))
+            || self
+                .changes
+                .iter()
+                .any(|change| change.path.starts_with(VERIFIER_LOGS) && change.kind != ChangeKind::Removed);
+        let paths: Vec<&Path> = scan
+            .verifier_folders
+            .iter()
+            .chain(&self.planted)
+            .chain(own)
+            .map(PathBuf::as_path)
+            .chain(left.then(|| Path::new(VERIFIER_LOGS)))
+            .chain(scan.verifier_copies.iter().map(|(path, _)| path.as_path()))
+            .collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        container.restart()?;
+        environment.remove(container, paths.into_iter())?;
+        container.halt()?;
+        for (path, kept) in &scan.verifier_copies {
+            container.put(kept, path, Owner::default(), &Caps::default())?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Compared for ComparedContainer<'a> {
+    type Verifier = VerifierInContainer<'a>;
+
+    fn start_verifier(mut self) -> Result<VerifierInContainer<'a>, Broken> {
+        let attempt = self.environment.attempt;
+        let trial = attempt.trial;
+        let config = &trial.task.config;
+        self.environment.collect(&mut self.container)?;
+        let tests = attempt.scratch.join("tests");
+        create_folder(&tests)?;
+        trial.task.lay_out_tests(&tests).map_err(|error| Broken::harness_error(&error))?;
+        let separate = config.verifier_mode == VerifierMode::Separate;
+        if !separate {
+            if self.verdict.loader_cache
+                && let Some(cache) = &self.environment.scan.loader_cache
+            {
+                let path = Path::new(image::LOADER_CACHE);
+                self.container.put_bytes(cache, path, 0o644, Owner::default())?;
+            }
+            self.clear_for_verifier()?;
+            let now = network(&trial.verifier_network);
+            if now != network(&trial.network) {
+                self.container.reconnect(&now)?;
+            }
+        }
+        let Self { environment, container, verdict, .. } = self;
+        let mut container = if separate {
+            container.leave();
+            environment.own_environment()?
+        } else {
+            container
+        };
+        container.put(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
+        environment.put_logs(&container, &["verifier"])?;
+        let last = environment.logs.join("agent/final.txt");
+        if last.is_file() {
+            container.put(&last, Path::new("/logs/agent/final.txt"), Owner::default(), &Caps::default())?;
+        }
+        container.restart()?;
+        let mut running = environment.run_in(&trial.verifier_network, container)?;
+        if verdict.bytecode {
+            running.session.env.push(("PYTHONPYCACHEPREFIX".to_owned(), NOWHERE.to_owned()));
+        }
+        let own = if separate { None } else { environment.prepared.user.clone() };
+        running.session.user = config.verifier_user.clone().or(own);
+        Ok(VerifierInContainer { environment, running })
+    }
+}
+
+impl VerifierPhase for VerifierInContainer<'_> {
+    fn session(&mut self) -> &mut dyn Session {
+        &mut self.running.session
+    }
+
+    fn stop(self) -> Result<Graded, Broken> {
+        let container = self.environment.halt(self.running, "verifier")?;
+        let logs = self.environment.logs.join("verifier");
+        container.fetch(Path::new("/logs/verifier"), &logs, &LOG_CAPS)?;
+        container.leave();
+        Ok(Graded { logs })
+    }
+}
