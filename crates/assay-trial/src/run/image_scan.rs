@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
-use assay_sandbox::{Caps, FsError, Exec, Exit, Manifest, SandboxError, Sink};
+use assay_sandbox::{Caps, Exec, Exit, FsError, Manifest, SandboxError, Sink};
 use assay_skill::tree;
 use assay_task::Task;
 
@@ -49,16 +50,11 @@ const SOUGHT: usize = 400;
 const WORK: Caps =
     Caps { entries: 20_000, file_bytes: 16 << 20, total_bytes: 64 << 20, depth: 64, links: true };
 
-/// Where agents look for skills, below a home or the work folder.
-const SKILL_FOLDERS: [&str; 24] = [
-    ".claude/skills",
+/// Where agents look for skills that assay has no harness for, and where those with one look besides, below a home or the work folder.
+const OTHER_SKILL_FOLDERS: [&str; 19] = [
     ".codex/skills",
-    ".agents/skills",
-    ".gemini/skills",
     ".gemini/antigravity-cli/skills",
-    ".qwen/skills",
     ".config/opencode/skill",
-    ".config/opencode/skills",
     ".opencode/skill",
     ".opencode/skills",
     ".cursor/skills",
@@ -76,6 +72,13 @@ const SKILL_FOLDERS: [&str; 24] = [
     ".fx/skills",
     ".factory/skills",
 ];
+
+/// Where agents look for skills, below a home, the work folder or the root.
+fn skill_folders() -> impl Iterator<Item = &'static str> {
+    let own = HARNESSES.iter().filter_map(|harness| harness.skills_dir());
+    own.map(|folder| folder.strip_prefix("/root").unwrap_or(folder).trim_start_matches('/'))
+        .chain(OTHER_SKILL_FOLDERS)
+}
 
 /// Most bytes of an image's list of users.
 const PASSWD: u64 = 1 << 20;
@@ -382,7 +385,7 @@ fn script(sought: &[Sought], by_line: bool, verifier_copies: bool) -> String {
     let sizes: BTreeSet<usize> = sought.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
     let prune = "-xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o";
-    let folders = SKILL_FOLDERS.join(" ");
+    let folders = skill_folders().collect::<Vec<_>>().join(" ");
     let mut text = format!(
         r#"for t in find grep xargs sed; do command -v $t > /dev/null 2>&1 || echo "!$t"; done
 IFS=:
@@ -438,6 +441,25 @@ mod tests {
         check("/opt/skills/SKILL.md", Some("/opt/skills"));
         check("/usr/share/doc/x/SKILL.md", None);
         check("/SKILL.md", None);
+    }
+
+    /// What an image bakes in there would reach every condition of a trial with that agent.
+    #[test]
+    fn the_skill_folders_of_all_harnesses_are_searched() {
+        let text = script(&[], false, false);
+        let line = text.lines().find(|line| line.contains("for s in ")).unwrap();
+        let searched: BTreeSet<&str> =
+            line.split_whitespace().map(|word| word.trim_end_matches(';')).collect();
+        let folders: Vec<&str> = HARNESSES.iter().filter_map(|harness| harness.skills_dir()).collect();
+        assert!(folders.contains(&"/root/.claude/skills"), "{folders:?}");
+        for folder in folders {
+            let inside = folder.strip_prefix("/root/").or(folder.strip_prefix('/')).unwrap();
+            assert!(searched.contains(inside), "{folder} in {searched:?}");
+        }
+        for folder in OTHER_SKILL_FOLDERS {
+            assert!(searched.contains(folder), "{folder}");
+            assert_eq!(skill_folders().filter(|other| *other == folder).count(), 1, "{folder}");
+        }
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The way of a third-party CLI agent to its model.
+//! The route of a third-party CLI agent to its model.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ pub struct Shipping {
     pub replay: Option<PathBuf>,
 }
 
-/// The outside of a trial's door: who answers, and what leads there.
+/// Who answers an agent, and what leads there.
 #[derive(Debug, Clone)]
 pub struct ModelRoute {
     /// Who answers.
@@ -30,6 +30,6 @@ pub struct ModelRoute {
     pub max_output_tokens: Option<u64>,
     /// What the agent varies by itself in its requests.
     pub varying: Varying,
-    /// What leads a port inside to the door.
+    /// What leads a port inside to the proxy.
     pub shipping: Shipping,
 }
