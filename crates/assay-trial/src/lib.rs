@@ -28,7 +28,7 @@ pub use run::life::{Executed, Runner};
 pub use run::open_agent::AgentError;
 pub use run::prep_cache::{Base, PrepCache};
 pub use run::resolve::{ResolveError, Resolver, Sources};
-pub use run::route::{Shipping, ModelRoute};
+pub use run::route::{ModelRoute, Shipping};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
 pub use spec::network::NetworkPolicy;
 pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};

@@ -207,20 +207,20 @@ fn names_plugins(folder: &Folder<'_>, path: &Path) -> bool {
 /// Whether `pyproject.toml` tells pytest something that it did not tell before.
 fn steers_pytest(folder: &Folder<'_>, change: &Change) -> bool {
     let Some(now) = (folder.read)(&change.path) else { return true };
-    let table = |bytes: Vec<u8>| -> Result<Option<toml::Value>, String> {
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        let value: toml::Table = toml::from_str(&text).map_err(|_| text)?;
+    let now = String::from_utf8_lossy(&now);
+    let table = |text: &str| -> Result<Option<toml::Value>, toml::de::Error> {
+        let value: toml::Table = toml::from_str(text)?;
         Ok(value.get("tool").and_then(|tool| tool.get("pytest")).cloned())
     };
-    match table(now) {
+    match table(&now) {
         Ok(None) => false,
         Ok(now) => {
             let before =
                 if change.kind == ChangeKind::Added { None } else { (folder.read_before)(&change.path) };
-            before.and_then(|before| table(before).ok()) != Some(now)
+            before.and_then(|before| table(&String::from_utf8_lossy(&before)).ok()) != Some(now)
         }
         // What one reader of the format refuses another may take.
-        Err(text) => text.contains("pytest"),
+        Err(_) => now.contains("pytest"),
     }
 }
 

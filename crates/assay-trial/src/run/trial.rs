@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
-use crate::run::route::{Shipping, ModelRoute};
+use crate::run::route::{ModelRoute, Shipping};
 use crate::spec::network::NetworkPolicy;
 use crate::spec::trial::PROTOCOL;
 

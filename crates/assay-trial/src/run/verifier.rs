@@ -1,4 +1,4 @@
-//! The grader's phase: fresh folders, a clean environment, and a reward that is read without trust.
+//! The verifier's phase: fresh folders, a clean environment, and a reward that is read without trust.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,20 +28,35 @@ impl Reward {
     }
 }
 
+/// Why there is no reward.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum RewardError {
+    #[error("the reward is not to be trusted: {0}")]
+    Untrusted(#[from] FsError),
+    #[error("it wrote no reward: neither reward.json nor reward.txt")]
+    Missing,
+    #[error("reward.txt is empty")]
+    Empty,
+    #[error("reward.txt holds {0:?}, which is no finite number")]
+    Text(String),
+    #[error("reward.json is not JSON: {0}")]
+    Json(serde_json::Error),
+    #[error("reward.json is not an object of numbers")]
+    NotObject,
+    #[error("reward.json: {0:?} is no finite number")]
+    Number(String),
+    #[error("reward.json holds no reward")]
+    NoKeys,
+}
+
 /// Reads `reward.json` or else `reward.txt` from a folder that untrusted code has written to.
-///
-/// # Errors
-/// Why there is no reward, for people.
-pub(crate) fn reward(folder: &Path) -> Result<Reward, String> {
-    let told = |error: &FsError| format!("the reward is not to be trusted: {error}");
-    if let Some(bytes) =
-        read_beneath(folder, Path::new("reward.json"), REWARD_CAP).map_err(|error| told(&error))?
-    {
+pub(crate) fn reward(folder: &Path) -> Result<Reward, RewardError> {
+    if let Some(bytes) = read_beneath(folder, Path::new("reward.json"), REWARD_CAP)? {
         return reward_json(&bytes);
     }
-    match read_beneath(folder, Path::new("reward.txt"), REWARD_CAP).map_err(|error| told(&error))? {
+    match read_beneath(folder, Path::new("reward.txt"), REWARD_CAP)? {
         Some(bytes) => reward_text(&bytes),
-        None => Err("it wrote no reward: neither reward.json nor reward.txt".to_owned()),
+        None => Err(RewardError::Missing),
     }
 }
 
@@ -53,18 +68,18 @@ pub(crate) fn ctrf(folder: &Path) -> Option<Value> {
     results.get("tests").is_some_and(Value::is_array).then(|| results.clone())
 }
 
-fn reward_text(bytes: &[u8]) -> Result<Reward, String> {
+fn reward_text(bytes: &[u8]) -> Result<Reward, RewardError> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim();
     if text.is_empty() {
-        return Err("reward.txt is empty".to_owned());
+        return Err(RewardError::Empty);
     }
     let shown: String = text.chars().take(40).collect();
     match text.parse::<f64>() {
         Ok(value) if value.is_finite() => {
             Ok(Reward { value, keys: BTreeMap::from([("reward".to_owned(), value)]) })
         }
-        _ => Err(format!("reward.txt holds {shown:?}, which is no finite number")),
+        _ => Err(RewardError::Text(shown)),
     }
 }
 
@@ -74,27 +89,23 @@ pub(crate) fn reward_in(folder: &Path, name: &str) -> Option<Reward> {
     if name == "reward.json" { reward_json(&bytes).ok() } else { reward_text(&bytes).ok() }
 }
 
-fn reward_json(bytes: &[u8]) -> Result<Reward, String> {
-    let value: Value =
-        serde_json::from_slice(bytes).map_err(|error| format!("reward.json is not JSON: {error}"))?;
+fn reward_json(bytes: &[u8]) -> Result<Reward, RewardError> {
+    let value: Value = serde_json::from_slice(bytes).map_err(RewardError::Json)?;
     reward_of(&value)
 }
 
 /// The reward in an object of numbers.
-///
-/// # Errors
-/// Why there is none, for people.
-pub(crate) fn reward_of(value: &Value) -> Result<Reward, String> {
-    let map = value.as_object().ok_or("reward.json is not an object of numbers")?;
+pub(crate) fn reward_of(value: &Value) -> Result<Reward, RewardError> {
+    let map = value.as_object().ok_or(RewardError::NotObject)?;
     let keys = map
         .iter()
         .map(|(key, value)| match value.as_f64() {
             Some(value) if value.is_finite() => Ok((key.clone(), value)),
-            _ => Err(format!("reward.json: {key:?} is no finite number")),
+            _ => Err(RewardError::Number(key.clone())),
         })
         .collect::<Result<BTreeMap<_, _>, _>>()?;
     if keys.is_empty() {
-        return Err("reward.json holds no reward".to_owned());
+        return Err(RewardError::NoKeys);
     }
     let value = keys.get("reward").copied().unwrap_or_else(|| keys.values().sum::<f64>() / keys.len() as f64);
     let keys =
@@ -113,7 +124,7 @@ mod tests {
             std::fs::write(folder.path().join(name), content).unwrap();
             match (reward(folder.path()), expected) {
                 (Ok(found), Ok((value, full))) => assert_eq!((found.value, found.is_full()), (value, full)),
-                (Err(found), Err(expected)) => assert!(found.contains(expected), "{found}"),
+                (Err(found), Err(expected)) => assert!(found.to_string().contains(expected), "{found}"),
                 (found, _) => panic!("{name}: {found:?}"),
             }
         };
@@ -142,6 +153,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("elsewhere"), "1").unwrap();
         std::os::unix::fs::symlink("elsewhere", folder.path().join("reward.txt")).unwrap();
-        assert!(reward(folder.path()).unwrap_err().contains("not to be trusted"));
+        assert!(reward(folder.path()).unwrap_err().to_string().contains("not to be trusted"));
     }
 }

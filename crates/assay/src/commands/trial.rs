@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_store::{Claim, Outcome, Store};
-use assay_trial::{AgentSpec, Executed, Experiment, Plan, Runner, TrialSpec, PrepCache};
+use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Runner, TrialSpec};
 use serde_json::json;
 
 use super::show::heading;
@@ -30,13 +30,8 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let plan = Plan::make(experiment(&args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, &args)?)?;
     let cache = PrepCache::new(&store)?;
-    let runner = Runner {
-        store: &store,
-        cache: &cache,
-        cancel: &cancel,
-        budget: cache.budget(),
-        keep: args.keep,
-    };
+    let runner =
+        Runner { store: &store, cache: &cache, cancel: &cancel, budget: cache.budget(), keep: args.keep };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process looks at the same trial right now"));
     };
