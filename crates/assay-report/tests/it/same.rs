@@ -46,3 +46,29 @@ fn forms_are_found_by_name() {
     }
     assert!(find("pdf").is_none());
 }
+
+/// The titles of sections: all of them in pages, and in a terminal that shows everything.
+#[test]
+fn every_section_stands_in_every_form() {
+    let everything = Style { details: true, tests: true, ..Style::default() };
+    let mut runs = poor();
+    runs.extend([("small", small()), ("whole", whole())]);
+    for (name, run) in runs {
+        let report = run.report();
+        let render = |form: &str, style| find(form).unwrap().render(&report, style);
+        let markdown = render("markdown", Style::default());
+        let titles: Vec<&str> = markdown.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+        assert!(!titles.is_empty(), "{name}: {markdown}");
+        let html = render("html", Style::default());
+        let in_html: Vec<&str> = html
+            .lines()
+            .filter_map(|line| line.strip_prefix("<h2 ")?.split_once('>')?.1.strip_suffix("</h2>"))
+            .collect();
+        assert_eq!(in_html, titles, "{name}");
+        let (all, shown) = (render("terminal", everything), render("terminal", Style::default()));
+        let in_terminal: Vec<&str> = all.lines().filter(|line| titles.contains(line)).collect();
+        assert_eq!(in_terminal, titles, "{name}:\n{all}");
+        // Without the details the rest stands as it does with them.
+        assert!(!shown.contains("How to read this") && shown.lines().count() < all.lines().count(), "{name}");
+    }
+}
