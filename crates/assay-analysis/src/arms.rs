@@ -89,12 +89,12 @@ fn mean_if_all(records: &[&TrialResult], figure: impl Fn(&TrialResult) -> Option
 }
 
 fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
-    let counted: Vec<assay_model::Usage> = records.iter().filter_map(|record| record.usage).collect();
+    let counted: Vec<assay_usage::Usage> = records.iter().filter_map(|record| record.usage).collect();
     if counted.is_empty() {
         return None;
     }
     let n = counted.len() as f64;
-    let mean = |field: fn(&assay_model::Usage) -> u64| {
+    let mean = |field: fn(&assay_usage::Usage) -> u64| {
         counted.iter().map(|usage| field(usage) as f64).sum::<f64>() / n
     };
     Some(TokenCounts {
@@ -107,7 +107,7 @@ fn tokens(records: &[&TrialResult]) -> Option<TokenCounts> {
 
 fn estimated(records: &[&TrialResult]) -> Option<EstimatedShare> {
     let trials = records.iter().filter(|record| record.estimated.is_some()).count();
-    let sum = |usages: &mut dyn Iterator<Item = assay_model::Usage>| {
+    let sum = |usages: &mut dyn Iterator<Item = assay_usage::Usage>| {
         usages.map(|usage| usage.total() as f64).sum::<f64>()
     };
     let all = sum(&mut records.iter().filter_map(|record| record.usage));

@@ -13,6 +13,7 @@ mod forecast;
 mod gather;
 mod model;
 mod models;
+mod names;
 mod note;
 mod notes;
 mod overlap;
@@ -36,5 +37,5 @@ pub use model::{
     AgentKey, Arm, Comparison, EstimatedShare, ExposureShares, FamilyInterval, TaskArm, TaskRow, TokenCounts,
 };
 pub use models::RepliedModel;
-pub use note::{ArmName, ArmNames, ControlNote, Note};
+pub use note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 pub use report::{Report, SCHEMA, find, report, report_selected};

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::is_same_model;
 use assay_store::RunFolder;
 use serde::Serialize;
 
 use crate::gather::Gathered;
+use crate::names::is_same_model;
 
 /// A model that replied to an agent, by the provider's own word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -17,7 +17,7 @@ pub struct RepliedModel {
     pub asked: String,
     /// The model that replied.
     pub replied: String,
-    /// Whether the one can be the other, by [`is_same_model`].
+    /// Whether the one can be the other, by their names.
     pub matches: bool,
     /// Trials in which it did.
     pub trials: usize,

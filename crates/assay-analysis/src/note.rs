@@ -87,44 +87,12 @@ pub enum Note {
     SkillsTold,
     /// The bodies of the skills stood in the agents' context.
     SkillsEager,
-    /// The gateway and the transcripts count the same tokens.
-    TokensAgree {
-        /// The agents of which that holds for every trial.
-        agents: Vec<String>,
-    },
-    /// The gateway and the transcripts do not always count the same tokens.
-    TokensDiffer {
-        /// The agent.
-        agent: String,
-        /// Trials that both counted.
-        trials: usize,
-        /// Of them, with the same count.
-        equal: usize,
-        /// Of them, with less in the transcript.
-        less: usize,
-    },
-    /// An agent's transcripts leave out requests beside its work.
-    TokensBeside {
-        /// The agent.
-        agent: String,
-        /// The tokens that they took, in the mean of its trials.
-        tokens: u64,
-    },
+    /// How tokens were counted.
+    Tokens(TokenNote),
     /// Trials that were played from cassettes.
     Replayed {
         /// How many.
         trials: usize,
-    },
-    /// Tokens that were estimated by characters.
-    Estimated {
-        /// The agent, with its model.
-        agent: String,
-        /// Trials of the agent.
-        trials: usize,
-        /// Of them, with an estimate.
-        estimates: usize,
-        /// The share of its tokens that is an estimate.
-        share: f64,
     },
     /// Two conditions that provide the same on some tasks.
     EqualConditions {
@@ -183,6 +151,45 @@ pub enum Note {
     Unreadable {
         /// How many.
         records: usize,
+    },
+}
+
+/// How the tokens of an agent were counted.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TokenNote {
+    /// The gateway and the transcripts count the same tokens.
+    Agree {
+        /// The agents of which that holds for every trial.
+        agents: Vec<String>,
+    },
+    /// The gateway and the transcripts do not always count the same tokens.
+    Differ {
+        /// The agent.
+        agent: String,
+        /// Trials that both counted.
+        trials: usize,
+        /// Of them, with the same count.
+        equal: usize,
+        /// Of them, with less in the transcript.
+        less: usize,
+    },
+    /// An agent's transcripts leave out requests beside its work.
+    Beside {
+        /// The agent.
+        agent: String,
+        /// The tokens that they took, in the mean of its trials.
+        tokens: u64,
+    },
+    /// Tokens that were estimated by characters.
+    Estimated {
+        /// The agent, with its model.
+        agent: String,
+        /// Trials of the agent.
+        trials: usize,
+        /// Of them, with an estimate.
+        estimates: usize,
+        /// The share of its tokens that is an estimate.
+        share: f64,
     },
 }
 

@@ -10,7 +10,7 @@ use crate::controls::NegativeControls;
 use crate::gather::{Gathered, Slot};
 use crate::model::{AgentKey, Arm, Comparison};
 use crate::models::RepliedModel;
-use crate::note::{ArmName, ArmNames, ControlNote, Note};
+use crate::note::{ArmName, ArmNames, ControlNote, Note, TokenNote};
 use crate::shared::SharedSkills;
 
 /// A placebo that is opened in a smaller share of its trials than this has not acted as one.
@@ -42,7 +42,7 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes.extend(different_times(run, findings.comparisons.iter().chain(control_comparisons)));
     notes.extend(told(run));
     notes.extend(metered(run, gathered));
-    notes.extend(estimated(run, gathered));
+    notes.extend(estimated(run, gathered).into_iter().map(Note::Tokens));
     notes.extend(run.equal_conditions.iter().map(|(one, other, tasks)| Note::EqualConditions {
         one: one.clone(),
         other: other.clone(),
@@ -183,7 +183,7 @@ fn told(run: &RunFolder) -> Vec<Note> {
 }
 
 /// Where tokens are an estimate, agent by agent.
-fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
+fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<TokenNote> {
     let mut found: BTreeMap<String, (usize, usize, u64, u64)> = BTreeMap::new();
     for table in gathered.tables.iter().chain(&gathered.controls) {
         let agent = &run.agents[table.agent];
@@ -196,7 +196,7 @@ fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
         let results = table.cells.values().flat_map(BTreeMap::values).flat_map(|slot| &slot.results);
         for result in results {
             *trials += 1;
-            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, assay_model::Usage::total));
+            *tokens = tokens.saturating_add(result.usage.as_ref().map_or(0, assay_usage::Usage::total));
             if let Some(estimated) = &result.estimated {
                 *estimates += 1;
                 *guessed = guessed.saturating_add(estimated.usage.total());
@@ -204,7 +204,7 @@ fn estimated(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
         }
     }
     found.retain(|_, (_, estimates, ..)| *estimates > 0);
-    let note = |(agent, (trials, estimates, tokens, guessed))| Note::Estimated {
+    let note = |(agent, (trials, estimates, tokens, guessed))| TokenNote::Estimated {
         agent,
         trials,
         estimates,
@@ -244,14 +244,14 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
     let agreeing = counts.iter().filter(|(_, count)| count.equal == count.trials);
     let agents: Vec<String> = agreeing.map(|(agent, _)| (*agent).to_owned()).collect();
     if !agents.is_empty() {
-        notes.push(Note::TokensAgree { agents });
+        notes.push(Note::Tokens(TokenNote::Agree { agents }));
     }
     for (agent, Count { trials, equal, less, beside }) in counts {
         let agent = agent.to_owned();
         if equal < trials {
-            notes.push(Note::TokensDiffer { agent, trials, equal, less });
+            notes.push(Note::Tokens(TokenNote::Differ { agent, trials, equal, less }));
         } else if beside > 0 {
-            notes.push(Note::TokensBeside { agent, tokens: beside / trials as u64 });
+            notes.push(Note::Tokens(TokenNote::Beside { agent, tokens: beside / trials as u64 }));
         }
     }
     if replayed > 0 {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use assay_model::Usage;
 use assay_store::{Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
+use assay_usage::Usage;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;

@@ -31,7 +31,6 @@ mod embeddings;
 mod endpoint;
 mod gate;
 mod gemini;
-mod names;
 mod open;
 mod openai;
 mod options;
@@ -50,7 +49,6 @@ use std::time::{Duration, Instant};
 
 pub use assay_usage::{Price, Usage};
 pub use embeddings::Embeddings;
-pub use names::is_same_model;
 pub use open::open;
 pub use options::ModelOptions;
 pub use overflow::exceeds_context;

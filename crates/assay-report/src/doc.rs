@@ -125,7 +125,7 @@ impl Grid {
     }
 
     /// The table as one that a terminal shows with the details only.
-    pub(crate) fn as_detail(self) -> Self {
+    pub(crate) fn into_detail(self) -> Self {
         Self { detail: true, ..self }
     }
 

@@ -1,29 +1,17 @@
 //! Notes in sentences. Names in them are neither cleaned nor escaped.
 
-use assay_analysis::{ArmName, ArmNames, ControlNote, Note, RepliedModel};
+use assay_analysis::{ArmName, ArmNames, ControlNote, Note, RepliedModel, TokenNote};
 
 /// What a note says.
 pub fn note(note: &Note) -> String {
     match note {
-        Note::Unusable { arm, on_controls, trials, timed_out, silent, infrastructure } => {
-            let parts = [
-                (timed_out, "timed out before the model replied"),
-                (silent, "ended without a reply from the model"),
-                (infrastructure, "ended with an infrastructure error"),
-            ];
-            let parts: Vec<String> = parts
-                .iter()
-                .filter(|(count, _)| **count > 0)
-                .map(|(count, what)| format!("{count} {what}"))
-                .collect();
-            format!(
-                "{} has no usable trial{}: of {}, {}. It gets no pass rate and no comparison.",
-                name(arm),
-                if *on_controls { " on the negative controls" } else { "" },
-                counted(*trials, "trial", "trials"),
-                parts.join(" and ")
-            )
-        }
+        Note::Unusable { arm, on_controls, trials, timed_out, silent, infrastructure } => format!(
+            "{} has no usable trial{}: of {}, {}. It gets no pass rate and no comparison.",
+            name(arm),
+            if *on_controls { " on the negative controls" } else { "" },
+            counted(*trials, "trial", "trials"),
+            outcomes(*timed_out, *silent, *infrastructure)
+        ),
         Note::OtherModelReplied(RepliedModel { agent, asked, replied, trials, .. }) => format!(
             "Warning: {agent} asked for {asked}, and {replied} replied in {}. The results say nothing of {asked}, unless the \
              one is another name for the other.",
@@ -71,30 +59,10 @@ pub fn note(note: &Note) -> String {
         Note::SkillsEager => {
             "The bodies of the skills stood in the agents' context from the start.".to_owned()
         }
-        Note::TokensAgree { agents } => format!(
-            "The gateway and the transcripts count the same tokens in every trial of {}.",
-            agents.join(", ")
-        ),
-        Note::TokensDiffer { agent, trials, equal, less } => {
-            let leaves =
-                if *less > 0 { format!("; in {less} the transcript leaves some out") } else { String::new() };
-            format!(
-                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{leaves}."
-            )
-        }
-        Note::TokensBeside { agent, tokens } => format!(
-            "{agent}: its transcript leaves out what it asks beside its work (titles and the like), {tokens} tokens a trial; the \
-             gateway counts them."
-        ),
+        Note::Tokens(note) => tokens(note),
         Note::Replayed { trials } => format!(
             "{} played again from cassettes: no provider was asked, and nothing new was learnt.",
             counted(*trials, "trial was", "trials were")
-        ),
-        Note::Estimated { agent, trials, estimates, share } => format!(
-            "{agent}: in {estimates} of {} the provider's usage is missing or impossible for some replies. Their tokens and cost \
-             are estimated from characters ({:.0}% of all tokens; marked ≈), and no cap counts them.",
-            counted(*trials, "trial", "trials"),
-            100.0 * share
         ),
         Note::EqualConditions { one, other, tasks } => format!(
             "`{one}` and `{other}` provide the same on {}: there they share their trials.",
@@ -131,6 +99,44 @@ pub fn note(note: &Note) -> String {
             counted(*records, "record is", "records are")
         ),
         Note::Control(note) => control(note),
+    }
+}
+
+/// How trials ended that are of no use.
+fn outcomes(timed_out: usize, silent: usize, infrastructure: usize) -> String {
+    let parts = [
+        (timed_out, "timed out before the model replied"),
+        (silent, "ended without a reply from the model"),
+        (infrastructure, "ended with an infrastructure error"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    parts.map(|(count, what)| format!("{count} {what}")).collect::<Vec<_>>().join(" and ")
+}
+
+/// The notes on tokens.
+fn tokens(note: &TokenNote) -> String {
+    match note {
+        TokenNote::Agree { agents } => format!(
+            "The gateway and the transcripts count the same tokens in every trial of {}.",
+            agents.join(", ")
+        ),
+        TokenNote::Differ { agent, trials, equal, less } => {
+            let leaves =
+                if *less > 0 { format!("; in {less} the transcript leaves some out") } else { String::new() };
+            format!(
+                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{leaves}."
+            )
+        }
+        TokenNote::Beside { agent, tokens } => format!(
+            "{agent}: its transcript leaves out what it asks beside its work (titles and the like), {tokens} tokens a trial; the \
+             gateway counts them."
+        ),
+        TokenNote::Estimated { agent, trials, estimates, share } => format!(
+            "{agent}: in {estimates} of {} the provider's usage is missing or impossible for some replies. Their tokens and cost \
+             are estimated from characters ({:.0}% of all tokens; marked ≈), and no cap counts them.",
+            counted(*trials, "trial", "trials"),
+            100.0 * share
+        ),
     }
 }
 

@@ -120,10 +120,10 @@ fn controls(report: &Report) -> Section {
                 .to_owned(),
         ));
         let mut grids = vec![grids::arms(&controls.arms, &labels)];
-        grids.extend(grids::tasks(&controls.tasks, &labels).into_iter().map(Grid::as_detail));
+        grids.extend(grids::tasks(&controls.tasks, &labels).into_iter().map(Grid::into_detail));
         blocks.extend(compared(&controls.comparisons, report.margin, &labels).into_iter().map(|block| {
             match block {
-                Block::Grid(grid) => Block::Grid(grid.as_detail()),
+                Block::Grid(grid) => Block::Grid(grid.into_detail()),
                 block => block,
             }
         }));
@@ -164,7 +164,7 @@ fn tasks(report: &Report, labels: &Labels) -> Section {
     );
     blocks.extend(
         grids::extremes(&report.exploration.gains, &report.exploration.losses, labels)
-            .map(Grid::as_detail)
+            .map(Grid::into_detail)
             .map(Block::Grid),
     );
     blocks.extend(grids::tasks(&report.tasks, labels).into_iter().map(Block::Grid));

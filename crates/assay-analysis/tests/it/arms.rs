@@ -1,8 +1,8 @@
 use assay_analysis::Arm;
 use assay_analysis::Reason;
-use assay_model::Usage;
 use assay_store::{Cause, Outcome};
 use assay_trace::{Execution, Exposure};
+use assay_usage::Usage;
 
 use crate::suite::{Suite, close};
 

@@ -1,6 +1,6 @@
-use assay_model::Usage;
 use assay_store::{Estimated, Metered};
 use assay_trace::Exposure;
+use assay_usage::Usage;
 
 use crate::suite::{Suite, close};
 

@@ -12,7 +12,7 @@
 ///
 /// Everything else is a mismatch: `gpt-x` and `gpt-x-mini`, `opus-4` and `opus-4-1`, a `-preview`, a deployment's name of its own.
 /// An empty name never counts as a mismatch.
-pub fn is_same_model(asked: &str, replied: &str) -> bool {
+pub(crate) fn is_same_model(asked: &str, replied: &str) -> bool {
     let (asked, replied) = (words(asked), words(replied));
     if asked.is_empty() || replied.is_empty() || asked == replied {
         return true;
