@@ -104,7 +104,7 @@ impl Input {
                 .into_par_iter()
                 .map(|(number, line)| match parse(&line) {
                     Ok(record) => Ok(work(record)),
-                    Err(message) => Err(BadLine { line: number, message }),
+                    Err(error) => Err(BadLine { line: number, message: error.to_string() }),
                 })
                 .collect(),
         ))
@@ -144,24 +144,44 @@ impl Input {
     }
 }
 
+/// Why a line is no record.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It is too long.
+    #[error("a line above {LINE_CAP} bytes")]
+    TooLong,
+    /// It ends in the middle.
+    #[error("cut off: {}", short(.0))]
+    CutOff(serde_json::Error),
+    /// It is not the JSON of a record.
+    #[error("not a record: {}", short(.0))]
+    Json(serde_json::Error),
+    /// It says nothing that a record is known by.
+    #[error("not a record: neither `skill_md`, `id`, `name` nor `path`")]
+    Empty,
+    /// Its id is too long.
+    #[error("an id of {0} bytes")]
+    LongId(usize),
+}
+
 /// One line as a record, or what is wrong with it.
-pub fn parse(line: &[u8]) -> Result<Record, String> {
+pub fn parse(line: &[u8]) -> Result<Record, RecordError> {
     if line.len() > LINE_CAP {
-        return Err(format!("a line above {LINE_CAP} bytes"));
+        return Err(RecordError::TooLong);
     }
     // A mark at the beginning of a file is no part of its first line.
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let record: Record = match serde_json::from_slice(line) {
         Ok(record) => record,
-        Err(error) if error.is_eof() => return Err(format!("cut off: {}", short(&error))),
-        Err(error) => return Err(format!("not a record: {}", short(&error))),
+        Err(error) if error.is_eof() => return Err(RecordError::CutOff(error)),
+        Err(error) => return Err(RecordError::Json(error)),
     };
     if record.skill_md.is_empty() && record.id.is_empty() && record.name.is_empty() && record.path.is_empty()
     {
-        return Err("not a record: neither `skill_md`, `id`, `name` nor `path`".to_owned());
+        return Err(RecordError::Empty);
     }
     if record.id.len() > 4096 {
-        return Err(format!("an id of {} bytes", record.id.len()));
+        return Err(RecordError::LongId(record.id.len()));
     }
     Ok(record)
 }

@@ -46,8 +46,15 @@ pub enum RetrieverError {
         what: String,
     },
     /// A model in a folder cannot be read, or gives nothing of use.
+    #[cfg(feature = "local-models")]
     #[error(transparent)]
     Encoder(assay_encoder::Error),
+    /// A model in a folder, and a build that cannot run one.
+    #[error("cannot run the model in {}: this assay was built without the feature `local-models`", folder.display())]
+    NoLocalModels {
+        /// The folder.
+        folder: std::path::PathBuf,
+    },
     /// A model behind an address gave no answer.
     #[error(transparent)]
     Model(ModelError),

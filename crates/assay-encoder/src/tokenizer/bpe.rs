@@ -10,6 +10,7 @@ use serde_json::Value;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 
 use super::kind;
+use crate::error::TokenizerError;
 
 /// How GPT-2 cuts a text into words: what `ByteLevel` does by itself.
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
@@ -44,27 +45,30 @@ pub(super) struct Bpe {
 }
 
 impl Bpe {
-    pub(super) fn new(model: Value, normalizer: Option<&Value>, pre: Option<&Value>) -> Result<Self, String> {
+    pub(super) fn new(
+        model: Value,
+        normalizer: Option<&Value>,
+        pre: Option<&Value>,
+    ) -> Result<Self, TokenizerError> {
         let nfc = match kind(normalizer) {
             "none" => false,
             "NFC" => true,
-            other => return Err(format!("its normalizer is {other}; with BPE, NFC is known")),
+            other => return Err(TokenizerError::Normalizer(other.to_owned())),
         };
         let words = word_pattern(pre)?;
         let model =
-            Model::deserialize(model).map_err(|error| format!("its model is not understood: {error}"))?;
+            Model::deserialize(model).map_err(|source| TokenizerError::Part { part: "model", source })?;
         if model.byte_fallback
             || model.continuing_subword_prefix.is_some_and(|prefix| !prefix.is_empty())
             || model.end_of_word_suffix.is_some_and(|suffix| !suffix.is_empty())
         {
-            return Err("its BPE has byte_fallback, a prefix or a suffix, and only BPE over bytes is known"
-                .to_owned());
+            return Err(TokenizerError::NotOverBytes);
         }
         let letters = byte_letters();
         let mut bytes = Vec::new();
         for letter in letters {
             let id = model.vocab.get(letter.encode_utf8(&mut [0; 4]) as &str);
-            bytes.push(*id.ok_or_else(|| format!("its vocabulary lacks the letter {letter:?} of a byte"))?);
+            bytes.push(*id.ok_or(TokenizerError::NoLetter(letter))?);
         }
         let mut merges = HashMap::with_capacity(model.merges.len());
         for (rank, merge) in model.merges.iter().enumerate() {
@@ -80,10 +84,7 @@ impl Bpe {
                 Some(((*model.vocab.get(a)?, *model.vocab.get(b)?), *joined))
             });
             let (Some((pair, joined)), Ok(rank)) = (found, u32::try_from(rank)) else {
-                return Err(format!(
-                    "its merge {}, {merge}, is no pair of tokens that make a token",
-                    rank + 1
-                ));
+                return Err(TokenizerError::Merge { number: rank + 1, merge: merge.clone() });
             };
             merges.entry(pair).or_insert((rank, joined));
         }
@@ -209,10 +210,8 @@ struct Piece {
 const GROUP: &str = "blanks";
 
 /// The pattern that words match.
-fn word_pattern(pre: Option<&Value>) -> Result<Regex, String> {
-    let unknown = |what: &str| {
-        Err(format!("its pre_tokenizer {what}; ByteLevel is known, by itself or after one Split by a Regex"))
-    };
+fn word_pattern(pre: Option<&Value>) -> Result<Regex, TokenizerError> {
+    let unknown = |what| Err(TokenizerError::PreTokenizer(what));
     let Some(pre) = pre.filter(|value| !value.is_null()) else { return unknown("is missing") };
     let parts = match pre["type"].as_str() {
         Some("Sequence") => pre["pretokenizers"].as_array().cloned().unwrap_or_default(),
@@ -246,12 +245,11 @@ fn word_pattern(pre: Option<&Value>) -> Result<Regex, String> {
     let pattern = pattern
         .strip_suffix(BLANKS)
         .map_or_else(|| pattern.to_owned(), |head| format!(r"{head}(?<{GROUP}>\s+)"));
-    let broken = |error: String| format!("the pattern of its pre_tokenizer is not understood: {error}");
-    let parsed = regex_syntax::parse(&pattern).map_err(|error| broken(error.to_string()))?;
+    let parsed = regex_syntax::parse(&pattern).map_err(|error| TokenizerError::Pattern(error.to_string()))?;
     if parsed.properties().minimum_len().is_none_or(|length| length == 0) {
-        return Err("the pattern of its pre_tokenizer can match nothing at all".to_owned());
+        return Err(TokenizerError::EmptyPattern);
     }
-    Regex::new(&pattern).map_err(|error| broken(error.to_string()))
+    Regex::new(&pattern).map_err(|error| TokenizerError::Pattern(error.to_string()))
 }
 
 /// The letter that stands for each byte: printable ones for themselves, the others from U+0100 on (GPT-2's `bytes_to_unicode`).

@@ -13,7 +13,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::error::Error;
+use crate::error::{Error, TokenizerError};
 use crate::folder::Folder;
 use crate::packed::Sequence;
 
@@ -71,7 +71,7 @@ impl Tokenizer {
     pub(crate) fn open(folder: &mut Folder, vocabulary: usize) -> Result<Self, Error> {
         let file: File = folder.required(FILE)?;
         let path = folder.path(FILE);
-        let tokenizer = Self::new(file).map_err(|problem| Error::setting(&path, problem))?;
+        let tokenizer = Self::new(file).map_err(|problem| Error::setting(&path, problem.to_string()))?;
         let parts = tokenizer.single.iter().chain(tokenizer.pair.iter().flatten());
         let specials = parts.filter_map(|part| if let Part::Special(id) = part { Some(*id) } else { None });
         let model = match &tokenizer.model {
@@ -88,7 +88,7 @@ impl Tokenizer {
         Ok(tokenizer)
     }
 
-    fn new(file: File) -> Result<Self, String> {
+    fn new(file: File) -> Result<Self, TokenizerError> {
         let File { added_tokens: added, normalizer, pre_tokenizer, post_processor, model } = file;
         let model = match model.get("type").and_then(Value::as_str) {
             Some("WordPiece") => Model::WordPiece(wordpiece::WordPiece::new(
@@ -98,30 +98,23 @@ impl Tokenizer {
             )?),
             Some("BPE") => Model::Bpe(bpe::Bpe::new(model, normalizer.as_ref(), pre_tokenizer.as_ref())?),
             other => {
-                return Err(format!(
-                    "its model is {}, and WordPiece and BPE are known",
-                    other.unwrap_or("not named")
-                ));
+                return Err(TokenizerError::Model(other.unwrap_or("not named").to_owned()));
             }
         };
         if let Some(token) = added.iter().find(|token| token.content.is_empty()) {
-            return Err(format!("the added token {} is empty", token.id));
+            return Err(TokenizerError::EmptyToken(token.id));
         }
         let normalizes =
             matches!(model, Model::WordPiece(_)) || normalizer.is_some_and(|value| !value.is_null());
         if let Some(token) = added.iter().find(|token| token.normalized && normalizes) {
-            return Err(format!(
-                "the added token {:?} is looked for in normalized text, which is not known here",
-                token.content
-            ));
+            return Err(TokenizerError::NormalizedToken(token.content.clone()));
         }
         let finder = (!added.is_empty())
             .then(|| {
                 let words = added.iter().map(|token| &token.content);
                 AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(words)
             })
-            .transpose()
-            .map_err(|error| format!("its added tokens cannot be looked for: {error}"))?;
+            .transpose()?;
         let (single, pair) = templates(post_processor.as_ref())?;
         Ok(Self { added, finder, model, single, pair })
     }
@@ -253,7 +246,7 @@ fn compose(parts: &[Part], first: &[u32], second: &[u32]) -> Sequence {
 }
 
 /// The templates of one text and of two.
-fn templates(processor: Option<&Value>) -> Result<(Vec<Part>, Option<Vec<Part>>), String> {
+fn templates(processor: Option<&Value>) -> Result<(Vec<Part>, Option<Vec<Part>>), TokenizerError> {
     let Some(processor) = processor.filter(|value| !value.is_null()) else {
         return Ok((vec![Part::First], None));
     };
@@ -271,14 +264,14 @@ fn templates(processor: Option<&Value>) -> Result<(Vec<Part>, Option<Vec<Part>>)
         Some("BertProcessing") => {
             let id = |name: &str| {
                 let id = processor[name][1].as_u64().and_then(|id| u32::try_from(id).ok());
-                id.ok_or_else(|| format!("its post_processor has no id for {name}"))
+                id.ok_or_else(|| TokenizerError::NoId(name.to_owned()))
             };
             let (cls, sep) = (Part::Special(id("cls")?), Part::Special(id("sep")?));
             let pair = vec![cls.clone(), Part::First, sep.clone(), Part::Second, sep.clone()];
             Ok((vec![cls, Part::First, sep], Some(pair)))
         }
         Some("TemplateProcessing") => {
-            let read = |name: &str| -> Result<Vec<Part>, String> {
+            let read = |name: &str| -> Result<Vec<Part>, TokenizerError> {
                 let mut parts = Vec::new();
                 for piece in processor[name].as_array().into_iter().flatten() {
                     if let Some(sequence) = piece["Sequence"]["id"].as_str() {
@@ -292,9 +285,7 @@ fn templates(processor: Option<&Value>) -> Result<(Vec<Part>, Option<Vec<Part>>)
                     match ids {
                         Some(ids) if !ids.is_empty() => parts.extend(ids.into_iter().map(Part::Special)),
                         _ => {
-                            return Err(format!(
-                                "its post_processor names the special token {token:?} and no id for it"
-                            ));
+                            return Err(TokenizerError::SpecialToken(token.to_owned()));
                         }
                     }
                 }
@@ -302,15 +293,12 @@ fn templates(processor: Option<&Value>) -> Result<(Vec<Part>, Option<Vec<Part>>)
             };
             let (single, pair) = (read("single")?, read("pair")?);
             if !single.iter().any(|part| matches!(part, Part::First)) {
-                return Err("its post_processor leaves the text out".to_owned());
+                return Err(TokenizerError::NoText);
             }
             let both = pair.iter().any(|part| matches!(part, Part::Second));
             Ok((single, both.then_some(pair)))
         }
-        other => Err(format!(
-            "its post_processor is {}, and TemplateProcessing, BertProcessing and ByteLevel are known",
-            other.unwrap_or("not named")
-        )),
+        other => Err(TokenizerError::PostProcessor(other.unwrap_or("not named").to_owned())),
     }
 }
 

@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization as _;
 
 use super::classes::{is_ideograph, is_mark, is_punctuation, is_removed};
 use super::kind;
+use crate::error::TokenizerError;
 
 #[derive(Deserialize)]
 struct Model {
@@ -54,20 +55,23 @@ pub(super) struct WordPiece {
 }
 
 impl WordPiece {
-    pub(super) fn new(model: Value, normalizer: Option<&Value>, pre: Option<&Value>) -> Result<Self, String> {
+    pub(super) fn new(
+        model: Value,
+        normalizer: Option<&Value>,
+        pre: Option<&Value>,
+    ) -> Result<Self, TokenizerError> {
         if kind(normalizer) != "BertNormalizer" || kind(pre) != "BertPreTokenizer" {
-            return Err(format!(
-                "its normalizer is {} and its pre_tokenizer {}; with WordPiece, BertNormalizer and BertPreTokenizer are known",
-                kind(normalizer),
-                kind(pre)
-            ));
+            return Err(TokenizerError::WordPiece {
+                normalizer: kind(normalizer).to_owned(),
+                pre: kind(pre).to_owned(),
+            });
         }
         let normalizer = normalizer.map(Normalizer::deserialize).transpose();
-        let normalizer = normalizer.map_err(|error| format!("its normalizer is not understood: {error}"))?;
+        let normalizer = normalizer.map_err(|source| TokenizerError::Part { part: "normalizer", source })?;
         let model =
-            Model::deserialize(model).map_err(|error| format!("its model is not understood: {error}"))?;
+            Model::deserialize(model).map_err(|source| TokenizerError::Part { part: "model", source })?;
         let Some(&unknown) = model.vocab.get(&model.unk_token) else {
-            return Err(format!("its vocabulary lacks unk_token, {:?}", model.unk_token));
+            return Err(TokenizerError::NoUnknown(model.unk_token));
         };
         let mut next = HashMap::new();
         let mut longest = 0;

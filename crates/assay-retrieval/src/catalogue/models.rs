@@ -128,8 +128,12 @@ impl DenseWanted {
             name,
             what: "a model of embeddings",
             place: around.embedder.clone(),
-            hint: "`scripts/fetch-minilm` installs all-MiniLM-L6-v2; or name a model: dense:model=DIR, or \
-                   dense:endpoint=URL,name=MODEL",
+            hint: if LOCAL {
+                "`scripts/fetch-minilm` installs all-MiniLM-L6-v2; or name a model: dense:model=DIR, or \
+                 dense:endpoint=URL,name=MODEL"
+            } else {
+                "name a server: dense:endpoint=URL,name=MODEL; models in folders need a build with `--features local-models`"
+            },
         })
     }
 
@@ -143,7 +147,7 @@ impl DenseWanted {
                 return Ok(Arc::new(dense::Remote::new(model, prompts.clone(), *tokens)));
             }
         };
-        Ok(Arc::new(dense::Local::open(folder)?))
+        open_embedder(folder)
     }
 
     /// Over documents in order of their ids.
@@ -216,8 +220,13 @@ impl RerankerWanted {
             name: "rerank",
             what: "a cross-encoder",
             place: around.reranker.clone(),
-            hint: "put the folder of one there, or name a model: rerank:model=DIR, rerank:endpoint=URL,name=MODEL, or \
-                   rerank:chat=PROVIDER:MODEL",
+            hint: if LOCAL {
+                "put the folder of one there, or name a model: rerank:model=DIR, rerank:endpoint=URL,name=MODEL, or \
+                 rerank:chat=PROVIDER:MODEL"
+            } else {
+                "name a model: rerank:endpoint=URL,name=MODEL, or rerank:chat=PROVIDER:MODEL; models in folders need a \
+                 build with `--features local-models`"
+            },
         })
     }
 
@@ -234,11 +243,34 @@ impl RerankerWanted {
                 return Ok(Box::new(rerank::YesNo::new(model.map_err(RetrieverError::Model)?)));
             }
         };
-        Ok(Box::new(rerank::Local::open(folder)?))
+        open_reranker(folder)
     }
 }
 
+#[cfg(feature = "local-models")]
+fn open_embedder(folder: &Path) -> Result<Arc<dyn Embedder>, RetrieverError> {
+    Ok(Arc::new(dense::Local::open(folder)?))
+}
+
+#[cfg(feature = "local-models")]
+fn open_reranker(folder: &Path) -> Result<Box<dyn Reranker>, RetrieverError> {
+    Ok(Box::new(rerank::Local::open(folder)?))
+}
+
+#[cfg(not(feature = "local-models"))]
+fn open_embedder(folder: &Path) -> Result<Arc<dyn Embedder>, RetrieverError> {
+    Err(RetrieverError::NoLocalModels { folder: folder.to_owned() })
+}
+
+#[cfg(not(feature = "local-models"))]
+fn open_reranker(folder: &Path) -> Result<Box<dyn Reranker>, RetrieverError> {
+    Err(RetrieverError::NoLocalModels { folder: folder.to_owned() })
+}
+
+/// Whether this build can run a model of a folder.
+const LOCAL: bool = cfg!(feature = "local-models");
+
 /// Whether a folder looks like that of a model.
 fn is_model(folder: Option<&Path>) -> bool {
-    folder.is_some_and(|folder| folder.join("config.json").is_file())
+    LOCAL && folder.is_some_and(|folder| folder.join("config.json").is_file())
 }

@@ -105,6 +105,14 @@ fn what_is_not_installed_is_said() {
     // A folder that is named and is no model's.
     let named = format!("dense:model={}", place.path().display());
     let error = Wanted::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
-    assert!(matches!(error, OpenError::Retriever(RetrieverError::Encoder(_))), "{error:?}");
-    assert!(error.to_string().contains("config.json"), "{error}");
+    #[cfg(feature = "local-models")]
+    {
+        assert!(matches!(error, OpenError::Retriever(RetrieverError::Encoder(_))), "{error:?}");
+        assert!(error.to_string().contains("config.json"), "{error}");
+    }
+    #[cfg(not(feature = "local-models"))]
+    {
+        assert!(matches!(error, OpenError::Retriever(RetrieverError::NoLocalModels { .. })), "{error:?}");
+        assert!(error.to_string().contains("without the feature `local-models`"), "{error}");
+    }
 }

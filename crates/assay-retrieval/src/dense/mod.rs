@@ -6,6 +6,7 @@
 mod adapt;
 mod adapter;
 mod embedder;
+#[cfg(feature = "local-models")]
 mod local;
 mod texts;
 mod vectors;
@@ -29,6 +30,7 @@ pub use adapt::{Adapting, Quality, adapt};
 pub use adapter::{Adapted, Adapter};
 pub use embedder::{Embedder, Kind, Prompts, Remote};
 pub(crate) use embedder::{asked, head};
+#[cfg(feature = "local-models")]
 pub use local::Local;
 pub(crate) use texts::full;
 pub use texts::{Pooling, Texts};

@@ -1,6 +1,7 @@
 //! `rerank`: the first hits of a retriever, put in a new order by a model that reads request and skill together.
 
 mod chat;
+#[cfg(feature = "local-models")]
 mod local;
 mod remote;
 
@@ -13,6 +14,7 @@ use crate::dense::full;
 use crate::retriever::{Hit, Retriever, RetrieverError};
 
 pub use chat::YesNo;
+#[cfg(feature = "local-models")]
 pub use local::Local;
 pub use remote::{Remote, Scale};
 

@@ -191,6 +191,9 @@ impl From<RetrieverError> for Failure {
             cause = own.source();
         }
         match error {
+            RetrieverError::NoLocalModels { .. } => Self::bad_input(text)
+                .hint("name a server with `endpoint=URL`, or build assay with `--features local-models`"),
+            #[cfg(feature = "local-models")]
             RetrieverError::Encoder(_) => Self::bad_input(text)
                 .hint("name the folder of a model as sentence-transformers lays it out, or install one with `scripts/fetch-minilm`"),
             RetrieverError::Model(ModelError::Spec(_)) => Self::bad_input(text),

@@ -188,7 +188,11 @@ fn what_is_not_installed_is_left_out_and_named() {
         let refused = bench(&lab, &[name]).ended(2);
         assert!(refused.stderr.contains(&format!("error: `{name}` needs ")), "{}", refused.stderr);
         assert!(refused.stderr.contains("home/.cache/assay/models/"), "{}", refused.stderr);
-        let hint = if name == "rerank" { "rerank:endpoint=URL" } else { "scripts/fetch-minilm" };
+        let hint = match name {
+            "rerank" => "rerank:endpoint=URL",
+            _ if cfg!(feature = "local-models") => "scripts/fetch-minilm",
+            _ => "--features local-models",
+        };
         assert!(refused.stderr.contains(hint), "{}", refused.stderr);
     }
     assert_eq!(ran.json()["retrievers"].as_array().unwrap().len(), 5);
@@ -266,6 +270,7 @@ fn a_server_that_hangs_is_given_up() {
 }
 
 /// A small BERT whose weights come from the names of its tensors, as `scripts/encoder-reference` has them. `spoil` changes the tensors.
+#[cfg(feature = "local-models")]
 fn small(lab: &Lab, spoil: impl Fn(&mut BTreeMap<String, Vec<usize>>)) {
     let reference: Value =
         serde_json::from_str(include_str!("../../../assay-encoder/tests/data/reference.json")).unwrap();
@@ -294,6 +299,7 @@ fn small(lab: &Lab, spoil: impl Fn(&mut BTreeMap<String, Vec<usize>>)) {
     lab.write("model/tokenizer.json", include_str!("../../../assay-encoder/tests/data/wordpiece.json"));
 }
 
+#[cfg(feature = "local-models")]
 #[test]
 fn models_in_a_folder_rank() {
     let lab = Lab::new()
@@ -321,6 +327,7 @@ fn models_in_a_folder_rank() {
 }
 
 /// The model that `scripts/fetch-minilm` has fetched finds what shares no word with the request.
+#[cfg(feature = "local-models")]
 #[test]
 fn minilm_finds_what_is_meant() {
     let cache = std::env::var("ASSAY_CACHE")
