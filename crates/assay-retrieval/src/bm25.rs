@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::index::idf;
 use crate::words;
 
 /// k₁ and b.
@@ -22,6 +23,16 @@ impl Default for Parameters {
     fn default() -> Self {
         Self { k1: 1.5, b: 0.75 }
     }
+}
+
+/// What a text's length takes from its words; `length` is a share of the mean.
+pub(crate) fn length_norm(b: f64, length: f64) -> f64 {
+    1.0 - b + b * length
+}
+
+/// What a word gives that stands `tf` times in a text: the more often it does, the less a further time counts.
+pub(crate) fn saturated(idf: f64, tf: f64, norm: f64) -> f64 {
+    idf * tf / (tf + norm)
 }
 
 /// An index over a collection of texts.
@@ -62,13 +73,12 @@ impl Bm25 {
         let mut scores: BTreeMap<usize, f64> = BTreeMap::new();
         for word in words(query) {
             let Some(holders) = self.postings.get(&word) else { continue };
-            let (n, df) = (self.lengths.len() as f64, holders.len() as f64);
-            let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
+            let idf = idf(self.lengths.len(), holders.len());
             for &(place, count) in holders {
                 let place = place as usize;
                 let length = f64::from(self.lengths[place]) / self.mean_length;
-                let count = f64::from(count);
-                *scores.entry(place).or_default() += idf * count / (count + k1 * (1.0 - b + b * length));
+                *scores.entry(place).or_default() +=
+                    saturated(idf, f64::from(count), k1 * length_norm(b, length));
             }
         }
         let mut ranked: Vec<(usize, f64)> = scores.into_iter().collect();

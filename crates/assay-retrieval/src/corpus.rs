@@ -35,14 +35,29 @@ struct Line {
     filter_stage: Option<String>,
 }
 
+/// What is wrong with a line of a corpus or of requests.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LineError {
+    /// It is not JSON, or lacks a field.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// A document without an id.
+    #[error("its id is empty")]
+    NoId,
+    /// `labels` is a text that is not JSON.
+    #[error("`labels`: {0}")]
+    LabelsText(serde_json::Error),
+    /// `labels` is of another shape.
+    #[error("`labels` holds something that is neither an id nor an object with `id`")]
+    Labels,
+}
+
 /// Reads one line. `None`: it is marked as removed from the corpus (`filter_stage` other than `kept`).
-///
-/// # Errors
-/// What is wrong with the line.
-pub fn read_document(line: &str) -> Result<Option<Document>, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+pub fn read_document(line: &str) -> Result<Option<Document>, LineError> {
+    let line: Line = serde_json::from_str(line)?;
     if line.id.is_empty() {
-        return Err("its id is empty".to_owned());
+        return Err(LineError::NoId);
     }
     if line.filter_stage.is_some_and(|stage| stage != "kept") {
         return Ok(None);

@@ -20,14 +20,14 @@ mod related;
 pub mod rerank;
 mod retriever;
 mod searcher;
+mod sentences;
 mod similarity;
 mod tokens;
 
+pub use best::DEFAULT_THRESHOLD;
 pub use bm25::{Bm25, Parameters};
-pub use catalogue::{
-    DEFAULT, DEFAULT_THRESHOLD, MODELS, NAMES, OpenError, Opened, Surroundings, UnknownRetriever, Wanted,
-};
-pub use corpus::{Document, read_document};
+pub use catalogue::{DEFAULT, MODELS, NAMES, OpenError, Opened, RetrieverContext, UnknownRetriever, Wanted};
+pub use corpus::{Document, LineError, read_document};
 pub use index::{Counts, FIELDS, Field, Index, Lengths};
 pub use index_file::{IndexError, IndexFile, Stamp};
 pub use metrics::{Judged, Metric, Scores, score};

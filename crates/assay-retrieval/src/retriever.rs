@@ -5,6 +5,7 @@ use std::sync::Arc;
 use assay_model::ModelError;
 use serde_json::{Value, json};
 
+use crate::bm25::{length_norm, saturated};
 use crate::index::{Counts, FIELDS, Field, Index, Lengths, idf};
 
 /// A document's number in its index, and its score.
@@ -98,8 +99,8 @@ impl Lexical {
             if tf == 0.0 {
                 return 0.0;
             }
-            let norm = k1 * (1.0 - b + b * f64::from(length(lengths)) / mean);
-            single(idf(index.len(), holders) * (tf / (tf + norm)))
+            let norm = k1 * length_norm(b, f64::from(length(lengths)) / mean);
+            single(saturated(idf(index.len(), holders), tf, norm))
         });
         let options = json!({
             "method": "bm25", "variant": "lucene", "k1": k1, "b": b,
@@ -123,11 +124,11 @@ impl Lexical {
                 .filter(|field| weighting.weights[*field] > 0.0 && counts[*field] > 0)
                 .map(|field| {
                     let b = weighting.b[field];
-                    let norm = 1.0 - b + b * f64::from(lengths[field]) / means[field];
+                    let norm = length_norm(b, f64::from(lengths[field]) / means[field]);
                     weighting.weights[field] * f64::from(counts[field]) / norm
                 })
                 .sum();
-            if tf == 0.0 { 0.0 } else { single(idf(index.len(), holders) * tf / (tf + weighting.k1)) }
+            if tf == 0.0 { 0.0 } else { single(saturated(idf(index.len(), holders), tf, weighting.k1)) }
         });
         let by_field = |values: &[f64; FIELDS]| json!({ "name": values[0], "description": values[1], "headings": values[2], "body": values[3], "document": values[4] });
         let options = json!({

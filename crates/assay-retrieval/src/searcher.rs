@@ -5,13 +5,14 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use crate::analysis::{Stemmer, each_word, is_stop_word};
-use crate::best::{Best, FIRST};
-use crate::catalogue::{self, OpenError, Surroundings, Wanted};
+use crate::best::{Best, DEFAULT_STEMMER, DEFAULT_THRESHOLD, FIRST};
+use crate::catalogue::{self, OpenError, RetrieverContext, Wanted};
 use crate::corpus::Document;
 use crate::index::{FIELDS, Index, split};
 use crate::index_file::{IndexError, IndexFile, Stamp};
 use crate::related::related;
 use crate::retriever::{Retriever, RetrieverError, Weighting};
+use crate::sentences::sentences;
 
 /// Most characters of a sentence that is shown.
 const SENTENCE: usize = 240;
@@ -78,7 +79,7 @@ pub struct Why {
 impl Searcher {
     /// Indexes documents in memory.
     pub fn build(documents: Vec<Document>, stamps: &[Stamp]) -> Result<Self, IndexError> {
-        Ok(Self::over(IndexFile::build(documents, catalogue::DEFAULT_STEMMER, stamps)?))
+        Ok(Self::over(IndexFile::build(documents, DEFAULT_STEMMER, stamps)?))
     }
 
     /// Answers from an index that exists.
@@ -87,7 +88,11 @@ impl Searcher {
     }
 
     /// Ranks by another retriever, which is opened over the documents of the index. Also what it had to tell.
-    pub fn by(self, wanted: &Wanted, around: &Surroundings<'_>) -> Result<(Self, Vec<String>), SearchError> {
+    pub fn by(
+        self,
+        wanted: &Wanted,
+        around: &RetrieverContext<'_>,
+    ) -> Result<(Self, Vec<String>), SearchError> {
         let opened = wanted.open(self.file.documents()?, around)?;
         Ok((Self { other: Some(opened.retriever), ..self }, opened.told))
     }
@@ -99,7 +104,7 @@ impl Searcher {
 
     /// The confidence from which a skill fits that is not the first, where the retriever has one.
     pub fn threshold(&self) -> Option<f64> {
-        self.other.is_none().then_some(catalogue::DEFAULT_THRESHOLD)
+        self.other.is_none().then_some(DEFAULT_THRESHOLD)
     }
 
     /// The index.
@@ -214,26 +219,6 @@ impl Terms {
     }
 }
 
-/// The sentences of a text: lines, parted after a full stop, an exclamation or a question mark that a space follows.
-pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().flat_map(|line| {
-        let mut rest = line.trim();
-        std::iter::from_fn(move || {
-            if rest.is_empty() {
-                return None;
-            }
-            let end = rest
-                .match_indices(['.', '!', '?'])
-                .map(|(at, _)| at + 1)
-                .find(|end| rest[*end..].starts_with(char::is_whitespace))
-                .unwrap_or(rest.len());
-            let (sentence, left) = rest.split_at(end);
-            rest = left.trim_start();
-            Some(sentence)
-        })
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,10 +317,7 @@ mod tests {
         }
         // Function words are rare in so small a library, and say nothing all the same.
         let (likely, confidence, fits) = first("what about my export of bananas from here to the moon");
-        assert!(
-            likely < 0.5 && f64::from(confidence) < catalogue::DEFAULT_THRESHOLD && !fits,
-            "{likely} {confidence}"
-        );
+        assert!(likely < 0.5 && f64::from(confidence) < DEFAULT_THRESHOLD && !fits, "{likely} {confidence}");
     }
 
     #[test]

@@ -296,7 +296,7 @@ impl<'a> Bench<'a> {
                         "That cannot be read: {wrong}. Answer with the one JSON object that was asked for, and nothing \
                          around it."
                     );
-                    routed.message = Some(wrong);
+                    routed.message = Some(wrong.to_string());
                     messages.push(Message::Assistant {
                         text: reply.text,
                         tool_calls: Vec::new(),

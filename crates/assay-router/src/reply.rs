@@ -25,12 +25,9 @@ struct Form {
 }
 
 /// Reads an answer: one JSON object with `ranking`, and nothing else but white space, or a code fence of its own around it.
-///
-/// # Errors
-/// What is wrong with it, to be told to the model.
-pub(crate) fn read(text: &str) -> Result<Answer, String> {
+pub(crate) fn read(text: &str) -> Result<Answer, serde_json::Error> {
     let text = without_fence(text.trim());
-    let form: Form = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let form: Form = serde_json::from_str(text)?;
     let mut ranking: Vec<String> = Vec::new();
     for name in form.ranking.into_iter().take(LONGEST) {
         if !ranking.contains(&name) {

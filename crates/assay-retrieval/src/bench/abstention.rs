@@ -14,6 +14,7 @@ use crate::analysis::Stemmer;
 use crate::best::train::solve;
 use crate::best::{Best, Ranked, SIGNALS, Signals};
 use crate::corpus::Document;
+use crate::corpus::LineError;
 use crate::index::{Index, ordered};
 
 /// Skills of the smallest library, and of the largest that is one repository's.
@@ -37,11 +38,8 @@ pub struct OffTopic {
 }
 
 /// Reads one line: `query`, and `kind` for the parts of the report.
-///
-/// # Errors
-/// What is wrong with the line.
-pub fn read_off_topic(line: &str) -> Result<OffTopic, String> {
-    serde_json::from_str(line).map_err(|error| error.to_string())
+pub fn read_off_topic(line: &str) -> Result<OffTopic, LineError> {
+    Ok(serde_json::from_str(line)?)
 }
 
 /// `assay.search-abstention/1`.

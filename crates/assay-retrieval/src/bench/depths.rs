@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use super::findings::{Estimate, Pool, by_gold, ndcg};
+use super::pool::{Estimate, Pool, by_gold, ndcg};
 use super::{DEPTH, Query, Run};
 
 /// Depths that are looked at; the last is all that is kept of a ranking.

@@ -8,10 +8,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::Query;
-use super::findings::{Estimate, by_gold, ndcg};
+use super::pool::{Estimate, by_gold, ndcg};
 use crate::index::Index;
 use crate::retriever::{Retriever, RetrieverError};
-use crate::searcher::sentences;
+use crate::sentences::sentences;
 
 /// What stands where a sentence was.
 const MASK: &str = "[…]";

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::{holm, sign_flip, stratified_cluster_bootstrap};
+use assay_stats::{holm, sign_flip};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -13,11 +13,9 @@ use super::depths::{Reranked, reranked};
 use super::erase::Erasure;
 use super::negatives::{NegativeFindings, negative};
 use super::orders::{Agreement, Covariance, covariance};
-use super::{Cost, Negative, Query, Run, grouped, scored};
-use crate::metrics::{Judged, Metric, Scores, score};
-
-/// Of every interval.
-const LEVEL: f64 = 0.95;
+use super::pool::{Estimate, PRIMARY, Pool, estimate, place};
+use super::{Cost, Query, Run, grouped, scored};
+use crate::metrics::{Metric, Scores};
 
 /// A house stands for itself with this many gold skills, and this many queries.
 const HOUSE: (usize, usize) = (10, 30);
@@ -28,25 +26,8 @@ const OTHERS: &str = "others";
 /// Share of a query's 3-grams above which it is taken to copy its skill.
 const OVERLAP: f64 = 0.1;
 
-/// The primary measure.
-const PRIMARY: Metric = Metric::Ndcg(10);
-
 /// How far down a skill that must not be found is looked for.
 const FORBIDDEN_DEPTH: usize = 3;
-
-/// Queries asked of one set of skills, by several retrievers.
-pub struct Pool<'a> {
-    /// `all`, or `houses`.
-    pub name: &'static str,
-    /// Skills in it.
-    pub documents: usize,
-    /// The queries, which are the same for every run.
-    pub queries: &'a [Query],
-    /// Requests that must not lead to certain skills.
-    pub negatives: &'a [Negative],
-    /// What each retriever found.
-    pub runs: &'a [Run],
-}
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -107,15 +88,6 @@ impl Leakage {
 pub struct CorpusSize {
     /// Skills that are searched.
     pub documents: usize,
-}
-
-/// A mean with its interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Estimate {
-    /// The mean.
-    pub mean: f64,
-    /// By drawing gold skills; `null` where there are fewer than two.
-    pub ci95: Option<[f64; 2]>,
 }
 
 /// One retriever in one pool.
@@ -233,32 +205,6 @@ fn primary(scores: &[Vec<(Scores, Scores)>]) -> Vec<Vec<f64>> {
     scores.iter().map(|own| own.iter().map(|(strict, _)| strict[place(PRIMARY)]).collect()).collect()
 }
 
-/// The primary measure of a ranking.
-pub(super) fn ndcg(ranking: &[&str], query: &Query) -> f64 {
-    let relevant = query.gold.iter().map(String::as_str).collect();
-    score(ranking, &Judged { relevant, ..Judged::default() })[place(PRIMARY)]
-}
-
-/// A mean over queries, with its interval by drawing gold skills.
-pub(super) fn by_gold(values: &[(&Query, f64)], seed: u64) -> Estimate {
-    let clusters = grouped(values, |(query, _)| &query.gold).into_values();
-    let clusters = clusters.map(|own| own.into_iter().map(|(_, value)| *value).collect()).collect();
-    estimate(&[clusters], seed)
-}
-
-/// The mean over strata of the means over their values, which come in clusters.
-fn estimate(strata: &[Vec<Vec<f64>>], seed: u64) -> Estimate {
-    let mean = |clusters: &Vec<Vec<f64>>| {
-        let own: Vec<f64> = clusters.iter().flatten().copied().collect();
-        own.iter().sum::<f64>() / own.len().max(1) as f64
-    };
-    let interval = stratified_cluster_bootstrap(strata, LEVEL, seed);
-    Estimate {
-        mean: strata.iter().map(mean).sum::<f64>() / strata.len().max(1) as f64,
-        ci95: interval.map(|interval| [interval.low, interval.high]),
-    }
-}
-
 /// Which queries belong together.
 struct Table<'a> {
     queries: &'a [Query],
@@ -268,10 +214,6 @@ struct Table<'a> {
     by_house: Vec<Vec<Vec<usize>>>,
     /// The same within each source.
     by_source: Vec<Vec<Vec<usize>>>,
-}
-
-fn place(metric: Metric) -> usize {
-    Metric::ALL.iter().position(|other| *other == metric).unwrap_or(0)
 }
 
 impl<'a> Table<'a> {

@@ -7,6 +7,7 @@ mod findings;
 mod leakage;
 mod negatives;
 mod orders;
+mod pool;
 mod queries;
 mod render;
 mod trec;
@@ -26,12 +27,11 @@ pub use abstention::{
 };
 pub use depths::Reranked;
 pub use erase::{Erasure, Masked, erase};
-pub use findings::{
-    Comparison, CorpusSize, Estimate, Findings, Leakage, Part, Pool, RetrieverFindings, findings,
-};
+pub use findings::{Comparison, CorpusSize, Findings, Leakage, Part, RetrieverFindings, findings};
 pub use leakage::annotate;
 pub use negatives::{NegativeFindings, Threshold};
-pub use orders::{Agreement, Correlation, Covariance, Ordered, agreement};
+pub use orders::{Agreement, AgreementError, Correlation, Covariance, Ordered, agreement};
+pub use pool::{Estimate, Pool};
 pub use queries::{Checked, Negative, Query, check, read_negative, read_query};
 pub use render::render;
 pub use trec::{BadLine, Judgements, Rankings, read_qrels, read_run, write_qrels, write_run};

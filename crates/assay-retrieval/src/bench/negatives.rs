@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Pool, Run};
+use super::Run;
+use super::pool::Pool;
 
 /// How far down a triggered skill is looked for.
 const TRIGGER_DEPTH: usize = 5;

@@ -3,7 +3,8 @@
 use assay_stats::{Figures, Interval, rank_agreement};
 use serde::{Deserialize, Serialize};
 
-use super::{Findings, Pool};
+use super::findings::Findings;
+use super::pool::Pool;
 
 /// What is compared.
 const MEASURE: &str = "ndcg@10";
@@ -92,28 +93,49 @@ pub(super) fn covariance(pool: &Pool<'_>, clusters: &[Vec<usize>], values: &[Vec
     }
 }
 
+/// Why another report cannot be compared with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AgreementError {
+    /// It is not JSON, or lacks a field.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// It is of another format.
+    #[error("its schema is {found:?}, and not {due:?}")]
+    Schema {
+        /// Its schema.
+        found: String,
+        /// The schema of this benchmark.
+        due: &'static str,
+    },
+    /// The two have no pool in common.
+    #[error("it has no `covariances` of a pool of this benchmark")]
+    NoPool,
+    /// Its figures do not belong together.
+    #[error("its means and covariances do not fit its retrievers")]
+    Figures,
+    /// There is nothing to compare.
+    #[error("the two share fewer than two retrievers whose figures differ")]
+    TooFew,
+}
+
 /// Compares the order of retrievers with that of another report, in the first pool that both have.
-///
-/// # Errors
-/// What is wrong with the other report, or that the two share fewer than two retrievers that differ.
-pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, String> {
-    let other: Report = serde_json::from_str(other).map_err(|error| error.to_string())?;
+pub fn agreement(found: &Findings, name: &str, other: &str) -> Result<Agreement, AgreementError> {
+    let other: Report = serde_json::from_str(other)?;
     if other.schema != found.schema {
-        return Err(format!("its schema is {:?}, and not {:?}", other.schema, found.schema));
+        return Err(AgreementError::Schema { found: other.schema, due: found.schema });
     }
     let pair = found.covariances.iter().find_map(|own| {
         let theirs = other.covariances.iter().find(|other| other.pool == own.pool)?;
         Some((own, theirs))
     });
-    let (own, theirs) = pair.ok_or("it has no `covariances` of a pool of this benchmark")?;
+    let (own, theirs) = pair.ok_or(AgreementError::NoPool)?;
     let place = |name: &String| theirs.retrievers.iter().position(|other| other == name);
     let both: Vec<(usize, usize)> =
         own.retrievers.iter().enumerate().filter_map(|(at, name)| Some((at, place(name)?))).collect();
     let (mine, others): (Vec<usize>, Vec<usize>) = both.iter().copied().unzip();
-    let wrong = "its means and covariances do not fit its retrievers";
-    let (mine, others) = figures(own, &mine).zip(figures(theirs, &others)).ok_or(wrong)?;
-    let agreement = rank_agreement(&mine, &others, LEVEL, found.seed)
-        .ok_or("the two share fewer than two retrievers whose figures differ")?;
+    let (mine, others) = figures(own, &mine).zip(figures(theirs, &others)).ok_or(AgreementError::Figures)?;
+    let agreement = rank_agreement(&mine, &others, LEVEL, found.seed).ok_or(AgreementError::TooFew)?;
     let ordered = |((at, _), (here, there)): (&(usize, usize), (&f64, &f64))| Ordered {
         name: own.retrievers[*at].clone(),
         here: *here,

@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::corpus::LineError;
+
 /// A request.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Query {
@@ -58,11 +60,8 @@ struct Line {
 }
 
 /// Reads one line: the project's own layout, or SkillRet's (`id`, `query`, and `skill_ids`, `labels` or a qrels file).
-///
-/// # Errors
-/// What is wrong with the line.
-pub fn read_query(line: &str) -> Result<Query, String> {
-    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+pub fn read_query(line: &str) -> Result<Query, LineError> {
+    let line: Line = serde_json::from_str(line)?;
     let gold = match line.labels {
         Some(labels) => labelled(labels)?,
         None => line.gold_ids.unwrap_or_default().into_iter().collect(),
@@ -82,15 +81,14 @@ pub fn read_query(line: &str) -> Result<Query, String> {
 }
 
 /// SkillRet's labels: ids, or objects with `id` and `relevance`, as a list or as a text that holds the list.
-fn labelled(labels: Value) -> Result<BTreeSet<String>, String> {
+fn labelled(labels: Value) -> Result<BTreeSet<String>, LineError> {
     let labels = match labels {
-        Value::String(text) => serde_json::from_str(&text).map_err(|error| format!("`labels`: {error}"))?,
+        Value::String(text) => serde_json::from_str(&text).map_err(LineError::LabelsText)?,
         labels => labels,
     };
-    let wrong = || "`labels` holds something that is neither an id nor an object with `id`".to_owned();
     let mut gold = BTreeSet::new();
-    for label in labels.as_array().ok_or_else(wrong)? {
-        let id = label.as_str().or_else(|| label["id"].as_str()).ok_or_else(wrong)?;
+    for label in labels.as_array().ok_or(LineError::Labels)? {
+        let id = label.as_str().or_else(|| label["id"].as_str()).ok_or(LineError::Labels)?;
         if label["relevance"].as_f64().is_none_or(|relevance| relevance > 0.0) {
             gold.insert(id.to_owned());
         }
@@ -99,16 +97,13 @@ fn labelled(labels: Value) -> Result<BTreeSet<String>, String> {
 }
 
 /// Reads one line of a file of negative requests: `query` and `not_ids`.
-///
-/// # Errors
-/// What is wrong with the line.
-pub fn read_negative(line: &str) -> Result<Negative, String> {
+pub fn read_negative(line: &str) -> Result<Negative, LineError> {
     #[derive(Deserialize)]
     struct Line {
         query: String,
         not_ids: Vec<String>,
     }
-    let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    let line: Line = serde_json::from_str(line)?;
     Ok(Negative { text: line.query, not: line.not_ids.into_iter().collect() })
 }
 
@@ -188,7 +183,12 @@ mod tests {
         ] {
             assert_eq!(read_query(skillret).unwrap().gold, BTreeSet::from(["a".to_owned()]), "{skillret}");
         }
-        assert!(read_query(r#"{"id":"q","query":"x","labels":[3]}"#).unwrap_err().contains("`labels`"));
+        assert!(
+            read_query(r#"{"id":"q","query":"x","labels":[3]}"#)
+                .unwrap_err()
+                .to_string()
+                .contains("`labels`")
+        );
         assert!(read_query(r#"{"query":"x"}"#).is_err() && read_query("").is_err());
         assert_eq!(read_negative(r#"{"query":"x","not_ids":["a"]}"#).unwrap().not.len(), 1);
     }

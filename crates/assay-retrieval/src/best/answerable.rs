@@ -5,18 +5,7 @@
 //! by themselves and against all that the request says. A word that no skill holds counts in the latter. The larger the library, the more a request
 //! has to share with a skill, since more skills share something by chance.
 
-use super::{Candidate, features};
-
-/// How much of what a request says a skill holds, in weights of words.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Held {
-    /// In its name, description and headings.
-    pub(crate) described: f64,
-    /// Anywhere.
-    pub(crate) anywhere: f64,
-    /// All that the request says.
-    pub(crate) asked: f64,
-}
+use super::candidate::{Candidate, NAMED, NEIGHBOURS};
 
 /// How many signals there are.
 pub const SIGNALS: usize = 10;
@@ -75,8 +64,8 @@ pub(super) fn signals(candidates: &[Candidate], shares: &[f64], documents: usize
         anywhere.ln_1p(),
         shares[first].max(LEAST_SHARE),
         (documents.max(1) as f64).ln(),
-        most(|own| own.features[features::NAMED]),
-        most(|own| own.features[features::NEIGHBOURS]),
+        most(|own| own.features[NAMED]),
+        most(|own| own.features[NEIGHBOURS]),
         asked.ln_1p(),
     ])
 }

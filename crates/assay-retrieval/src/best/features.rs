@@ -4,20 +4,13 @@ use std::collections::HashMap;
 
 use rayon::prelude::*;
 
-use super::answerable::Held;
-use super::{Candidate, Texts};
+use super::candidate::{Candidate, FEATURES, Features, Held, Texts};
 use crate::analysis::{Stemmer, each_word, is_stop_word};
 use crate::background;
 use crate::corpus::Document;
 use crate::index::{Counts, Field, Index, idf};
 use crate::retriever::Hit;
-use crate::searcher::sentences;
-
-/// How many features there are.
-pub const FEATURES: usize = 13;
-
-/// The features of one candidate.
-pub type Features = [f64; FEATURES];
+use crate::sentences::sentences;
 
 /// Their names.
 pub const NAMES: [&str; FEATURES] = [
@@ -35,12 +28,6 @@ pub const NAMES: [&str; FEATURES] = [
     "length_description",
     "length_body",
 ];
-
-/// The place of the share of the name's information that the request holds.
-pub(super) const NAMED: usize = 6;
-
-/// The place of the share of the request's pairs of neighbours that the skill holds.
-pub(super) const NEIGHBOURS: usize = 9;
 
 /// Of the Dirichlet smoothing: about the words of a middling text (Zhai & Lafferty 2004, "A study of smoothing methods for language models").
 const MU: [(Field, f64); 2] = [(Field::Document, 1000.0), (Field::Description, 50.0)];

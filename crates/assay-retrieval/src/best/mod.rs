@@ -5,36 +5,32 @@
 //! tried without gain. Nothing but name, description and SKILL.md takes part.
 
 mod answerable;
+mod candidate;
 mod features;
 pub mod train;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::catalogue::DEFAULT_THRESHOLD;
-use crate::corpus::Document;
+use crate::analysis::Stemmer;
 use crate::index::{FIELDS, Field, Index};
-use crate::index_file::IndexFile;
 use crate::related::related;
 use crate::retriever::{Hit, Lexical, Retriever, RetrieverError, Weighting};
 
 pub use answerable::{SIGNAL_NAMES, SIGNALS, Signals};
-pub use features::{FEATURES, Features, NAMES};
+pub use candidate::{FEATURES, Features};
+pub use features::NAMES;
 
-use answerable::{ABSTENTION, ANSWERED, Held};
+use answerable::{ABSTENTION, ANSWERED};
+pub(crate) use candidate::Candidate;
+use candidate::Texts;
 
-/// A skill that the first ranking found.
-#[derive(Debug, Clone)]
-pub(crate) struct Candidate {
-    pub(crate) number: u32,
-    pub(crate) features: Features,
-    /// What it holds of what the request says.
-    pub(crate) held: Held,
-    /// Whether the request names it as what it is not about.
-    pub(crate) declined: bool,
-}
+/// How its index makes words.
+pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
+
+/// The confidence from which a skill fits beside the first.
+pub const DEFAULT_THRESHOLD: f64 = 0.26;
 
 /// Candidates that the first ranking gives.
 const CANDIDATES: usize = 100;
@@ -48,24 +44,6 @@ const CALIBRATION: [f64; 2] = [1.5697, 1.7094];
 
 /// What is left of the confidence in a skill that the request says it is not about. Small enough that it is never offered.
 const DECLINED: f64 = 1e-6;
-
-/// Where the texts of documents are.
-pub(crate) trait Texts: Send + Sync {
-    /// A document, by its number; `None` where it cannot be read.
-    fn text(&self, number: u32) -> Option<Cow<'_, Document>>;
-}
-
-impl Texts for Arc<Vec<Document>> {
-    fn text(&self, number: u32) -> Option<Cow<'_, Document>> {
-        self.get(number as usize).map(Cow::Borrowed)
-    }
-}
-
-impl Texts for &IndexFile {
-    fn text(&self, number: u32) -> Option<Cow<'_, Document>> {
-        self.document(number).ok().map(Cow::Owned)
-    }
-}
 
 /// The weights of the first ranking's fields.
 pub(crate) const FIRST: Weighting = {

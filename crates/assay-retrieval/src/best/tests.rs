@@ -1,5 +1,6 @@
 use super::*;
-use crate::analysis::Stemmer;
+use crate::corpus::Document;
+use crate::index_file::IndexFile;
 use crate::retriever::Retriever;
 
 fn documents() -> Vec<Document> {

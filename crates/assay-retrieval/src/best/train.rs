@@ -362,7 +362,7 @@ mod tests {
                     .map(|number| Candidate {
                         number,
                         features: std::array::from_fn(|_| draw()),
-                        held: crate::best::Held::default(),
+                        held: crate::best::candidate::Held::default(),
                         declined: false,
                     })
                     .collect();

@@ -1,14 +1,16 @@
 //! The retrievers by their names.
 
+mod context;
+mod error;
 mod models;
+mod names;
 mod options;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::analysis::Stemmer;
 use crate::bench::Query;
-use crate::best::Best;
+use crate::best::{Best, DEFAULT_STEMMER};
 use crate::corpus::Document;
 use crate::dense::{Adapter, Adapting, adapt};
 use crate::hybrid::{Fusion, Hybrid};
@@ -16,23 +18,11 @@ use crate::index::{FIELDS, Field, Index, ordered};
 use crate::rerank::{self, Rerank};
 use crate::retriever::{Lexical, Retriever, RetrieverError, Weighting};
 
+pub use self::context::RetrieverContext;
+pub use self::error::{OpenError, UnknownRetriever};
 use self::models::{DenseWanted, RerankerWanted};
+pub use self::names::{DEFAULT, MODELS, NAMES};
 use self::options::Options;
-
-/// Every retriever that needs nothing but the skills, the one that others are held against first.
-pub const NAMES: [&str; 4] = ["bm25", "bm25-name-description", "bm25f", DEFAULT];
-
-/// Every retriever that needs a model.
-pub const MODELS: [&str; 3] = ["dense", "hybrid", "rerank"];
-
-/// The retriever that answers requests.
-pub const DEFAULT: &str = "best";
-
-/// How its index makes words.
-pub(crate) const DEFAULT_STEMMER: Stemmer = Stemmer::English;
-
-/// The confidence from which a skill fits beside the first.
-pub const DEFAULT_THRESHOLD: f64 = 0.26;
 
 /// A retriever over its index.
 pub struct Opened {
@@ -42,89 +32,6 @@ pub struct Opened {
     pub index: Arc<Index>,
     /// What went wrong and did no harm: vectors that could not be kept.
     pub told: Vec<String>,
-}
-
-/// What retrievers that need models may use of a machine.
-pub struct Surroundings<'a> {
-    /// Where the model of embeddings lies that is taken where none is named; it may be missing.
-    pub embedder: Option<PathBuf>,
-    /// Where the cross-encoder lies that is taken where none is named; it may be missing.
-    pub reranker: Option<PathBuf>,
-    /// Where vectors are kept for the next time.
-    pub vectors: Option<PathBuf>,
-    /// Looks a variable up: keys of servers, and proxies.
-    pub env: &'a dyn Fn(&str) -> Option<String>,
-    /// Hears how many texts have been embedded, and of how many.
-    pub progress: &'a (dyn Fn(usize, usize) + Sync),
-}
-
-impl Surroundings<'_> {
-    /// A machine with nothing on it.
-    pub fn none() -> Surroundings<'static> {
-        Surroundings { embedder: None, reranker: None, vectors: None, env: &|_| None, progress: &|_, _| () }
-    }
-}
-
-/// A name that is no retriever's, or options that are not its own.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum UnknownRetriever {
-    /// No retriever has the name.
-    #[error("there is no retriever `{_0}`; there are {}", known())]
-    Name(String),
-    /// It has no such option.
-    #[error("`{name}` takes {}, and not `{option}`", takes(name))]
-    Option {
-        /// The retriever.
-        name: String,
-        /// What was given.
-        option: String,
-    },
-    /// One option needs another.
-    #[error("`{name}` needs {what}")]
-    Lacks {
-        /// The retriever.
-        name: String,
-        /// What is missing.
-        what: &'static str,
-    },
-}
-
-fn known() -> String {
-    NAMES.into_iter().chain(MODELS).collect::<Vec<_>>().join(", ")
-}
-
-/// The options of a retriever.
-fn takes(name: &str) -> &'static str {
-    match name {
-        "dense" => models::DENSE,
-        "hybrid" => models::HYBRID,
-        "rerank" => models::RERANK,
-        DEFAULT => "no options",
-        "bm25" => {
-            "`k1=…`, `b=…`, `stemmer=none|english` and `fields=name+description+headings+body+document`, or some of them"
-        }
-        _ => "`k1=…`, `b=…` and `stemmer=none|english`",
-    }
-}
-
-/// Why a retriever cannot be opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The model that it takes where none is named is not there.
-    #[error("`{name}` needs {what}, and there is none{}", place.as_ref().map_or(String::new(), |place| format!(" in {}", place.display())))]
-    NotInstalled {
-        /// The retriever.
-        name: &'static str,
-        /// What it needs.
-        what: &'static str,
-        /// Where it was looked for.
-        place: Option<PathBuf>,
-        /// What to do.
-        hint: &'static str,
-    },
-    /// Its model cannot be read or asked.
-    #[error(transparent)]
-    Retriever(#[from] RetrieverError),
 }
 
 /// A retriever as it is asked for: a name, and options after a colon (`bm25:k1=0.9,b=0.4`).
@@ -196,7 +103,7 @@ impl Wanted {
     }
 
     /// The models that it needs and that are not here; `None`: it can be opened.
-    pub fn missing(&self, around: &Surroundings<'_>) -> Option<OpenError> {
+    pub fn missing(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
         match &self.kind {
             Kind::Lexical { .. } | Kind::Best => None,
             Kind::Dense(dense) => dense.missing("dense", around),
@@ -212,7 +119,7 @@ impl Wanted {
         &self,
         documents: Vec<Document>,
         queries: &[Query],
-        around: &Surroundings<'_>,
+        around: &RetrieverContext<'_>,
     ) -> Result<(Adapter, Adapting, Vec<String>), OpenError> {
         let Kind::Dense(dense) = &self.kind else {
             let what = format!(
@@ -231,7 +138,7 @@ impl Wanted {
     }
 
     /// Builds it over documents. Of several with one id the first stays.
-    pub fn open(&self, documents: Vec<Document>, around: &Surroundings<'_>) -> Result<Opened, OpenError> {
+    pub fn open(&self, documents: Vec<Document>, around: &RetrieverContext<'_>) -> Result<Opened, OpenError> {
         if let Some(missing) = self.missing(around) {
             return Err(missing);
         }
@@ -247,7 +154,7 @@ impl Kind {
         &self,
         label: &str,
         documents: &Arc<Vec<Document>>,
-        around: &Surroundings<'_>,
+        around: &RetrieverContext<'_>,
         told: &mut Vec<String>,
     ) -> Result<(Box<dyn Retriever>, Arc<Index>), RetrieverError> {
         match self {

@@ -6,26 +6,13 @@ use std::time::Duration;
 
 use assay_model::{Embeddings, ModelOptions};
 
+use super::context::RetrieverContext;
+use super::error::{OpenError, UnknownRetriever};
 use super::options::Options;
-use super::{OpenError, Surroundings, UnknownRetriever};
 use crate::corpus::Document;
 use crate::dense::{self, Dense, Embedder, Pooling, Prompts, Texts};
 use crate::rerank::{self, Reranker, Scale};
 use crate::retriever::RetrieverError;
-
-/// Of `dense`.
-pub(super) const DENSE: &str = "`model=DIR`, or `endpoint=URL`, `name=MODEL`, `key=VARIABLE`, `tokens=N`, `query=WORDS`, \
-     `document=WORDS`, `timeout=SECONDS` and `retries=N`; `adapter=FILE`; `text=name-description|full|chunks|fields`; with chunks \
-     `chunk=TOKENS`, `overlap=TOKENS` and `pooling=max|mean`; with fields `weights=NAME/DESCRIPTION/BODY`";
-
-/// Of `hybrid`.
-pub(super) const HYBRID: &str = "what `dense` takes, and `lexical=NAME`, `fusion=rank|score`, `k=N` with rank and `weight=N` with \
-     score";
-
-/// Of `rerank`.
-pub(super) const RERANK: &str = "`first=NAME`, `depth=N`, and `model=DIR`, or `endpoint=URL` with `name=MODEL` and \
-     `scores=shares|logits`, or `chat=PROVIDER:MODEL` with `endpoint=URL`; with either `key=VARIABLE`, `timeout=SECONDS` and \
-     `retries=N`";
 
 /// Of reciprocal rank fusion: Cormack, Clarke & Büttcher 2009.
 pub(super) const K: f32 = 60.0;
@@ -122,7 +109,7 @@ impl DenseWanted {
         Ok(Self { embedder, adapter: options.text("adapter").map(PathBuf::from), texts })
     }
 
-    pub(super) fn missing(&self, name: &'static str, around: &Surroundings<'_>) -> Option<OpenError> {
+    pub(super) fn missing(&self, name: &'static str, around: &RetrieverContext<'_>) -> Option<OpenError> {
         let is_here = self.embedder != EmbedderWanted::Installed || is_model(around.embedder.as_deref());
         (!is_here).then(|| OpenError::NotInstalled {
             name,
@@ -137,7 +124,7 @@ impl DenseWanted {
         })
     }
 
-    fn embedder(&self, around: &Surroundings<'_>) -> Result<Arc<dyn Embedder>, RetrieverError> {
+    fn embedder(&self, around: &RetrieverContext<'_>) -> Result<Arc<dyn Embedder>, RetrieverError> {
         let folder = match &self.embedder {
             EmbedderWanted::Installed => around.embedder.as_deref().unwrap_or(Path::new("")),
             EmbedderWanted::Folder(folder) => folder,
@@ -155,7 +142,7 @@ impl DenseWanted {
         &self,
         label: &str,
         documents: &[Document],
-        around: &Surroundings<'_>,
+        around: &RetrieverContext<'_>,
         told: &mut Vec<String>,
     ) -> Result<Dense, RetrieverError> {
         let mut embedder = self.embedder(around)?;
@@ -214,7 +201,7 @@ impl RerankerWanted {
         }
     }
 
-    pub(super) fn missing(&self, around: &Surroundings<'_>) -> Option<OpenError> {
+    pub(super) fn missing(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
         let is_here = *self != Self::Installed || is_model(around.reranker.as_deref());
         (!is_here).then(|| OpenError::NotInstalled {
             name: "rerank",
@@ -230,7 +217,7 @@ impl RerankerWanted {
         })
     }
 
-    pub(super) fn open(&self, around: &Surroundings<'_>) -> Result<Box<dyn Reranker>, RetrieverError> {
+    pub(super) fn open(&self, around: &RetrieverContext<'_>) -> Result<Box<dyn Reranker>, RetrieverError> {
         let folder = match self {
             Self::Installed => around.reranker.as_deref().unwrap_or(Path::new("")),
             Self::Folder(folder) => folder,

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::UnknownRetriever;
+use super::error::UnknownRetriever;
 
 /// `key=value` pairs that have not been taken yet.
 pub(super) struct Options<'a> {

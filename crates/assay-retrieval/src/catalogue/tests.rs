@@ -85,7 +85,7 @@ fn retrievers_have_names_and_options() {
 #[test]
 fn what_is_not_installed_is_said() {
     let place = tempfile::tempdir().unwrap();
-    let around = Surroundings { embedder: Some(place.path().join("mini")), ..Surroundings::none() };
+    let around = RetrieverContext { embedder: Some(place.path().join("mini")), ..RetrieverContext::none() };
     let check = |text: &str, expected: Option<&str>| {
         let wanted = Wanted::parse(text).unwrap();
         let told = wanted.missing(&around).map(|error| error.to_string());

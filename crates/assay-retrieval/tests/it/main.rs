@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use assay_retrieval::analysis::Stemmer;
 use assay_retrieval::{
-    Document, Field, Index, Judged, Lexical, Metric, Retriever, Surroundings, Wanted, score,
+    Document, Field, Index, Judged, Lexical, Metric, Retriever, RetrieverContext, Wanted, score,
 };
 use serde_json::Value;
 
@@ -36,7 +36,8 @@ fn documents(reference: &Value) -> Vec<Document> {
 #[test]
 fn scores_equal_those_of_bm25s() {
     let reference = reference();
-    let opened = Wanted::parse("bm25").unwrap().open(documents(&reference), &Surroundings::none()).unwrap();
+    let opened =
+        Wanted::parse("bm25").unwrap().open(documents(&reference), &RetrieverContext::none()).unwrap();
     let queries = reference["queries"].as_array().unwrap();
     let mut found = 0;
     for (query, expected) in queries.iter().zip(reference["scores"].as_array().unwrap()) {
@@ -97,7 +98,7 @@ fn neither_order_nor_repository_moves_a_score() {
         .collect();
     for name in assay_retrieval::NAMES {
         let wanted = Wanted::parse(name).unwrap();
-        let open = |documents| wanted.open(documents, &Surroundings::none()).unwrap();
+        let open = |documents| wanted.open(documents, &RetrieverContext::none()).unwrap();
         let (one, other) = (open(plain.clone()), open(moved.clone()));
         for query in reference["queries"].as_array().unwrap() {
             let query = text(query);
@@ -121,7 +122,8 @@ fn fields_and_stemmer_are_chosen() {
     };
     let documents = vec![document("a", "deploy", "plans"), document("b", "plan", "deploying")];
     let check = |wanted: &str, request: &str, expected: &[u32]| {
-        let opened = Wanted::parse(wanted).unwrap().open(documents.clone(), &Surroundings::none()).unwrap();
+        let opened =
+            Wanted::parse(wanted).unwrap().open(documents.clone(), &RetrieverContext::none()).unwrap();
         let mut found: Vec<u32> =
             opened.retriever.search(request, 9).unwrap().into_iter().map(|hit| hit.0).collect();
         found.sort_unstable();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::bench::Threshold;
+use crate::bench::{Negative, Threshold};
 
 fn query(id: &str, house: &str, gold: &str) -> Query {
     Query {

@@ -12,7 +12,7 @@ use assay_retrieval::bench::{
 };
 use assay_retrieval::best::train::{Trained, train};
 use assay_retrieval::dense::Adapting;
-use assay_retrieval::{Document, Wanted, read_document};
+use assay_retrieval::{Document, LineError, Wanted, read_document};
 
 use super::models;
 use crate::args::search::{SearchBenchArgs, SearchTrainArgs};
@@ -184,13 +184,13 @@ fn sources(args: &SearchBenchArgs, ui: &Ui) -> Result<Vec<Source>, Failure> {
 }
 
 /// What every good line of a file gives; others are told.
-fn parsed<T>(path: &Path, ui: &Ui, read: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, Failure> {
+fn parsed<T>(path: &Path, ui: &Ui, read: impl Fn(&str) -> Result<T, LineError>) -> Result<Vec<T>, Failure> {
     let mut found = Vec::new();
     let tell =
         |number: usize, message: &str| ui.note(&format!("{}:{number}: error: {message}", path.display()));
     let each = |number: usize, line: &str| match read(line) {
         Ok(item) => found.push(item),
-        Err(message) => tell(number, &message),
+        Err(error) => tell(number, &error.to_string()),
     };
     input::lines(path, each, tell)?;
     Ok(found)

@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_retrieval::{DEFAULT, MODELS, NAMES, Searcher, Surroundings, Wanted};
+use assay_retrieval::{DEFAULT, MODELS, NAMES, RetrieverContext, Searcher, Wanted};
 
 use crate::failure::Failure;
 use crate::machine;
@@ -22,7 +22,7 @@ const VECTORS: &str = "vectors";
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Does something with what this machine has.
-pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&Surroundings<'_>) -> T) -> T {
+pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
     let cache = machine::cache().ok();
     let below = |inner: &str| cache.as_ref().map(|cache| cache.join(inner));
     let spoken = Mutex::new(Instant::now());
@@ -33,7 +33,7 @@ pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&Surroundings<'_>) -> T) -> T {
             ui.note(&format!("embedded {done} of {all} texts"));
         }
     };
-    ask(&Surroundings {
+    ask(&RetrieverContext {
         embedder: below(EMBEDDER),
         reranker: below(RERANKER),
         vectors: below(VECTORS),
