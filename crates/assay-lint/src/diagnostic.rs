@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::path::PathBuf;
 
-pub use assay_diagnostic::{Severity, Span};
+pub(crate) use assay_diagnostic::{Severity, Span};
 use serde::Serialize;
 
 use crate::client::{CLIENTS, Client};

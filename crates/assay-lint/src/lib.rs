@@ -4,11 +4,11 @@
 //! loaded under another name by the next. So every [`Rule`] has a severity per [`Client`], and every package a [`Fate`] per
 //! client: does it load, under which name and description, is it listed, what is cut off.
 //!
-//! [`lint`] finds the packages beneath some paths, reads each ([`Skill`]), asks every [`Family`] of rules, then every family
+//! [`lint`] finds the packages beneath some paths, reads each ([`Skill`]), asks every `Family` of rules, then every family
 //! of the library, and settles what was found into an [`Outcome`]. Nothing is executed, nothing panics, and one package's
 //! trouble ends with it. [`render`] lays an outcome out; [`fix`] carries out the edits that are safe.
 //!
-//! A family is one file in `rules/` and one line in [`rules::families`]; its documentation is a page in `tests/rules/`, which is
+//! A family is one file in `rules/` and one line in `rules::families`; its documentation is a page in `tests/rules/`, which is
 //! its test too.
 
 mod baseline;
@@ -18,7 +18,7 @@ mod diagnostic;
 mod engine;
 mod explain;
 pub mod fix;
-pub mod library;
+mod library;
 mod markdown;
 mod openai_yaml;
 mod outcome;
@@ -35,18 +35,18 @@ mod stats;
 mod suppress;
 mod yaml;
 
+pub use assay_diagnostic::Severity;
 pub use baseline::{Baseline, BaselineError};
 pub use budgets::Budgets;
 pub use client::{Client, Fate};
-pub use diagnostic::{Diagnostic, Edit, Fix, Severities, Severity, Span};
+pub use diagnostic::{Diagnostic, Severities};
 pub use engine::{Options, folder_of, lint};
 pub use explain::{Explanation, Source};
-pub use markdown::{CodeBlock, Heading, Link, Markdown};
+pub use markdown::Markdown;
 pub use outcome::{LintedSkill, Outcome, Summary};
 pub use policy::{Allow, Level, Patterns, Policy, Selection, Selector, UnknownRule, did_you_mean};
 pub use requirements::Requirements;
-pub use rule::{Family, Findings, Rule};
-pub use skill::{RESOURCE_CAP, Resource, Skill};
-pub use stats::{Hits, Stats};
-pub use suppress::Suppressions;
-pub use yaml::{Breach, Kind, Node, Style, Yaml};
+pub use rule::Rule;
+pub use skill::Skill;
+pub use stats::Stats;
+pub use yaml::{Kind, Node, Yaml};

@@ -16,19 +16,22 @@ pub struct Rule {
     pub severities: Severities,
     /// What it finds, in half a sentence.
     pub about: &'static str,
+    /// How to fix what it finds.
+    pub fix: &'static str,
     /// Who says so: a specification, a validator, a client's source or documentation, or the lint tools that agree on it.
     pub source: &'static str,
     /// The numbers of the rule list this covers (see docs/RULES.md).
     pub numbers: &'static [u16],
 }
 
-/// A rule on one line: code, severities, numbers, source, what it finds.
+/// A rule on one line: code, severities, numbers, source, what it finds, how to fix that.
 macro_rules! rule {
-    ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal) => {
+    ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal, $fix:literal) => {
         $crate::Rule {
             code: $code,
             severities: $severities,
             about: $about,
+            fix: $fix,
             source: $source,
             numbers: &$numbers,
         }
@@ -37,7 +40,7 @@ macro_rules! rule {
 pub(crate) use rule;
 
 /// Related rules, in one file.
-pub trait Family: Sync {
+pub(crate) trait Family: Sync {
     /// The rules it may report.
     fn rules(&self) -> &'static [Rule];
 
@@ -47,14 +50,14 @@ pub trait Family: Sync {
 
 /// The findings on one skill.
 #[derive(Debug)]
-pub struct Findings {
+pub(crate) struct Findings {
     rules: &'static [Rule],
     list: Vec<Diagnostic>,
 }
 
 impl Findings {
     /// No findings yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { rules: &[], list: Vec::new() }
     }
 
@@ -64,7 +67,7 @@ impl Findings {
     }
 
     /// The findings, in the order they were made.
-    pub fn into_list(self) -> Vec<Diagnostic> {
+    pub(crate) fn into_list(self) -> Vec<Diagnostic> {
         self.list
     }
 
@@ -74,7 +77,7 @@ impl Findings {
     }
 
     /// A finding at a stretch of the skill's document.
-    pub fn add(
+    pub(crate) fn add(
         &mut self,
         code: &str,
         skill: &Skill,
@@ -86,7 +89,7 @@ impl Findings {
     }
 
     /// A finding at a stretch of another file of the skill.
-    pub fn add_in(
+    pub(crate) fn add_in(
         &mut self,
         code: &str,
         skill: &Skill,
@@ -99,7 +102,7 @@ impl Findings {
     }
 
     /// A finding about a file as a whole, or at a place that is known by its line.
-    pub fn add_at(
+    pub(crate) fn add_at(
         &mut self,
         code: &str,
         file: impl Into<PathBuf>,
@@ -153,35 +156,36 @@ const UNDECLARED: Rule = Rule {
     code: "undeclared",
     severities: Severities::all(Severity::Info),
     about: "",
+    fix: "",
     source: "",
     numbers: &[],
 };
 
 /// The last finding, to be explained.
 #[derive(Debug)]
-pub struct Last<'a>(&'a mut Diagnostic);
+pub(crate) struct Last<'a>(&'a mut Diagnostic);
 
 impl Last<'_> {
     /// Says what to do about it.
-    pub fn hint(self, hint: impl Into<String>) -> Self {
+    pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
     /// Says what can safely be done about it.
-    pub fn fix(self, fix: Option<Fix>) -> Self {
+    pub(crate) fn fix(self, fix: Option<Fix>) -> Self {
         self.0.fix = fix;
         self
     }
 
     /// Says that a client documents it, whatever validators make of it.
-    pub fn documented(self) -> Self {
+    pub(crate) fn documented(self) -> Self {
         self.0.documented = true;
         self
     }
 
     /// Other severities than the rule's own.
-    pub fn severities(self, severities: Severities) -> Self {
+    pub(crate) fn severities(self, severities: Severities) -> Self {
         self.0.clients = severities;
         self.0.severity = severities.gravest(&CLIENTS).unwrap_or(Severity::Info);
         self

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
-use assay_safety::{Bundle, File, RULES, scan};
+use assay_safety::{Bundle, Family, File, RULES, scan};
 use assay_skill::Content;
 
 use crate::diagnostic::{Severities, Span};
@@ -20,6 +20,7 @@ static LIST: LazyLock<Vec<Rule>> = LazyLock::new(|| {
             code: rule.code,
             severities: Severities::all(rule.severity),
             about: rule.summary,
+            fix: fix(rule.family),
             source: "assay's safety rules (docs/SAFETY.md)",
             numbers: match rule.code {
                 "capability-load" => &[100],
@@ -98,5 +99,84 @@ pub(crate) fn check(skill: &Skill, findings: &mut Findings) {
         findings
             .add_at(found.rule.code, skill.root.join(file), span, message)
             .severities(Severities::all(found.severity));
+    }
+}
+
+/// How to fix what a family's rules find.
+fn fix(family: Family) -> &'static str {
+    FAMILIES
+        .iter()
+        .find(|(name, _)| *name == family.name())
+        .map_or("Follow the advice printed with the finding.", |(_, fix)| fix)
+}
+
+/// For the safety rules, by family. None of them asks for more than to make the passage harmless or to let a person decide.
+const FAMILIES: [(&str, &str); 18] = [
+    (
+        "override",
+        "Remove text that sets aside the agent's other instructions or safeguards. State what this skill does, and leave precedence to the agent.",
+    ),
+    (
+        "concealment",
+        "Remove text that keeps something from the user. Say openly what the skill does and changes.",
+    ),
+    (
+        "hidden-text",
+        "Remove the invisible or look-alike characters, and read what they hid before you use the skill.",
+    ),
+    (
+        "encoded",
+        "Write the command or text in the clear. If it comes from somebody else, decode and read it first.",
+    ),
+    (
+        "remote-code",
+        "Do not run what has just been downloaded. Put the script into the package, or pin a version and verify its checksum.",
+    ),
+    ("unpinned", "Pin the exact version, or the full commit, so that tomorrow's download is today's."),
+    ("credentials", "Read no credential files. Ask for one named variable, and say which and why."),
+    (
+        "exfiltration",
+        "Send out no credentials, environment or conversation. Send only named data, to a host that the user knows.",
+    ),
+    (
+        "persistence",
+        "Leave nothing behind that outlives the task. Where that is the purpose, let the user install it.",
+    ),
+    (
+        "privilege",
+        "Ask for the rights that the work needs and no more; let the user run what needs an administrator.",
+    ),
+    (
+        "agent-config",
+        "Do not write the agent's own instructions, settings or skills. Show the change and let the user make it.",
+    ),
+    (
+        "trigger",
+        "Describe the requests that this skill is for, and claim neither every request nor precedence.",
+    ),
+    (
+        "capability",
+        "Declare the tools that the skill uses, and let the agent run commands where permission is asked.",
+    ),
+    ("secret", "Take the secret out of the package, revoke it, and read it from the environment."),
+    ("escape", "Keep paths and links inside the package: only its own folder is installed."),
+    ("archive", "Ship the files unpacked and as source, so that they can be read."),
+    (
+        "destruction",
+        "Delete only what the skill itself made, by its full path, and have the user confirm it. Remove miners and whatever encrypts files of the user.",
+    ),
+    (
+        "sabotage",
+        "Remove the order. A skill may set criteria, but results have to be reported as they are, and other skills left alone.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_family_has_a_fix() {
+        assert_eq!(FAMILIES.map(|(name, _)| name), Family::ALL.map(Family::name));
     }
 }

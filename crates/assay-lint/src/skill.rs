@@ -12,7 +12,7 @@ use crate::markdown::Markdown;
 use crate::yaml::{Node, Yaml};
 
 /// Most bytes of a resource that are read.
-pub const RESOURCE_CAP: u64 = 1 << 20;
+pub(crate) const RESOURCE_CAP: u64 = 1 << 20;
 /// Most resources of a package that are read.
 const RESOURCES: usize = 500;
 

@@ -18,7 +18,7 @@ use crate::markdown::Markdown;
 
 /// The comments of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Suppressions {
+pub(crate) struct Suppressions {
     /// Codes, with the reason and where the comment stands.
     pub allowed: Vec<(String, String, Range<usize>)>,
     /// Comments without a reason.
@@ -27,7 +27,7 @@ pub struct Suppressions {
 
 impl Suppressions {
     /// Finds the comments in a text.
-    pub fn find(text: &str, markdown: &Markdown) -> Self {
+    pub(crate) fn find(text: &str, markdown: &Markdown) -> Self {
         let mut found = Self::default();
         for range in &markdown.html {
             let Some(inner) = text[range.clone()].trim().strip_prefix("<!--") else { continue };

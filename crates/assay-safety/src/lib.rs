@@ -42,7 +42,7 @@ use std::path::Path;
 use assay_diagnostic::Severity;
 use assay_skill::decode;
 
-pub use bundle::{Bundle, File, Link};
+pub use bundle::{Bundle, File};
 pub use registry::RULES;
 pub use rule::{Family, Rule};
 pub use site::Finding;

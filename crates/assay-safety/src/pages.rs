@@ -51,7 +51,7 @@ fn unescaped(text: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find('\\') {
-        bytes.extend(rest[..at].as_bytes());
+        bytes.extend(&rest.as_bytes()[..at]);
         rest = &rest[at + 1..];
         if let Some(hex) = rest.strip_prefix("u{") {
             let (digits, after) = hex.split_once('}').expect("closed");

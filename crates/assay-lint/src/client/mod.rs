@@ -9,8 +9,8 @@ mod fate;
 
 pub(crate) use agents::{CLAUDE_LISTING, is_slug as agents_slug};
 pub(crate) use fate::fate;
-pub mod skills_ref;
-pub mod upload;
+pub(crate) mod skills_ref;
+pub(crate) mod upload;
 
 use serde::{Deserialize, Serialize};
 

@@ -11,18 +11,18 @@ use crate::skill::Skill;
 use crate::yaml::{Breach, Kind, Node, Yaml};
 
 /// The fields it knows.
-pub const FIELDS: [&str; 6] =
+pub(crate) const FIELDS: [&str; 6] =
     ["name", "description", "license", "allowed-tools", "metadata", "compatibility"];
 /// Longest name, in characters after NFKC.
-pub const NAME: usize = 64;
+pub(crate) const NAME: usize = 64;
 /// Longest description, in characters.
-pub const DESCRIPTION: usize = 1024;
+pub(crate) const DESCRIPTION: usize = 1024;
 /// Longest compatibility, in characters.
-pub const COMPATIBILITY: usize = 500;
+pub(crate) const COMPATIBILITY: usize = 500;
 
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Its errors; none when the skill is valid.
     pub errors: Vec<String>,
     /// Name and description as it would show them; `None` when it cannot.
@@ -45,7 +45,7 @@ impl Verdict {
 }
 
 /// Its verdict on a skill.
-pub fn check(skill: &Skill) -> Verdict {
+pub(crate) fn check(skill: &Skill) -> Verdict {
     let Some(document) = &skill.document else { return Verdict::refused("no SKILL.md that can be read") };
     if !skill.is_utf8() {
         return Verdict::refused("it crashes on text that is not UTF-8");

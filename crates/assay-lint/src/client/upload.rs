@@ -10,7 +10,7 @@ use crate::yaml::{Breach, Kind, Node, Scalar, Yaml};
 
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Verdict {
+pub(crate) struct Verdict {
     /// Its error: it stops at the first.
     pub error: Option<String>,
     /// Name and description as it read them; `None` when it cannot.
@@ -31,7 +31,7 @@ impl Verdict {
 }
 
 /// Its verdict on a skill.
-pub fn check(skill: &Skill) -> Verdict {
+pub(crate) fn check(skill: &Skill) -> Verdict {
     let Some(document) = skill.document.as_ref().filter(|_| skill.exact_name()) else {
         return Verdict::refused("no SKILL.md that can be read");
     };

@@ -15,14 +15,16 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Client::ClaudeCode]),
         [101],
         "Claude Code",
-        "the descriptions of skills that are installed together pass what Claude Code lists: some are left out"
+        "the descriptions of skills that are installed together pass what Claude Code lists: some are left out",
+        "Shorten the descriptions, or install fewer skills together."
     ),
     rule!(
         "listing-budget-codex",
         Severities::none().with(Warning, &[Client::Codex]),
         [112],
         "Codex",
-        "the catalogue of skills that are installed together passes what Codex shows: descriptions are cut, or skills left out"
+        "the catalogue of skills that are installed together passes what Codex shows: descriptions are cut, or skills left out",
+        "Shorten the descriptions, or install fewer skills together."
     ),
 ];
 

@@ -17,7 +17,8 @@ const RULES: &[Rule] = &[rule!(
     Severities::none().with(Warning, &AGENTS),
     [148],
     "agnix, NVIDIA",
-    "another skill of the library has nearly the same description, so that a model cannot choose between them"
+    "another skill of the library has nearly the same description, so that a model cannot choose between them",
+    "Say what sets the two skills apart, or keep one of them."
 )];
 
 /// Descriptions above this similarity (Jaccard, of word 3-grams) are nearly the same.

@@ -12,13 +12,11 @@ use crate::skill::Skill;
 
 /// What of a package the library's rules need, so that the rest can go.
 #[derive(Debug)]
-pub struct Member {
+pub(crate) struct Member {
     /// Its folder.
     pub root: PathBuf,
     /// Its document.
     pub file: PathBuf,
-    /// The folder's name.
-    pub directory: String,
     /// What becomes of it in each client.
     pub fates: Vec<(Client, Fate)>,
     /// Where its name stands.
@@ -33,7 +31,6 @@ impl Member {
         Self {
             root: skill.root.clone(),
             file: skill.file.clone(),
-            directory: skill.directory().to_owned(),
             fates: fates.to_vec(),
             name: span(skill.place("name")),
             description: span(skill.place("description")),
@@ -41,14 +38,14 @@ impl Member {
     }
 
     /// What becomes of it in one client.
-    pub fn fate(&self, client: Client) -> Option<&Fate> {
+    pub(crate) fn fate(&self, client: Client) -> Option<&Fate> {
         self.fates.iter().find(|(own, _)| *own == client).map(|(_, fate)| fate)
     }
 }
 
 /// Packages that are installed together: those of a plugin, of a client's folder, or all others.
 #[derive(Debug)]
-pub struct Group {
+pub(crate) struct Group {
     /// The plugin's name; `None` for the packages that are part of none.
     pub plugin: Option<String>,
     /// The plugin's or the client's folder, else the first path that was named.
@@ -66,7 +63,7 @@ impl Group {
 
 /// All packages.
 #[derive(Debug)]
-pub struct Library<'a> {
+pub(crate) struct Library<'a> {
     /// The packages.
     pub members: Vec<&'a Member>,
     /// What is installed together. A package may be part of several plugins.
@@ -94,7 +91,7 @@ impl<'a> Library<'a> {
 }
 
 /// Related rules on many packages.
-pub trait LibraryFamily: Sync {
+pub(crate) trait LibraryFamily: Sync {
     /// The rules it may report.
     fn rules(&self) -> &'static [Rule];
 

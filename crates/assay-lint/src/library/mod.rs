@@ -5,12 +5,12 @@ mod descriptions;
 mod family;
 mod names;
 
-pub use family::{Group, Library, LibraryFamily, Member};
+pub(crate) use family::{Group, Library, LibraryFamily, Member};
 
 use crate::plugin;
 
 /// Every family that looks at the library.
-pub fn families() -> &'static [&'static dyn LibraryFamily] {
+pub(crate) fn families() -> &'static [&'static dyn LibraryFamily] {
     &[&names::Names, &descriptions::Descriptions, &budget::Budget]
 }
 

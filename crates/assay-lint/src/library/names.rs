@@ -14,6 +14,7 @@ const RULES: &[Rule] = &[Rule {
     code: "name-clash",
     severities: Severities::none().with(Warning, &AGENTS),
     about: "another skill that is installed with this one goes by the same name, so that an agent sees only one of them",
+    fix: "Rename one of the skills: an agent lists only one of them.",
     source: "the implementation guide, the agents' sources",
     numbers: &[62, 63, 102],
 }];

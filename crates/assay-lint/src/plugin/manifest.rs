@@ -19,30 +19,41 @@ pub(crate) const RULES: &[Rule] = &[
         PLUGIN,
         [],
         "Claude Code, Codex",
-        "plugin.json, marketplace.json or hooks.json is not JSON: the plugin does not load"
+        "plugin.json, marketplace.json or hooks.json is not JSON: the plugin does not load",
+        "Fix the JSON at the place that the message names."
     ),
     rule!(
         "manifest-field",
         PLUGIN,
         [],
         "Claude Code, Codex",
-        "a manifest lacks a field that it needs, or has it in another type"
+        "a manifest lacks a field that it needs, or has it in another type",
+        "Add the field, or give it the type that the message names."
     ),
     rule!(
         "manifest-path",
         MILD,
         [],
         "Claude Code, Codex",
-        "a manifest or a hook names a path that is not there, or that leaves the plugin"
+        "a manifest or a hook names a path that is not there, or that leaves the plugin",
+        "Fix the path, seen from the plugin's folder, or add the file."
     ),
     rule!(
         "hook-event",
         MILD,
         [145],
         "Claude Code",
-        "a hook of a plugin waits for an event that Claude Code does not have"
+        "a hook of a plugin waits for an event that Claude Code does not have",
+        "Use an event that Claude Code has, such as `PreToolUse` or `Stop`."
     ),
-    rule!("hook-matcher", MILD, [145], "Claude Code", "a hook's matcher stands at an event that ignores it"),
+    rule!(
+        "hook-matcher",
+        MILD,
+        [145],
+        "Claude Code",
+        "a hook's matcher stands at an event that ignores it",
+        "Remove the matcher, and let the hook decide for itself whether to act."
+    ),
 ];
 
 /// Fields of plugin.json that name files or folders of the plugin.

@@ -18,46 +18,80 @@ const RULES: &[Rule] = &[
         OWN,
         [90, 91, 140],
         "Claude Code; agnix",
-        "a switch that is neither true nor false"
+        "a switch that is neither true nor false",
+        "Write `true` or `false` without quotes."
     ),
-    rule!("claude-text", OWN, [86, 88, 89], "Claude Code", "a field that has to be text is something else"),
+    rule!(
+        "claude-text",
+        OWN,
+        [86, 88, 89],
+        "Claude Code",
+        "a field that has to be text is something else",
+        "Write the value as one text, between quotes."
+    ),
     rule!(
         "claude-value",
         OWN,
         [93, 94, 95, 99, 139],
         "Claude Code; agnix",
-        "a value that Claude Code does not know"
+        "a value that Claude Code does not know",
+        "Use one of the values that Claude Code documents for the field."
     ),
-    rule!("claude-agent", OWN, [96, 138], "Claude Code; agnix", "`agent` without `context: fork`"),
+    rule!(
+        "claude-agent",
+        OWN,
+        [96, 138],
+        "Claude Code; agnix",
+        "`agent` without `context: fork`",
+        "Add `context: fork`, or remove `agent`."
+    ),
     rule!(
         "claude-arguments",
         ADVICE,
         [88, 100, 141],
         "Claude Code; agnix",
-        "`argument-hint` without a use of the arguments, or the reverse"
+        "`argument-hint` without a use of the arguments, or the reverse",
+        "Add `argument-hint`, so that users see what to pass."
     ),
     rule!(
         "claude-unreachable",
         OWN,
         [142],
         "Claude Code; agnix",
-        "neither the user nor the model may call the skill"
+        "neither the user nor the model may call the skill",
+        "Allow the user or the model to invoke the skill."
     ),
-    rule!("claude-hidden", ADVICE, [90], "Claude Code", "the model is not told of the skill"),
-    rule!("claude-hooks", OWN, [97, 145], "Claude Code; agnix", "`hooks` is no map of known events to lists"),
+    rule!(
+        "claude-hidden",
+        ADVICE,
+        [90],
+        "Claude Code",
+        "the model is not told of the skill",
+        "Remove `disable-model-invocation` if the model is to choose the skill."
+    ),
+    rule!(
+        "claude-hooks",
+        OWN,
+        [97, 145],
+        "Claude Code; agnix",
+        "`hooks` is no map of known events to lists",
+        "Write events such as `PreToolUse`, and below each a list of matchers with their hooks."
+    ),
     rule!(
         "claude-inline",
         OWN,
         [100, 144],
         "Claude Code; agnix",
-        "commands that run while the skill is loaded, before the model has seen it"
+        "commands that run while the skill is loaded, before the model has seen it",
+        "Let the model run the command, where permission is asked, instead of running it when the skill loads."
     ),
     rule!(
         "claude-substitution",
         OWN,
         [100],
         "Claude Code's documentation; agnix",
-        "`$1` and its like in the document, which Claude Code replaces with the arguments of a call"
+        "`$1` and its like in the document, which Claude Code replaces with the arguments of a call",
+        "Write a backslash before the dollar sign, as in `\\$1`, or move the text to another file of the package: only SKILL.md is rewritten."
     ),
 ];
 

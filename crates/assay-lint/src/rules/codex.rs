@@ -20,29 +20,40 @@ const RULES: &[Rule] = &[
         Severities::none().with(Error, &[Client]),
         [107],
         "Codex",
-        "`metadata.short-description` has more than 1,024 characters"
+        "`metadata.short-description` has more than 1,024 characters",
+        "Shorten the text: it stands in a list."
     ),
-    rule!("codex-yaml", OWN, [113], "Codex", "agents/openai.yaml cannot be parsed and is passed over"),
+    rule!(
+        "codex-yaml",
+        OWN,
+        [113],
+        "Codex",
+        "agents/openai.yaml cannot be parsed and is passed over",
+        "Correct the YAML of `agents/openai.yaml`: Codex ignores a file that it cannot read, without a message."
+    ),
     rule!(
         "codex-interface",
         OWN,
         [114, 115, 116],
         "Codex",
-        "a field of `interface` in agents/openai.yaml that Codex refuses"
+        "a field of `interface` in agents/openai.yaml that Codex refuses",
+        "Write the fields of `interface` in `agents/openai.yaml` as Codex documents them."
     ),
     rule!(
         "codex-dependencies",
         OWN,
         [117],
         "Codex",
-        "a tool in agents/openai.yaml without a type or a value, or with too long a one"
+        "a tool in agents/openai.yaml without a type or a value, or with too long a one",
+        "List the tools in `agents/openai.yaml` as Codex documents them."
     ),
     rule!(
         "codex-implicit",
         Severities::none().with(Info, &[Client]),
         [118],
         "Codex",
-        "Codex does not choose the skill unasked"
+        "Codex does not choose the skill unasked",
+        "Set `allow_implicit_invocation` in `agents/openai.yaml` as you mean it; a skill that forbids it is used only when named."
     ),
 ];
 

@@ -18,88 +18,141 @@ const BUT_CLAUDE: Severities = ALL.with(Warning, &[ClaudeCode]);
 const MILD: Severities = Severities::all(Warning);
 
 const RULES: &[Rule] = &[
-    rule!("folder-unreadable", ALL, [1, 2], "skills-ref", "the path is no folder, or cannot be read"),
-    rule!("document-missing", ALL, [3], "specification, skills-ref", "the folder holds no SKILL.md"),
+    rule!(
+        "folder-unreadable",
+        ALL,
+        [1, 2],
+        "skills-ref",
+        "the path is no folder, or cannot be read",
+        "Name a folder that exists and that you may read."
+    ),
+    rule!(
+        "document-missing",
+        ALL,
+        [3],
+        "specification, skills-ref",
+        "the folder holds no SKILL.md",
+        "Add a SKILL.md, or name the folder that holds one."
+    ),
     rule!(
         "document-case",
         ALL,
         [3],
         "skills-ref, quick_validate, the agents' sources",
-        "the document is not called exactly SKILL.md"
+        "the document is not called exactly SKILL.md",
+        "Rename the file to SKILL.md."
     ),
-    rule!("document-twice", MILD, [3], "assay", "two documents differ only in the case of their names"),
+    rule!(
+        "document-twice",
+        MILD,
+        [3],
+        "assay",
+        "two documents differ only in the case of their names",
+        "Keep SKILL.md and remove the other file."
+    ),
     rule!(
         "document-unreadable",
         ALL,
         [3],
         "assay",
-        "SKILL.md is a folder, a link that leads nowhere or out of the package, or may not be read"
+        "SKILL.md is a folder, a link that leads nowhere or out of the package, or may not be read",
+        "Make SKILL.md a readable regular file of the package."
     ),
-    rule!("document-too-large", MILD, [146], "assay", "SKILL.md has more bytes than anybody reads"),
+    rule!(
+        "document-too-large",
+        MILD,
+        [146],
+        "assay",
+        "SKILL.md has more bytes than anybody reads",
+        "Move detail into other files of the package."
+    ),
     rule!(
         "encoding",
         MILD.with(Error, &VALIDATORS).with(Error, &[Codex]),
         [10],
         "specification, skills-ref",
-        "the document is not UTF-8"
+        "the document is not UTF-8",
+        "Save the file as UTF-8."
     ),
-    rule!("nul-character", MILD, [10], "assay", "the document holds a NUL character"),
-    rule!("line-ends", Severities::all(Info), [11], "assay", "lines of the document end with CR LF"),
+    rule!(
+        "nul-character",
+        MILD,
+        [10],
+        "assay",
+        "the document holds a NUL character",
+        "Remove the NUL character, or save the file as UTF-8."
+    ),
+    rule!(
+        "line-ends",
+        Severities::all(Info),
+        [11],
+        "assay",
+        "lines of the document end with CR LF",
+        "Let lines end with LF: copies with other line ends have other digests, and a script with CR LF does not start."
+    ),
     rule!(
         "byte-order-mark",
         ALL.with(Warning, &[ClaudeCode, OpenCode, Lenient]),
         [4],
         "skills-ref",
-        "a byte-order mark stands before the front matter"
+        "a byte-order mark stands before the front matter",
+        "Save the file as UTF-8 without a byte-order mark. `--fix` does this."
     ),
     rule!(
         "front-matter-missing",
         BUT_CLAUDE,
         [4],
         "specification, skills-ref",
-        "the first line is not `---`"
+        "the first line is not `---`",
+        "Begin the file with `---`, lines `name:` and `description:`, and another `---`."
     ),
     rule!(
         "front-matter-late",
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [4],
         "skills-ref",
-        "blank lines stand before the front matter"
+        "blank lines stand before the front matter",
+        "Begin the file with `---`. `--fix` removes the blank lines."
     ),
     rule!(
         "front-matter-fence",
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [4],
         "skills-ref",
-        "more than three dashes open the front matter"
+        "more than three dashes open the front matter",
+        "Use exactly `---`. `--fix` does this."
     ),
     rule!(
         "front-matter-unclosed",
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [5],
         "specification, skills-ref",
-        "no line `---` closes the front matter"
+        "no line `---` closes the front matter",
+        "Close the front matter with a line `---`."
     ),
     rule!(
         "front-matter-dashes",
         Severities::none().with(Warning, &[SkillsRef]),
         [6],
         "skills-ref",
-        "three dashes within a value, where skills-ref ends the front matter"
+        "three dashes within a value, where skills-ref ends the front matter",
+        "Write the value without three dashes in a row."
     ),
     rule!(
         "yaml-invalid",
         BUT_CLAUDE,
         [7, 9, 59, 103, 109],
         "specification, skills-ref, the agents' sources",
-        "the front matter is no YAML mapping"
+        "the front matter is no YAML mapping",
+        "Correct the YAML at the place that the finding names."
     ),
     rule!(
         "yaml-unquoted",
         ALL.with(Warning, &[ClaudeCode, GeminiCli, OpenCode, Lenient]),
         [8, 59, 103, 109],
         "skills-ref, the agents' sources",
-        "an unquoted value that YAML cannot take, most often one with `: ` in it"
+        "an unquoted value that YAML cannot take, most often one with `: ` in it",
+        "Put the value between quotes. `--fix` does this."
     ),
     rule!(
         "yaml-duplicate-key",
@@ -108,33 +161,65 @@ const RULES: &[Rule] = &[
             .with(Warning, &[Upload, ClaudeCode, GeminiCli, Lenient]),
         [7],
         "YAML, skills-ref",
-        "a key occurs twice"
+        "a key occurs twice",
+        "Keep one of the keys."
     ),
     rule!(
         "yaml-anchor",
         Severities::none().with(Error, &[SkillsRef]).with(Info, &AGENTS),
         [7],
         "skills-ref",
-        "an anchor, an alias or a tag, which StrictYAML forbids"
+        "an anchor, an alias or a tag, which StrictYAML forbids",
+        "Write the value out instead of an anchor, an alias or a tag."
     ),
     rule!(
         "yaml-flow",
         Severities::none().with(Error, &[SkillsRef]),
         [7],
         "skills-ref",
-        "a list or a map in brackets, which StrictYAML forbids"
+        "a list or a map in brackets, which StrictYAML forbids",
+        "Write one item a line, each after `- `, or put the whole between quotes."
     ),
     rule!(
         "body-empty",
         Severities::none().with(Warning, &AGENTS),
         [13],
         "assay",
-        "nothing follows the front matter"
+        "nothing follows the front matter",
+        "Write the instructions below the front matter."
     ),
-    rule!("entry-unreadable", MILD, [146], "assay", "a file of the package cannot be read"),
-    rule!("link-escapes", MILD, [], "assay", "a symbolic link leads out of the package"),
-    rule!("special-file", MILD, [], "assay", "an entry that is neither file, folder nor link"),
-    rule!("path-encoding", MILD, [], "assay", "a path that is not UTF-8"),
+    rule!(
+        "entry-unreadable",
+        MILD,
+        [146],
+        "assay",
+        "a file of the package cannot be read",
+        "Make the file readable, or take it out of the package."
+    ),
+    rule!(
+        "link-escapes",
+        MILD,
+        [],
+        "assay",
+        "a symbolic link leads out of the package",
+        "Put a copy of the file into the package."
+    ),
+    rule!(
+        "special-file",
+        MILD,
+        [],
+        "assay",
+        "an entry that is neither file, folder nor link",
+        "Take the entry out of the package."
+    ),
+    rule!(
+        "path-encoding",
+        MILD,
+        [],
+        "assay",
+        "a path that is not UTF-8",
+        "Rename the file to a name in UTF-8."
+    ),
 ];
 
 impl Family for Document {

@@ -17,77 +17,88 @@ const RULES: &[Rule] = &[
         Severities::none().with(Error, &VALIDATORS).with(Info, &AGENTS),
         [14, 15, 93, 104, 123],
         "specification, skills-ref, quick_validate",
-        "a field that the specification does not know"
+        "a field that the specification does not know",
+        "Move the field under `metadata`, as text, or limit the check to the clients you support with `clients`."
     ),
     rule!(
         "field-misspelt",
         Severities::none().with(Warning, &AGENTS),
         [14, 91],
         "assay",
-        "an unknown field that differs little from one that a client knows"
+        "an unknown field that differs little from one that a client knows",
+        "Write the field as the client that reads it does. `--fix` does this for fields that grant nothing."
     ),
     rule!(
         "compatibility-type",
         Severities::none().with(Error, &VALIDATORS),
         [39, 77],
         "skills-ref, quick_validate",
-        "`compatibility` is not text"
+        "`compatibility` is not text",
+        "Write it as one text, between quotes if it looks like a number."
     ),
     rule!(
         "compatibility-length",
         Severities::none().with(Error, &VALIDATORS),
         [40, 77],
         "specification, skills-ref, quick_validate",
-        "`compatibility` has more than 500 characters"
+        "`compatibility` has more than 500 characters",
+        "Say in a sentence what the skill needs, and how to get it in the body."
     ),
     rule!(
         "compatibility-empty",
         Severities::none().with(Error, &[Spec]),
         [41],
         "specification",
-        "`compatibility` is given and empty"
+        "`compatibility` is given and empty",
+        "Fill in the field, or remove it."
     ),
     rule!(
         "license-type",
         Severities::none().with(Warning, &[Spec]),
         [38],
         "specification",
-        "`license` is not a short text"
+        "`license` is not a short text",
+        "Write a short name, or the name of a file of the package."
     ),
     rule!(
         "metadata-type",
         Severities::none().with(Error, &[Spec]).with(Warning, &[Codex, OpenCode]),
         [43],
         "specification",
-        "`metadata` is not a map of texts to texts"
+        "`metadata` is not a map of texts to texts",
+        "Write `key: \"value\"` lines below `metadata`."
     ),
     rule!(
         "metadata-number",
         Severities::none().with(Warning, &[Spec, OpenCode]),
         [45],
         "YAML",
-        "a number, boolean or date in `metadata` that is meant as text"
+        "a number, boolean or date in `metadata` that is meant as text",
+        "Put the value between quotes, unless a client reads it as the number or boolean that it is now."
     ),
     rule!(
         "allowed-tools-type",
         Severities::none().with(Warning, &[Spec]),
         [46],
         "specification",
-        "`allowed-tools` is not one text with spaces between the tools"
+        "`allowed-tools` is not one text with spaces between the tools",
+        "Write the tools on one line, with spaces between them."
     ),
     rule!(
         "allowed-tools-bash",
         Severities::all(Warning),
         [92, 136],
         "agnix, aws-samples; Claude Code",
-        "`allowed-tools` lets every shell command run unasked"
+        "`allowed-tools` lets every shell command run unasked",
+        "Name the commands, as in `Bash(git:*)`. The field grants permission; it does not restrict."
     ),
     rule!(
         "allowed-tools-unknown",
         Severities::none().with(Warning, &[ClaudeCode]),
         [137],
         "agnix; Claude Code",
-        "`allowed-tools` names a tool that Claude Code does not have"
+        "`allowed-tools` names a tool that Claude Code does not have",
+        "Use the name that Claude Code's list of tools has."
     ),
 ];
 

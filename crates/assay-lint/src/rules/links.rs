@@ -24,53 +24,81 @@ const RULES: &[Rule] = &[
         RUN,
         [132],
         "agnix, NVIDIA, dacharyc",
-        "a relative link leads to no file of the package"
+        "a relative link leads to no file of the package",
+        "Correct the path, or add the file."
     ),
     rule!(
         "link-outside",
         RUN,
         [52],
         "specification",
-        "a link leads out of the package, to where nothing is once the skill is installed"
+        "a link leads out of the package, to where nothing is once the skill is installed",
+        "Copy what is needed into the package: only its own folder is installed."
     ),
-    rule!("link-anchor", ADVICE, [132], "assay", "a link within the document leads to no heading"),
+    rule!(
+        "link-anchor",
+        ADVICE,
+        [132],
+        "assay",
+        "a link within the document leads to no heading",
+        "Correct the anchor: it has to be the slug of a heading of the file."
+    ),
     rule!(
         "path-missing",
         ADVICE,
         [48, 132],
         "agnix, NVIDIA",
-        "a path in scripts/, references/ or assets/ is named and is not there"
+        "a path in scripts/, references/ or assets/ is named and is not there",
+        "Correct the path, or add the file."
     ),
     rule!(
         "path-windows",
         Severities::all(Warning),
         [83, 135],
         "Anthropic's authoring guidance; agnix",
-        "a path with backslashes"
+        "a path with backslashes",
+        "Write forward slashes: they work everywhere."
     ),
     rule!(
         "path-personal",
         Severities::all(Warning),
         [151],
         "agnix, Cisco",
-        "a path in somebody's home folder"
+        "a path in somebody's home folder",
+        "Write a path relative to the package, or ask the user for it."
     ),
-    rule!("resource-orphan", ADVICE, [133], "agnix, NVIDIA, dacharyc", "nothing in the package names a file"),
+    rule!(
+        "resource-orphan",
+        ADVICE,
+        [133],
+        "agnix, NVIDIA, dacharyc",
+        "nothing in the package names a file",
+        "Say in SKILL.md when to use the file, or take it out."
+    ),
     rule!(
         "reference-chain",
         RUN,
         [53, 134],
         "specification; agnix",
-        "a file is reached only through another file, not from the document"
+        "a file is reached only through another file, not from the document",
+        "Name the file in SKILL.md: agents often read only the beginning of what a reference leads to."
     ),
     rule!(
         "reference-deep",
         ADVICE,
         [53, 134],
         "specification; agnix",
-        "a linked file lies more than one folder deep"
+        "a linked file lies more than one folder deep",
+        "Keep what SKILL.md leads to one folder deep."
     ),
-    rule!("reference-cycle", ADVICE, [53], "specification", "two references lead to each other"),
+    rule!(
+        "reference-cycle",
+        ADVICE,
+        [53],
+        "specification",
+        "two references lead to each other",
+        "Let SKILL.md lead to both files, and remove one of the links."
+    ),
 ];
 
 /// Folders that the specification names.

@@ -16,7 +16,7 @@ mod wording;
 use crate::rule::{Family, Rule};
 
 /// Every family that looks at one skill, in the order of their findings.
-pub fn families() -> &'static [&'static dyn Family] {
+pub(crate) fn families() -> &'static [&'static dyn Family] {
     &[
         &document::Document,
         &name::Name,

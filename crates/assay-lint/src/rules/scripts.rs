@@ -21,35 +21,40 @@ const RULES: &[Rule] = &[
         ADVICE,
         [154],
         "agnix, NVIDIA",
-        "an executable script does not begin with `#!`, or begins with it and is not executable"
+        "an executable script does not begin with `#!`, or begins with it and is not executable",
+        "Begin the script with a line such as `#!/usr/bin/env bash` and make it executable, or call it by its interpreter."
     ),
     rule!(
         "script-import",
         ADVICE,
         [48, 155],
         "specification; NVIDIA",
-        "a Python script imports what is neither in its standard library nor named in the package"
+        "a Python script imports what is neither in its standard library nor named in the package",
+        "Say in SKILL.md how to install the module, or declare it in the script's metadata."
     ),
     rule!(
         "script-input",
         Severities::none().with(Warning, &AGENTS),
         [48],
         "agnix",
-        "a script waits for keyboard input and offers no alternative"
+        "a script waits for keyboard input and offers no alternative",
+        "Take the answer from an option such as `--yes`, or fail with a message where standard input is no terminal."
     ),
     rule!(
         "evals-format",
         MILD,
         [71, 72],
         "the evaluation guide",
-        "evals/evals.json or a file of trigger queries does not have the form of the guide"
+        "evals/evals.json or a file of trigger queries does not have the form of the guide",
+        "Write `{skill_name, evals: [{id, prompt, expected_output, files, assertions}]}`."
     ),
     rule!(
         "evals-shipped",
         MILD,
         [157],
         "NVIDIA, waza",
-        "expected answers of an evaluation lie in the package, where an agent can read them"
+        "expected answers of an evaluation lie in the package, where an agent can read them",
+        "Keep evaluations beside the package instead of in it."
     ),
 ];
 

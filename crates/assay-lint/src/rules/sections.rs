@@ -18,16 +18,25 @@ const RULES: &[Rule] = &[
         Severities::all(Warning),
         [147],
         "agnix, waza",
-        "two sections say nearly the same"
+        "two sections say nearly the same",
+        "Say it once."
     ),
     rule!(
         "section-name",
         Severities::all(Info),
         [147],
         "agnix",
-        "two neighbouring sections of one level have the same heading"
+        "two neighbouring sections of one level have the same heading",
+        "Give each section its own heading, or join them."
     ),
-    rule!("section-empty", Severities::all(Info), [147], "assay", "a heading with nothing beneath it"),
+    rule!(
+        "section-empty",
+        Severities::all(Info),
+        [147],
+        "assay",
+        "a heading with nothing beneath it",
+        "Fill in the section, or remove it."
+    ),
 ];
 
 /// Sections above this similarity (Jaccard, of word 3-grams) say the same.

@@ -18,42 +18,48 @@ const RULES: &[Rule] = &[
         ADVICE.with(Warning, &[Spec]),
         [54, 127],
         "specification",
-        "the document has 500 lines or more"
+        "the document has 500 lines or more",
+        "Move detail into references/, and say in SKILL.md when to read each file. `budgets.body-lines` sets the limit."
     ),
     rule!(
         "body-tokens",
         ADVICE.with(Warning, &[Spec]),
         [55, 146],
         "specification",
-        "the instructions have 5,000 tokens or more (cl100k)"
+        "the instructions have 5,000 tokens or more (cl100k)",
+        "Move detail into references/, and say in SKILL.md when to read each file. `budgets.body-tokens` sets the limit."
     ),
     rule!(
         "catalogue-tokens",
         ADVICE,
         [56],
         "specification",
-        "name and description together have more than 200 tokens, where about 100 are meant"
+        "name and description together have more than 200 tokens, where about 100 are meant",
+        "Shorten name and description: every session loads them. `budgets.catalogue-tokens` sets the limit."
     ),
     rule!(
         "reference-tokens",
         ADVICE,
         [51, 146],
         "specification; agnix",
-        "a reference has more than 10,000 tokens"
+        "a reference has more than 10,000 tokens",
+        "Split the file by what is needed together. `budgets.reference-tokens` sets the limit."
     ),
     rule!(
         "reference-contents",
         ADVICE,
         [82],
         "Anthropic's authoring guidance",
-        "a reference of more than 100 lines without a table of contents"
+        "a reference of more than 100 lines without a table of contents",
+        "Begin the file with a table of contents. `budgets.reference-lines` sets the limit."
     ),
     rule!(
         "package-size",
         Severities::none().with(Warning, &[Upload]),
         [84],
         "agnix (not seen in a page of the platform's own)",
-        "the package has more than 8 MB"
+        "the package has more than 8 MB",
+        "Leave out what no agent reads."
     ),
 ];
 

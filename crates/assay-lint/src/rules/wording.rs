@@ -15,23 +15,33 @@ const RULES: &[Rule] = &[
         Severities::all(Warning),
         [36, 37, 128],
         "agnix, NVIDIA, aws-samples",
-        "a description of fewer than 20 characters or 4 words"
+        "a description of fewer than 20 characters or 4 words",
+        "Say what the skill does and when to use it, in words that a request would contain."
     ),
     rule!(
         "description-when",
         ADVICE,
         [35, 129],
         "specification; agnix, NVIDIA",
-        "a description that does not say when to use the skill"
+        "a description that does not say when to use the skill",
+        "Add a phrase such as `Use when …`."
     ),
     rule!(
         "description-person",
         ADVICE,
         [80, 130],
         "Anthropic's authoring guidance; agnix",
-        "a description in the first or second person"
+        "a description in the first or second person",
+        "Write in the third person: `Extracts tables from PDF files.`"
     ),
-    rule!("description-name", ADVICE, [36, 37], "assay", "a description that only repeats the name"),
+    rule!(
+        "description-name",
+        ADVICE,
+        [36, 37],
+        "assay",
+        "a description that only repeats the name",
+        "Say what the skill does and when to use it, instead of repeating its name."
+    ),
 ];
 
 /// Words that say when. Matched at word boundaries, in lower case.
