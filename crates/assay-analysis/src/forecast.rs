@@ -191,7 +191,7 @@ pub fn forecast(
             Ok(Some(record)) if record.outcome.counts() => {
                 records.insert(id, record);
             }
-            Ok(_) | Err(StoreError::Format { .. }) => {}
+            Ok(_) | Err(StoreError::Format { .. } | StoreError::Version { .. }) => {}
             Err(error) => return Err(error),
         }
     }

@@ -1,12 +1,12 @@
 //! The records of a run, laid onto its plan.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::{fs, io, thread};
+use std::thread;
 
 use assay_store::{Exclusion, Outcome, Record, RunFolder, Selection, Store, StoreError, TrialId};
 
 use crate::model::AgentKey;
-use crate::result::{Parsed, TrialResult};
+use crate::result::TrialResult;
 
 /// More threads than this do not read small files faster.
 const MOST_THREADS: usize = 8;
@@ -89,15 +89,7 @@ impl Gathered {
         only: &Selection,
         mut record: impl FnMut(&TrialId) -> Result<Option<Record>, StoreError>,
     ) -> Result<Self, StoreError> {
-        Self::lay_found(run, failed, only, |trial| match record(trial) {
-            Ok(None) => Ok(Found::Nothing),
-            Ok(Some(record)) if record.schema != Record::SCHEMA => {
-                Err(TrialResult::of_another_version(trial.as_str().into(), &record.schema))
-            }
-            Ok(Some(record)) => Ok(Found::Result(Box::new(TrialResult::from(&record)))),
-            Err(StoreError::Format { .. }) => Ok(Found::Unreadable),
-            Err(error) => Err(error),
-        })
+        Self::lay_found(run, failed, only, |trial| found(record(trial)))
     }
 
     /// All cells, those of negative controls last.
@@ -115,7 +107,9 @@ impl Gathered {
         let found: Vec<Result<Found, StoreError>> = thread::scope(|scope| {
             let shares: Vec<_> = trials
                 .chunks(share)
-                .map(|share| scope.spawn(|| share.iter().map(|trial| read(store, trial)).collect::<Vec<_>>()))
+                .map(|share| {
+                    scope.spawn(|| share.iter().map(|trial| found(store.record(trial))).collect::<Vec<_>>())
+                })
                 .collect();
             shares
                 .into_iter()
@@ -187,17 +181,16 @@ impl Gathered {
     }
 }
 
-/// Reads one record, as far as a report needs it.
-fn read(store: &Store, trial: &TrialId) -> Result<Found, StoreError> {
-    let path = store.trial_folder(trial).join("record.json");
-    match fs::read(&path) {
-        Ok(bytes) => match TrialResult::parse(&bytes) {
-            Ok(Parsed::Result(result)) => Ok(Found::Result(result)),
-            Ok(Parsed::OtherVersion { schema }) => Err(TrialResult::of_another_version(path, &schema)),
-            Err(_) => Ok(Found::Unreadable),
-        },
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
-        Err(source) => Err(StoreError::Io { action: "read", path, source }),
+/// What a report needs of a record that was looked for; one that cannot be understood counts as none.
+fn found(record: Result<Option<Record>, StoreError>) -> Result<Found, StoreError> {
+    match record {
+        Ok(None) => Ok(Found::Nothing),
+        Ok(Some(Record { schema, trial, .. })) if schema != Record::SCHEMA => {
+            Err(StoreError::Version { path: trial.as_str().into(), found: schema, reads: Record::SCHEMA })
+        }
+        Ok(Some(record)) => Ok(Found::Result(Box::new(TrialResult::from(&record)))),
+        Err(StoreError::Format { .. }) => Ok(Found::Unreadable),
+        Err(error) => Err(error),
     }
 }
 

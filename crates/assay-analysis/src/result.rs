@@ -1,13 +1,9 @@
 //! What a report needs of a record: nothing of its paths, its evidence, and of its tests only whether they passed.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
-use assay_store::{Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, StoreError, score};
+use assay_store::{Cause, Estimated, Metered, Outcome, Record};
 use assay_usage::Usage;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-use serde_json::Value;
 
 use crate::ctrf::verdicts;
 
@@ -48,40 +44,6 @@ pub(crate) struct TrialResult {
     pub(crate) tests: BTreeMap<String, bool>,
 }
 
-/// A record's text, read.
-#[derive(Debug)]
-pub(crate) enum Parsed {
-    Result(Box<TrialResult>),
-    /// Another version of the program wrote it.
-    OtherVersion {
-        schema: String,
-    },
-}
-
-impl TrialResult {
-    /// Reads a record's text.
-    ///
-    /// # Errors
-    /// Text that is no record.
-    pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, serde_json::Error> {
-        match serde_json::from_slice::<File>(bytes) {
-            Ok(file) if file.schema != Record::SCHEMA => Ok(Parsed::OtherVersion { schema: file.schema }),
-            Ok(file) => Ok(Parsed::Result(Box::new(file.into()))),
-            // What cannot be understood may be so because it is of another version.
-            Err(error) => match serde_json::from_slice::<Header>(bytes) {
-                Ok(Header { schema }) if schema != Record::SCHEMA => Ok(Parsed::OtherVersion { schema }),
-                _ => Err(error),
-            },
-        }
-    }
-
-    /// What is said of a record that another version of the program wrote.
-    pub(crate) fn of_another_version(path: PathBuf, schema: &str) -> StoreError {
-        let message = format!("it is {schema:?}, and this version reads {:?}", Record::SCHEMA);
-        StoreError::Format { path, message }
-    }
-}
-
 impl From<&Record> for TrialResult {
     fn from(record: &Record) -> Self {
         let any = |fact: fn(&assay_trace::Exposure) -> bool| record.exposure.iter().any(fact);
@@ -106,88 +68,9 @@ impl From<&Record> for TrialResult {
                 any(|skill| skill.executed.is_some()),
             ],
             contaminated: !record.contaminated.is_empty(),
-            late: is_late(record.reason.as_deref()),
+            late: record.late,
             metered: record.metered,
             tests: record.ctrf.as_ref().map(verdicts).unwrap_or_default(),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-struct Header {
-    schema: String,
-}
-
-/// A record as it lies on disk; what is not named here is passed over unread.
-#[derive(Deserialize)]
-struct File {
-    schema: String,
-    outcome: Outcome,
-    #[serde(default)]
-    cause: Option<Cause>,
-    #[serde(default)]
-    reward: Option<f64>,
-    #[serde(default)]
-    rewards: BTreeMap<String, f64>,
-    #[serde(default)]
-    started_at: String,
-    #[serde(default)]
-    finished_at: String,
-    turns: usize,
-    usage: Option<Usage>,
-    cost_usd: Option<f64>,
-    #[serde(default)]
-    estimated: Option<Estimated>,
-    #[serde(default)]
-    replied_models: BTreeMap<String, u64>,
-    seconds: Seconds,
-    exposure: Vec<Skill>,
-    #[serde(default)]
-    contaminated: Vec<IgnoredAny>,
-    #[serde(default)]
-    reason: Option<String>,
-    #[serde(default)]
-    metered: Option<Metered>,
-    #[serde(default)]
-    ctrf: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Skill {
-    offered: bool,
-    advertised: Option<IgnoredAny>,
-    touched: Option<IgnoredAny>,
-    opened: Option<IgnoredAny>,
-    executed: Option<IgnoredAny>,
-}
-
-impl From<File> for TrialResult {
-    fn from(file: File) -> Self {
-        let any = |fact: fn(&Skill) -> bool| file.exposure.iter().any(fact);
-        Self {
-            exposure: [
-                any(|skill| skill.offered),
-                any(|skill| skill.advertised.is_some()),
-                any(|skill| skill.touched.is_some()),
-                any(|skill| skill.opened.is_some()),
-                any(|skill| skill.executed.is_some()),
-            ],
-            outcome: file.outcome,
-            cause: file.cause,
-            score: score(file.outcome, file.reward, file.rewards.values().copied()),
-            outside: outside(file.outcome, file.reward, &file.rewards),
-            period: period(&file.started_at, &file.finished_at),
-            turns: file.turns,
-            replied: has_reply(file.turns, file.metered.as_ref()),
-            usage: file.usage,
-            cost_usd: file.cost_usd,
-            estimated: file.estimated,
-            replied_models: file.replied_models,
-            seconds: file.seconds.agent,
-            contaminated: !file.contaminated.is_empty(),
-            late: is_late(file.reason.as_deref()),
-            metered: file.metered,
-            tests: file.ctrf.as_ref().map(verdicts).unwrap_or_default(),
         }
     }
 }
@@ -216,8 +99,4 @@ fn has_reply(turns: usize, metered: Option<&Metered>) -> bool {
     metered.map_or(turns > 0, |metered| {
         metered.requests > 0 && (turns > 0 || metered.tokens > metered.estimated_tokens)
     })
-}
-
-fn is_late(reason: Option<&str>) -> bool {
-    reason.is_some_and(|reason| reason.starts_with(LATE))
 }

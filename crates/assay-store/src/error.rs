@@ -25,6 +25,16 @@ pub enum StoreError {
         /// How.
         message: String,
     },
+    /// A file of another version.
+    #[error("{} is not what this version of assay writes: it is {found:?}, and this version reads {reads:?}", path.display())]
+    Version {
+        /// Which.
+        path: PathBuf,
+        /// Its schema.
+        found: String,
+        /// The schema that is read.
+        reads: &'static str,
+    },
     /// A name that leads nowhere.
     #[error("{0}")]
     NotFound(String),

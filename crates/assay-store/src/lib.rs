@@ -23,7 +23,7 @@ pub use identity::{TrialId, canonical};
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
 pub use owner::{Owner, Standing};
-pub use record::{AgentLabel, Cause, Estimated, LATE, Metered, Outcome, Record, Seconds, score};
+pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
 pub use role::ConditionRole;
 pub use run::{
     Cell, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, is_run_name,

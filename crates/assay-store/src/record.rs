@@ -35,6 +35,10 @@ pub struct Record {
     /// In words, where the outcome needs some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Whether the reward was read after the agent's deadline, with nothing having ended the agent. Earlier versions say so only at the
+    /// beginning of `reason`; see [`Record::parse`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub late: bool,
     /// The verifier's reward; the mean over keys where it gave several.
     pub reward: Option<f64>,
     /// Every key of reward.json.
@@ -140,12 +144,86 @@ impl Metered {
     }
 }
 
-/// How the reason of a record begins whose reward was read after the agent's deadline, with nothing having ended the agent.
-pub const LATE: &str = "graded after its deadline";
+/// How the reason of a record begins whose reward was read late, where `late` was not written yet.
+const LATE: &str = "graded after its deadline";
+
+/// Why a text is not a record that can be used.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// It has the schema of another version.
+    #[error("it is {0:?}, and this version reads {reads:?}", reads = Record::SCHEMA)]
+    Version(String),
+    /// It is not a record.
+    #[error(transparent)]
+    Malformed(#[from] serde_json::Error),
+}
+
+#[derive(Deserialize)]
+struct Header {
+    schema: String,
+}
 
 impl Record {
     /// The format written here.
     pub const SCHEMA: &str = "assay.record/1";
+
+    /// A record of a first attempt that holds nothing yet but who worked on what, and what came of it.
+    pub fn new(trial: TrialId, task: String, agent: AgentLabel, outcome: Outcome) -> Self {
+        Self {
+            schema: Self::SCHEMA.to_owned(),
+            trial,
+            task,
+            agent,
+            sandbox: String::new(),
+            condition: String::new(),
+            repetition: 1,
+            outcome,
+            cause: None,
+            reason: None,
+            late: false,
+            reward: None,
+            rewards: BTreeMap::new(),
+            ctrf: None,
+            ended: None,
+            turns: 0,
+            usage: None,
+            cost_usd: None,
+            estimated: None,
+            replied_models: BTreeMap::new(),
+            seconds: Seconds::default(),
+            exposure: Vec::new(),
+            contaminated: Vec::new(),
+            tampered: Vec::new(),
+            outside: Vec::new(),
+            task_skills: Vec::new(),
+            warnings: Vec::new(),
+            enforcement: None,
+            used: None,
+            metered: None,
+            measures_a_model: false,
+            attempt: 1,
+            started_at: String::new(),
+            finished_at: String::new(),
+        }
+    }
+
+    /// Reads a record's text, whichever version of this schema wrote it.
+    pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
+        // What cannot be understood may be so because it is of another version.
+        let read = serde_json::from_slice::<Self>(bytes);
+        let schema = match &read {
+            Ok(record) => Some(record.schema.clone()),
+            Err(_) => serde_json::from_slice(bytes).ok().map(|header: Header| header.schema),
+        };
+        if let Some(schema) = schema.filter(|schema| schema != Self::SCHEMA) {
+            return Err(RecordError::Version(schema));
+        }
+        let mut record = read?;
+        // Of no other record does the reason begin so: that of a trial whose time was over begins with the name of an exception.
+        let said = record.reason.as_ref().is_some_and(|reason| reason.starts_with(LATE));
+        record.late |= record.outcome == Outcome::TimedOut && said;
+        Ok(record)
+    }
 
     /// The cost in USD by what the provider counted, which is what caps are held against; `None` where no price is known.
     pub fn reported_usd(&self) -> Option<f64> {
@@ -274,4 +352,46 @@ pub struct Seconds {
     pub verify: f64,
     /// All of it.
     pub total: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As it was written before records had `late`.
+    const OLD: &str = include_str!("../tests/data/record-before-late.json");
+
+    #[test]
+    fn a_late_reward_of_an_old_record_is_known_by_its_reason() {
+        let old = Record::parse(OLD.as_bytes()).unwrap();
+        assert!(old.late && old.score() == Some(0.0), "{old:?}");
+        // Written anew, the field says it, whatever the reason says.
+        let new = serde_json::to_string(&Record { reason: None, ..old.clone() }).unwrap();
+        assert!(new.contains("\"late\":true"), "{new}");
+        assert!(Record::parse(new.as_bytes()).unwrap().late);
+        // Other reasons, and the outcomes of which a verifier or a provider gives the reason, do not.
+        let check = |change: &dyn Fn(&mut Record)| {
+            let mut record = Record { late: false, ..old.clone() };
+            change(&mut record);
+            let text = serde_json::to_string(&record).unwrap();
+            assert!(!text.contains("\"late\""), "{text}");
+            assert!(!Record::parse(text.as_bytes()).unwrap().late, "{text}");
+        };
+        check(&|record| record.reason = Some("AgentTimeoutError: graded after its deadline".into()));
+        check(&|record| record.reason = None);
+        check(&|record| record.outcome = Outcome::Infrastructure);
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_told_from_damage() {
+        let check = |text: &str, expected: &str| {
+            let error = Record::parse(text.as_bytes()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        };
+        let other = "it is \"assay.record/9\", and this version reads \"assay.record/1\"";
+        check(&OLD.replace("assay.record/1", "assay.record/9"), other);
+        check("{\"schema\":\"assay.record/9\",\"outcome\":7}", other);
+        check("{\"schema\":\"assay.record/1\",\"outcome\":7}", "line 1 column");
+        check("{", "EOF");
+    }
 }

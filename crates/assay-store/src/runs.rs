@@ -106,9 +106,7 @@ impl Store {
         }
         let folder: RunFolder = read_json(&path)?;
         if folder.schema != RunFolder::SCHEMA {
-            let message =
-                format!("it is {:?}, and this version reads {:?}", folder.schema, RunFolder::SCHEMA);
-            return Err(StoreError::Format { path, message });
+            return Err(StoreError::Version { path, found: folder.schema, reads: RunFolder::SCHEMA });
         }
         Ok(folder)
     }

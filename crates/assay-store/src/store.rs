@@ -23,11 +23,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::files::{append_line, parse, pretty, read_json, write_atomically, write_json, write_new};
+use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
 use crate::identity::TrialId;
 use crate::lease::{self, Claim, Lease};
 use crate::owner::Owner;
-use crate::record::Record;
+use crate::record::{Record, RecordError};
 use crate::work::{self, Work};
 
 /// The format of the folder.
@@ -77,8 +77,7 @@ impl Store {
         }
         let header: Header = read_json(&path)?;
         if header.schema != SCHEMA {
-            let message = format!("it is {:?}, and this version reads {SCHEMA:?}", header.schema);
-            return Err(StoreError::Format { path, message });
+            return Err(StoreError::Version { path, found: header.schema, reads: SCHEMA });
         }
         for folder in ["trials", "runs", "made", "skills", "scratch"] {
             let folder = root.join(folder);
@@ -162,17 +161,17 @@ impl Store {
     pub fn record(&self, id: &TrialId) -> Result<Option<Record>, StoreError> {
         let path = self.trial_folder(id).join("record.json");
         match fs::read(&path) {
-            Ok(bytes) => {
-                let record: Record = parse(&bytes, &path)?;
-                let message = if record.schema != Record::SCHEMA {
-                    format!("it is {:?}, and this version reads {:?}", record.schema, Record::SCHEMA)
-                } else if record.trial != *id {
-                    format!("it is the record of another trial, {}", record.trial)
-                } else {
-                    return Ok(Some(record));
-                };
-                Err(StoreError::Format { path, message })
-            }
+            Ok(bytes) => match Record::parse(&bytes) {
+                Ok(record) if record.trial == *id => Ok(Some(record)),
+                Ok(record) => {
+                    let message = format!("it is the record of another trial, {}", record.trial);
+                    Err(StoreError::Format { path, message })
+                }
+                Err(RecordError::Version(found)) => {
+                    Err(StoreError::Version { path, found, reads: Record::SCHEMA })
+                }
+                Err(error) => Err(StoreError::Format { path, message: error.to_string() }),
+            },
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(StoreError::Io { action: "read", path, source }),
         }
@@ -229,7 +228,7 @@ impl Store {
     /// Writes a trial's record, and so ends it.
     pub fn finish(&self, record: &Record, _lease: &Lease) -> Result<(), StoreError> {
         let path = self.trial_folder(&record.trial).join("record.json");
-        if matches!(self.record(&record.trial), Err(StoreError::Format { .. })) {
+        if matches!(self.record(&record.trial), Err(StoreError::Format { .. } | StoreError::Version { .. })) {
             // Another version of assay may understand it.
             let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
             fs::rename(&path, &aside).map_err(|source| StoreError::Io {

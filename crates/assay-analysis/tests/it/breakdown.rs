@@ -1,5 +1,4 @@
 use assay_analysis::explore::{TestArm, TestChange};
-use assay_store::LATE;
 use serde_json::{Value, json};
 
 use crate::suite::{Rows, Suite, close};
@@ -100,7 +99,7 @@ fn imported_runs_and_late_rewards_are_noted() {
         .plan(|run| run.imported = Some("harbor".into()))
         .each(|record| {
             if record.repetition == 2 && record.condition == "none" {
-                record.reason = Some(format!("{LATE}: a reward of 1"));
+                record.late = true;
             }
         });
     let notes = suite.notes();

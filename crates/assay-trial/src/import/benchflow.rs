@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use super::condition::Witnesses;
 use super::exception::Meaning;
-use super::harbor::{Came, Exception, ForeignTrial, Ran, number, text};
 use super::times;
+use super::trial::{Came, Exception, ForeignTrial, Ran, number, plain, text};
 use super::walk::Found;
 use crate::run::verifier::{self, Reward};
 
@@ -67,10 +67,7 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
             version: "unknown".to_owned(),
             model: of("model").map(|model| model.replacen('/', ":", 1)),
         },
-        sandbox: kind.map_or_else(
-            || "benchflow".to_owned(),
-            |kind| format!("benchflow-{}", super::harbor::plain(&kind)),
-        ),
+        sandbox: kind.map_or_else(|| "benchflow".to_owned(), |kind| format!("benchflow-{}", plain(&kind))),
         started,
         finished,
         seconds: Seconds {
@@ -88,6 +85,7 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
         came,
         tampered: Vec::new(),
         ended,
+        late: false,
         skills: BTreeMap::new(),
     })
 }

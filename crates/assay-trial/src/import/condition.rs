@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::ImportError;
+use super::error::ImportError;
 
 /// The condition of a trial for which nothing tells it.
 pub(super) const UNKNOWN: &str = "unknown";

@@ -1,4 +1,4 @@
-//! One trial of Harbor's, read without trust; and what is made of any trial that was executed elsewhere.
+//! One trial of Harbor's, read without trust.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,20 +6,15 @@ use std::path::Path;
 use assay_agent::Ended;
 use assay_model::Usage;
 use assay_sandbox::read_beneath;
-use assay_store::{AgentLabel, Cause, LATE, Outcome, Seconds};
+use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::{Value, json};
 
 use super::condition::Witnesses;
-use super::exception::{self, Meaning};
-use super::times::{self, Time};
+use super::exception::Meaning;
+use super::times;
+use super::trial::{Came, Exception, ForeignTrial, Ran, number, plain, text};
 use super::walk::Found;
 use crate::run::verifier::{self, Reward};
-
-/// A task's or an agent's name is cut here.
-const NAME: usize = 200;
-
-/// A reason is cut here.
-const REASON: usize = 300;
 
 /// Most files of an agent's logs that are looked at, and that are read, to find out why it died.
 const LOGS_LISTED: usize = 1_000;
@@ -27,60 +22,6 @@ const LOGS_READ: usize = 8;
 
 /// Most bytes of such a file.
 const LOG_CAP: u64 = 32 << 20;
-
-/// What a trial's files say.
-#[derive(Debug)]
-pub(super) struct ForeignTrial {
-    /// What executed it.
-    pub(super) by: Ran,
-    /// Its uuid, or the digest of result.json.
-    pub(super) source: String,
-    pub(super) task: String,
-    pub(super) task_digest: String,
-    pub(super) agent: AgentLabel,
-    pub(super) sandbox: String,
-    pub(super) started: Option<Time>,
-    pub(super) finished: Option<Time>,
-    pub(super) seconds: Seconds,
-    pub(super) usage: Option<Usage>,
-    pub(super) cost_usd: Option<f64>,
-    pub(super) witnesses: Witnesses,
-    pub(super) reward: Option<Reward>,
-    pub(super) ctrf: Option<Value>,
-    pub(super) came: Came,
-    pub(super) tampered: Vec<String>,
-    pub(super) ended: Option<Ended>,
-    /// Skills it was given, name to digest.
-    pub(super) skills: BTreeMap<String, String>,
-}
-
-/// What executes trials elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ran {
-    /// Harbor.
-    Harbor,
-    /// BenchFlow.
-    BenchFlow,
-}
-
-impl Ran {
-    /// The name in a trial's identity and in runs.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Self::Harbor => "harbor",
-            Self::BenchFlow => "benchflow",
-        }
-    }
-}
-
-/// What came of it.
-#[derive(Debug, PartialEq)]
-pub(super) enum Came {
-    /// A record's outcome, with cause and reason.
-    Of(Outcome, Option<Cause>, Option<String>),
-    /// Somebody stopped it.
-    Cancelled(String),
-}
 
 /// Reads a trial's folder.
 ///
@@ -108,7 +49,9 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
     }
     let tampered = disagreement(reward.as_ref(), &found.folder);
     let logs = if exception.is_some() { last_logs(found) } else { Vec::new() };
-    let (came, ended) = came(result, exception.as_ref(), &logs, reward.as_ref(), &tampered);
+    let late = late(result, reward.as_ref());
+    let (came, ended) = came(exception.as_ref(), &logs, reward.as_ref(), &tampered, late.as_ref());
+    let late = late.is_some() && matches!(came, Came::Of(Outcome::TimedOut, ..));
     let lock = super::walk::read_json(&found.folder, "lock.json").ok().flatten().map(|(lock, _)| lock);
     let skills = lock.as_ref().map(given).unwrap_or_default();
     Ok(ForeignTrial {
@@ -143,6 +86,7 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
         came,
         tampered,
         ended,
+        late,
         skills,
     })
 }
@@ -156,17 +100,6 @@ fn config(found: &Found) -> Value {
             .flatten()
             .map_or(Value::Null, |(config, _)| config),
     }
-}
-
-/// A number that can be an amount.
-pub(super) fn number(value: Option<&Value>) -> Option<f64> {
-    value.and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
-}
-
-/// A string that is worth something, cut.
-pub(super) fn text(value: Option<&Value>) -> Option<String> {
-    let text: String = value?.as_str()?.trim().chars().take(NAME).collect();
-    (!text.is_empty()).then_some(text)
 }
 
 fn task_name(result: &Value) -> Option<String> {
@@ -204,12 +137,6 @@ fn sandbox(config: &Value) -> String {
     // Docker is Harbor's default, and defaults are left out.
     let kind = text(config.pointer("/environment/type")).unwrap_or_else(|| "docker".to_owned());
     format!("harbor-{}", plain(&kind))
-}
-
-/// A kind of sandbox as a word.
-pub(super) fn plain(kind: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
-    kind.chars().take(40).map(plain).collect()
 }
 
 /// Seconds of a phase: of the trial, or of its steps together.
@@ -256,25 +183,6 @@ fn rewards(result: &Value, folder: &Path) -> Result<Option<Reward>, &'static str
     };
     let keyed = if rewards.is_object() { rewards.clone() } else { json!({ "reward": rewards }) };
     verifier::reward_of(&keyed).map(Some).map_err(|_| "its rewards are no numbers")
-}
-
-/// An exception: its class, and what it says.
-pub(super) struct Exception {
-    pub(super) class: String,
-    pub(super) message: String,
-}
-
-impl Exception {
-    /// What it makes of the trial, with the ends of the agent's logs.
-    pub(super) fn meaning(&self, logs: &[String]) -> Meaning {
-        exception::meaning(&self.class, &self.message, logs)
-    }
-
-    /// Why, for the record.
-    pub(super) fn because(&self) -> String {
-        let said: String = exception::summary(&self.message).chars().take(REASON).collect();
-        if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) }
-    }
 }
 
 fn exception(result: &Value) -> Option<Exception> {
@@ -335,11 +243,11 @@ fn last_logs(found: &Found) -> Vec<String> {
 }
 
 fn came(
-    result: &Value,
     exception: Option<&Exception>,
     logs: &[String],
     reward: Option<&Reward>,
     tampered: &[String],
+    late: Option<&String>,
 ) -> (Came, Option<Ended>) {
     let graded = |reason: Option<String>| {
         if tampered.is_empty() {
@@ -360,7 +268,7 @@ fn came(
     match exception.meaning(logs) {
         Meaning::Cancelled => (Came::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
         Meaning::TimedOut => {
-            let reason = late(result, reward).or(Some(because));
+            let reason = Some(late.cloned().unwrap_or(because));
             (Came::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
         }
         Meaning::Agent(ended) => (graded(Some(because)), ended),
@@ -379,7 +287,7 @@ fn late(result: &Value, reward: Option<&Reward>) -> Option<String> {
     let after = times::between(time("/agent_execution/finished_at"), time("/verifier/finished_at"));
     let after = if after > 0.0 { format!(" {after:.1} s") } else { String::new() };
     Some(format!(
-        "{LATE}: a reward of {} was read{after} after the agent's time was over, and nothing had ended its processes",
+        "graded after its deadline: a reward of {} was read{after} after the agent's time was over, and nothing had ended its processes",
         reward.value
     ))
 }

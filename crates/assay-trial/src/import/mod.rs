@@ -5,9 +5,11 @@
 
 mod benchflow;
 mod condition;
+mod error;
 mod exception;
 mod harbor;
 mod times;
+mod trial;
 mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +23,10 @@ use assay_store::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
+pub use error::ImportError;
+
 use condition::{Beside, Inferred, Overrides, UNKNOWN};
-use harbor::{Came, ForeignTrial, Ran};
+use trial::{Came, ForeignTrial, Ran};
 use walk::{Found, Walk};
 
 /// The version of what identifies an imported trial.
@@ -68,50 +72,6 @@ pub struct Imported {
     pub unusable: BTreeMap<String, usize>,
     /// What a reader has to know, in sentences.
     pub notes: Vec<String>,
-}
-
-/// Why nothing could be imported.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImportError {
-    /// A folder that is none.
-    #[error("{} is not a folder that can be read", .0.display())]
-    NotAFolder(PathBuf),
-    /// No trial in any of the folders.
-    #[error("there is no finished trial of Harbor or BenchFlow in {}", .folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", "))]
-    Nothing {
-        /// Where it was looked for.
-        folders: Vec<PathBuf>,
-        /// What was there instead, by reason.
-        unusable: BTreeMap<String, usize>,
-    },
-    /// A pattern that is none.
-    #[error("{pattern:?} is not a pattern: {message}")]
-    Pattern {
-        /// As given.
-        pattern: String,
-        /// Why.
-        message: String,
-    },
-    /// A name that cannot be one.
-    #[error("{name:?} cannot be the name of a {what}: letters, digits, `-`, `_`, `.`, at most 80")]
-    Name {
-        /// `run` or `condition`.
-        what: &'static str,
-        /// As given.
-        name: String,
-    },
-    /// A baseline that no trial ran under.
-    #[error("no trial ran under the baseline {baseline:?}; there are {}", .conditions.join(", "))]
-    Baseline {
-        /// As given.
-        baseline: String,
-        /// The conditions there are.
-        conditions: Vec<String>,
-    },
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
 }
 
 /// A trial with its place in the run.
@@ -477,40 +437,28 @@ fn record(placed: &Placed, turns: usize) -> Option<Record> {
     let Came::Of(outcome, cause, reason) = &trial.came else { return None };
     let time =
         |time: Option<times::Time>| time.map_or(jiff::Timestamp::UNIX_EPOCH, |time| time.at).to_string();
+    let reward = trial.reward.clone();
+    let new = Record::new(placed.id.clone(), trial.task.clone(), trial.agent.clone(), *outcome);
     Some(Record {
-        schema: Record::SCHEMA.to_owned(),
-        trial: placed.id.clone(),
-        task: trial.task.clone(),
-        agent: trial.agent.clone(),
         sandbox: trial.sandbox.clone(),
         condition: placed.condition.clone(),
         repetition: placed.repetition,
-        outcome: *outcome,
         cause: *cause,
         reason: reason.clone(),
-        reward: trial.reward.as_ref().map(|reward| reward.value),
-        rewards: trial.reward.as_ref().map(|reward| reward.keys.clone()).unwrap_or_default(),
+        late: trial.late,
+        reward: reward.as_ref().map(|reward| reward.value),
+        rewards: reward.map(|reward| reward.keys).unwrap_or_default(),
         ctrf: trial.ctrf.clone(),
         ended: trial.ended.clone(),
         turns,
         usage: trial.usage,
         cost_usd: trial.cost_usd,
-        estimated: None,
-        replied_models: BTreeMap::new(),
         seconds: trial.seconds,
-        exposure: Vec::new(),
-        contaminated: Vec::new(),
         tampered: trial.tampered.clone(),
-        outside: Vec::new(),
-        task_skills: Vec::new(),
-        warnings: Vec::new(),
-        enforcement: None,
-        used: None,
         measures_a_model: measures(&trial.agent),
-        attempt: 1,
         started_at: time(trial.started),
-        metered: None,
         finished_at: time(trial.finished.or(trial.started)),
+        ..new
     })
 }
 

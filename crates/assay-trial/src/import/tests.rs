@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_agent::Ended;
-use assay_store::{Cause, LATE, Outcome};
+use assay_store::{Cause, Outcome};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -184,7 +184,11 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
     check(|r| r["verifier_result"] = Value::Null, &[("reward.txt", "1")], (Outcome::Passed, None, None));
     check(|r| r["verifier_result"] = Value::Null, &[], with(lost(Cause::Verifier), "no reward"));
     // The agent's time was over, and the reward came later.
-    check(|r| failing(r, "AgentTimeoutError"), &[], (Outcome::TimedOut, None, Some(LATE)));
+    check(
+        |r| failing(r, "AgentTimeoutError"),
+        &[],
+        (Outcome::TimedOut, None, Some("graded after its deadline")),
+    );
     check(
         |r| {
             failing(r, "AgentTimeoutError");
@@ -700,7 +704,8 @@ fn harbors_own_jobs_are_read() {
     let of = |task: &str| records.iter().find(|record| record.task == task).unwrap();
     let late = of("t-late");
     assert_eq!((late.outcome, late.reward), (Outcome::TimedOut, Some(1.0)));
-    assert!(late.reason.as_ref().unwrap().starts_with(LATE), "{late:?}");
+    assert!(late.late && late.reason.as_ref().unwrap().starts_with("graded after its deadline"), "{late:?}");
+    assert_eq!(records.iter().filter(|record| record.late).count(), 1);
     let seed = of("t-seed");
     assert_eq!((seed.outcome, seed.reward), (Outcome::Tampered, Some(1.0)));
     let count = |agent: &str, outcome: Outcome| {

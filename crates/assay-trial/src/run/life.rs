@@ -365,15 +365,11 @@ fn record(
     let usage = findings.run.as_ref().and_then(|run| run.usage);
     let replied_models = findings.run.as_ref().map(|run| run.replied_models.clone()).unwrap_or_default();
     let estimated = findings.run.as_ref().map(|run| run.estimated).filter(|guess| guess.requests > 0);
+    let new = Record::new(trial.id.clone(), trial.task.name.clone(), trial.label.clone(), outcome);
     Record {
-        schema: Record::SCHEMA.to_owned(),
-        trial: trial.id.clone(),
-        task: trial.task.name.clone(),
-        agent: trial.label.clone(),
         sandbox: trial.backend.kind().to_owned(),
         condition: trial.condition.clone(),
         repetition: trial.repetition,
-        outcome,
         cause,
         reason,
         reward: findings.reward.as_ref().map(|reward| reward.value),
@@ -403,6 +399,7 @@ fn record(
         attempt,
         started_at: started_at.to_string(),
         finished_at: jiff::Timestamp::now().to_string(),
+        ..new
     }
 }
 

@@ -1,0 +1,111 @@
+//! A trial that was executed elsewhere: what is made of its files, whoever wrote them.
+
+use std::collections::BTreeMap;
+
+use assay_model::Usage;
+use assay_store::{AgentLabel, Cause, Outcome, Seconds};
+use assay_trace::Ended;
+use serde_json::Value;
+
+use super::condition::Witnesses;
+use super::exception::{self, Meaning};
+use super::times::Time;
+use crate::run::verifier::Reward;
+
+/// A task's or an agent's name is cut here.
+const NAME: usize = 200;
+
+/// A reason is cut here.
+const REASON: usize = 300;
+
+/// What a trial's files say.
+#[derive(Debug)]
+pub(super) struct ForeignTrial {
+    /// What executed it.
+    pub(super) by: Ran,
+    /// Its uuid, or the digest of result.json.
+    pub(super) source: String,
+    pub(super) task: String,
+    pub(super) task_digest: String,
+    pub(super) agent: AgentLabel,
+    pub(super) sandbox: String,
+    pub(super) started: Option<Time>,
+    pub(super) finished: Option<Time>,
+    pub(super) seconds: Seconds,
+    pub(super) usage: Option<Usage>,
+    pub(super) cost_usd: Option<f64>,
+    pub(super) witnesses: Witnesses,
+    pub(super) reward: Option<Reward>,
+    pub(super) ctrf: Option<Value>,
+    pub(super) came: Came,
+    pub(super) tampered: Vec<String>,
+    pub(super) ended: Option<Ended>,
+    /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
+    pub(super) late: bool,
+    /// Skills it was given, name to digest.
+    pub(super) skills: BTreeMap<String, String>,
+}
+
+/// What executes trials elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ran {
+    /// Harbor.
+    Harbor,
+    /// BenchFlow.
+    BenchFlow,
+}
+
+impl Ran {
+    /// The name in a trial's identity and in runs.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Self::Harbor => "harbor",
+            Self::BenchFlow => "benchflow",
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Debug, PartialEq)]
+pub(super) enum Came {
+    /// A record's outcome, with cause and reason.
+    Of(Outcome, Option<Cause>, Option<String>),
+    /// Somebody stopped it.
+    Cancelled(String),
+}
+
+/// A number that can be an amount.
+pub(super) fn number(value: Option<&Value>) -> Option<f64> {
+    value.and_then(Value::as_f64).filter(|number| number.is_finite() && *number >= 0.0)
+}
+
+/// A string that is worth something, cut.
+pub(super) fn text(value: Option<&Value>) -> Option<String> {
+    let text: String = value?.as_str()?.trim().chars().take(NAME).collect();
+    (!text.is_empty()).then_some(text)
+}
+
+/// A kind of sandbox as a word.
+pub(super) fn plain(kind: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    kind.chars().take(40).map(plain).collect()
+}
+
+/// An exception: its class, and what it says.
+pub(super) struct Exception {
+    pub(super) class: String,
+    pub(super) message: String,
+}
+
+impl Exception {
+    /// What it makes of the trial, with the ends of the agent's logs.
+    pub(super) fn meaning(&self, logs: &[String]) -> Meaning {
+        exception::meaning(&self.class, &self.message, logs)
+    }
+
+    /// Why, for the record.
+    pub(super) fn because(&self) -> String {
+        let said: String = exception::summary(&self.message).chars().take(REASON).collect();
+        if said.is_empty() { self.class.clone() } else { format!("{}: {said}", self.class) }
+    }
+}
