@@ -2,26 +2,41 @@
 //!
 //! A [`RunFolder`] says what was planned, a [`Record`] what came of one trial; both lie in a [`Store`], a folder of plain files.
 //! Reports are computed from these alone. This crate starts nothing: no sandbox, no agent, no model.
+//!
+//! A store is read on every system. What executing trials needs of it (leases, their owners, folders of work, sweeps) is there on Linux
+//! only.
 
 mod error;
+#[cfg(target_os = "linux")]
+mod execution;
 mod files;
 mod identity;
+#[cfg(target_os = "linux")]
 mod lease;
 mod limits;
+#[cfg(target_os = "linux")]
 mod owner;
+#[cfg(target_os = "linux")]
+mod process;
 mod record;
 mod role;
 mod run;
 mod runs;
+mod sandbox;
 mod selection;
 mod store;
+#[cfg(target_os = "linux")]
 mod work;
 
 pub use error::StoreError;
+#[cfg(target_os = "linux")]
+pub use execution::Swept;
 pub use files::{pretty, write_atomically, write_json, write_new};
 pub use identity::{TrialId, canonical};
+#[cfg(target_os = "linux")]
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};
+#[cfg(target_os = "linux")]
 pub use owner::{Owner, Standing};
 pub use record::{AgentLabel, Cause, Estimated, Metered, Outcome, Record, RecordError, Seconds, score};
 pub use role::ConditionRole;
@@ -29,5 +44,6 @@ pub use run::{
     Cell, Exclusion, PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, is_run_name,
 };
 pub use runs::RunSummary;
+pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_means};
-pub use store::{Store, Swept};
+pub use store::Store;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_model::Usage;
-use assay_sandbox::Enforcement;
 use assay_trace::{Ended, Exposure};
+use assay_usage::Usage;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::identity::TrialId;
+use crate::sandbox::{Enforcement, SandboxUsage};
 
 /// The result of one trial, written last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ pub struct Record {
     pub enforcement: Option<Enforcement>,
     /// Processor time and memory of the agent's sandbox.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<assay_sandbox::Usage>,
+    pub used: Option<SandboxUsage>,
     /// What the gateway counted, beside what the agent says of itself; for agents with a way to their model through it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metered: Option<Metered>,

@@ -17,46 +17,38 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+#[cfg(target_os = "linux")]
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::StoreError;
-use crate::files::{append_line, pretty, read_json, write_atomically, write_json, write_new};
+use crate::files::{append_line, pretty, read_json, write_atomically, write_new};
 use crate::identity::TrialId;
-use crate::lease::{self, Claim, Lease};
-use crate::owner::Owner;
+#[cfg(target_os = "linux")]
+use crate::process::Process;
 use crate::record::{Record, RecordError};
-use crate::work::{self, Work};
 
 /// The format of the folder.
 const SCHEMA: &str = "assay.store/1";
+
+/// Most bytes of a SKILL.md that are read; loaders of skills read no more.
+const SKILL_CAP: u64 = 8 << 20;
 
 /// A store.
 #[derive(Debug, Clone)]
 pub struct Store {
     root: PathBuf,
-    owner: Owner,
     label: String,
-    work: Arc<Work>,
+    #[cfg(target_os = "linux")]
+    pub(crate) process: Arc<Process>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     schema: String,
     label: String,
-}
-
-/// What a sweep took away.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Swept {
-    /// Leases of dead processes.
-    pub leases: usize,
-    /// Folders of dead processes.
-    pub scratch: usize,
-    /// Control groups of dead processes.
-    pub cgroups: usize,
 }
 
 impl Store {
@@ -68,10 +60,16 @@ impl Store {
         };
         fs::create_dir_all(root).map_err(io("create", root))?;
         let root = root.canonicalize().map_err(io("open", root))?;
-        let owner = Owner::current().map_err(io("read", Path::new("/proc/self")))?;
+        #[cfg(target_os = "linux")]
+        let process = Process::current().map_err(io("read", Path::new("/proc/self")))?;
+        #[cfg(target_os = "linux")]
+        let process_label = process.owner.label();
+        // Other systems only read stores, and so need no name that is unique among all that live.
+        #[cfg(not(target_os = "linux"))]
+        let process_label = std::process::id();
         let path = root.join("store.json");
         if !path.exists() {
-            let label = blake3::hash(format!("{} {}", root.display(), owner.label()).as_bytes()).to_hex();
+            let label = blake3::hash(format!("{} {process_label}", root.display()).as_bytes()).to_hex();
             let header = Header { schema: SCHEMA.to_owned(), label: label[..12].to_owned() };
             write_new(&path, &pretty(&header, &path)?)?;
         }
@@ -83,14 +81,12 @@ impl Store {
             let folder = root.join(folder);
             fs::create_dir_all(&folder).map_err(io("create", &folder))?;
         }
-        Ok(Self { root, owner, label: header.label, work: Arc::default() })
-    }
-
-    /// Has sandboxes at work keep their files beneath a folder, in place of `/var/tmp`.
-    #[must_use]
-    pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
-        self.work = Arc::new(Work::at(base));
-        self
+        Ok(Self {
+            root,
+            label: header.label,
+            #[cfg(target_os = "linux")]
+            process: Arc::new(process),
+        })
     }
 
     /// The folder.
@@ -121,7 +117,7 @@ impl Store {
         if hex.len() != 64 || !hex.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(StoreError::NotFound(format!("{digest:?} is no digest")));
         }
-        let read = assay_skill::read_within(&self.root, &path, assay_skill::DOCUMENT_CAP);
+        let read = assay_fs::read_within(&self.root, &path, SKILL_CAP);
         Ok(read.map_err(|source| StoreError::Io { action: "read", path, source })?.bytes)
     }
 
@@ -132,11 +128,6 @@ impl Store {
     /// A short name that no other store has, for labels.
     pub fn label(&self) -> &str {
         &self.label
-    }
-
-    /// This process, as it signs leases.
-    pub fn owner(&self) -> &Owner {
-        &self.owner
     }
 
     /// Whether trials of this store, or of one beneath it, may have been in Docker, so that something of them may be there still.
@@ -177,69 +168,6 @@ impl Store {
         }
     }
 
-    /// Asks for the right to execute a trial.
-    pub fn claim(&self, id: &TrialId) -> Result<Claim, StoreError> {
-        let folder = self.trial_folder(id);
-        fs::create_dir_all(&folder).map_err(|source| StoreError::Io {
-            action: "create",
-            path: folder.clone(),
-            source,
-        })?;
-        // Threads of one process may ask for the same trial.
-        let number = lease::next_draft();
-        let draft = self.scratch()?.join(format!("lease-{number}"));
-        lease::claim(&folder.join("lease"), &self.owner, &draft, &self.lock())
-    }
-
-    /// Held for the moment in which leases of dead processes are taken away.
-    fn lock(&self) -> PathBuf {
-        self.root.join("lock")
-    }
-
-    /// Makes the folder of the next attempt at a trial, and writes down what is to be run.
-    pub fn begin(
-        &self,
-        id: &TrialId,
-        specification: &Value,
-        _lease: &Lease,
-    ) -> Result<(u32, PathBuf), StoreError> {
-        let folder = self.trial_folder(id);
-        let path = folder.join("trial.json");
-        if !path.exists() {
-            write_json(&path, specification)?;
-        }
-        let attempts = folder.join("attempts");
-        fs::create_dir_all(&attempts).map_err(|source| StoreError::Io {
-            action: "create",
-            path: attempts.clone(),
-            source,
-        })?;
-        for number in 1_u32.. {
-            let path = attempts.join(number.to_string());
-            match fs::create_dir(&path) {
-                Ok(()) => return Ok((number, path)),
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(source) => return Err(StoreError::Io { action: "create", path, source }),
-            }
-        }
-        Err(StoreError::NotFound("more attempts than there are numbers".to_owned()))
-    }
-
-    /// Writes a trial's record, and so ends it.
-    pub fn finish(&self, record: &Record, _lease: &Lease) -> Result<(), StoreError> {
-        let path = self.trial_folder(&record.trial).join("record.json");
-        if matches!(self.record(&record.trial), Err(StoreError::Format { .. } | StoreError::Version { .. })) {
-            // Another version of assay may understand it.
-            let aside = path.with_file_name(format!("record.before-{}.json", record.attempt));
-            fs::rename(&path, &aside).map_err(|source| StoreError::Io {
-                action: "move",
-                path: path.clone(),
-                source,
-            })?;
-        }
-        write_json(&path, record)
-    }
-
     /// The one trial whose id begins so.
     pub fn find_trial(&self, prefix: &str) -> Result<TrialId, StoreError> {
         let unknown =
@@ -271,62 +199,6 @@ impl Store {
             .collect();
         trials.sort();
         trials
-    }
-
-    /// A folder of this process for sandboxes at work, whose path does not tell where the store is, where that can be had. Removed by
-    /// [`Store::clear_scratch`], or by the next sweep.
-    pub fn work(&self) -> Result<PathBuf, StoreError> {
-        self.work.folder(&self.owner, &self.root, || self.scratch())
-    }
-
-    /// A folder of this process in the store. Removed likewise.
-    pub fn scratch(&self) -> Result<PathBuf, StoreError> {
-        let path = self.root.join("scratch").join(self.owner.label());
-        fs::create_dir_all(&path).map_err(|source| StoreError::Io {
-            action: "create",
-            path: path.clone(),
-            source,
-        })?;
-        let sign = path.join("owner.json");
-        if !sign.exists() {
-            write_json(&sign, &self.owner)?;
-        }
-        Ok(path)
-    }
-
-    /// Removes this process's folders of work.
-    pub fn clear_scratch(&self) {
-        self.work.clear();
-        let _ = assay_fs::remove_tree(&self.root.join("scratch").join(self.owner.label()));
-    }
-
-    /// Takes away what dead processes left: leases, scratch folders, control groups. What processes of other machines or PID namespaces own is left
-    /// alone, for nobody here can tell whether they live.
-    pub fn sweep(&self) -> Swept {
-        let mut swept = Swept { scratch: self.work.sweep(), ..Swept::default() };
-        for entry in fs::read_dir(self.root.join("scratch")).into_iter().flatten().flatten() {
-            // Between a folder and its sign there is a moment in which only the folder's name says whose it is.
-            let owner = lease::read(&entry.path().join("owner.json"))
-                .or_else(|| Owner::of_label(entry.file_name().to_str()?));
-            let is_left = match owner {
-                None if work::is_ours(&entry.path()) => work::is_left(&entry.path()),
-                owner => owner.is_none_or(|owner| owner.is_dead()),
-            };
-            if is_left && assay_fs::remove_tree(&entry.path()).is_ok() {
-                swept.scratch += 1;
-            }
-        }
-        for (_, folder) in self.trials() {
-            let path = folder.join("lease");
-            if path.exists()
-                && lease::read(&path).is_none_or(|owner| owner.is_dead())
-                && lease::take_away(&path, &self.lock()).is_ok_and(|taken| taken)
-            {
-                swept.leases += 1;
-            }
-        }
-        swept.cgroups = assay_sandbox::sweep_cgroups();
-        swept
     }
 
     /// Adds a line to the history.

@@ -29,6 +29,7 @@ pub use run::open_agent::AgentError;
 pub use run::prep_cache::{Base, PrepCache};
 pub use run::resolve::{ResolveError, Resolver, Sources};
 pub use run::route::{ModelRoute, Shipping};
+pub use run::sweep::{Swept, sweep};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
 pub use spec::network::NetworkPolicy;
 pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::{Claim, Owner};
 
 fn id(number: usize) -> TrialId {
     TrialId::of(&json!(number))

@@ -24,6 +24,7 @@ use crate::run::environment::phases::{
     AgentPhase, Changes, Compared, Environment, Graded, StoppedAgent, VerifierPhase,
 };
 use crate::run::prep_cache::PrepCache;
+use crate::run::sandbox_record;
 use crate::run::trial::ResolvedTrial;
 use crate::run::verifier::{self, Reward};
 
@@ -392,8 +393,8 @@ fn record(
         outside: findings.outside,
         task_skills: findings.task_skills,
         warnings: trial.warnings.to_vec(),
-        enforcement: findings.enforcement,
-        used: findings.used,
+        enforcement: findings.enforcement.as_ref().map(sandbox_record::enforcement),
+        used: findings.used.map(sandbox_record::usage),
         metered: findings.metered,
         measures_a_model: trial.agent.measures_a_model(),
         attempt,

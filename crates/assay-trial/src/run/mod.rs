@@ -18,6 +18,8 @@ pub(crate) mod open_agent;
 pub(crate) mod prep_cache;
 pub(crate) mod resolve;
 pub(crate) mod route;
+mod sandbox_record;
+pub(crate) mod sweep;
 pub(crate) mod tamper;
 pub(crate) mod trial;
 pub(crate) mod verifier;

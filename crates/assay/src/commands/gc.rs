@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use assay_sandbox::docker::{self, Docker};
 use assay_sandbox::{SandboxError, remove_tree};
-use assay_store::{Claim, Store, Swept, TrialId};
+use assay_store::{Claim, Store, TrialId};
+use assay_trial::Swept;
 use serde_json::json;
 
 use crate::args::gc::GcArgs;
@@ -61,7 +62,7 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         if let Some(swept) = swept {
             ui.out(&format!(
                 "of dead processes: {} leases, {} scratch folders, {} control groups\n",
-                swept.leases, swept.scratch, swept.cgroups
+                swept.store.leases, swept.store.scratch, swept.cgroups
             ))?;
         }
         if let Some(docker) = &docker {
@@ -85,12 +86,12 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
 
 /// Sweeps the store, and the one in it whose trials were only looked at.
 fn sweep(store: &Store) -> Result<Swept, Failure> {
-    let mut swept = store.sweep();
+    let mut swept = assay_trial::sweep(store);
     let looked_at = store.root().join("debug");
     if looked_at.is_dir() {
-        let more = machine::open_store(&looked_at)?.sweep();
-        swept.leases += more.leases;
-        swept.scratch += more.scratch;
+        let more = assay_trial::sweep(&machine::open_store(&looked_at)?);
+        swept.store.leases += more.store.leases;
+        swept.store.scratch += more.store.scratch;
         swept.cgroups += more.cgroups;
     }
     Ok(swept)

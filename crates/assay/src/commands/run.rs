@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let experiment = Experiment::load(&args.experiment)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
-    store.sweep();
+    assay_trial::sweep(&store);
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };

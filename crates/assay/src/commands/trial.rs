@@ -23,7 +23,7 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         store = store.work_in(Some(scratch));
     }
     let cancel = machine::interrupted()?;
-    store.sweep();
+    assay_trial::sweep(&store);
     machine::sweep_docker(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, None);

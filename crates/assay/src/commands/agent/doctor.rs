@@ -135,7 +135,7 @@ fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
 fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
     if store.join("store.json").is_file() {
         let store = Store::open(store)?;
-        store.sweep();
+        assay_trial::sweep(&store);
         return Ok(store.scratch()?);
     }
     let whole = std::path::absolute(store).map_err(|error| broken("find the store", &error))?;

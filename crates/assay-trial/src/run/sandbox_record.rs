@@ -1,0 +1,31 @@
+//! What a sandbox says of itself, in the words of records.
+
+use assay_sandbox as sandbox;
+use assay_store::{Enforcement, Mechanism, SandboxUsage};
+
+/// What enforced the limits of a session.
+pub(crate) fn enforcement(found: &sandbox::Enforcement) -> Enforcement {
+    let sandbox::Enforcement { cpus, memory, pids, storage } = *found;
+    Enforcement {
+        cpus: mechanism(cpus),
+        memory: mechanism(memory),
+        pids: mechanism(pids),
+        storage: mechanism(storage),
+    }
+}
+
+fn mechanism(found: sandbox::Mechanism) -> Mechanism {
+    match found {
+        sandbox::Mechanism::CgroupV2 => Mechanism::CgroupV2,
+        sandbox::Mechanism::CgroupV1 => Mechanism::CgroupV1,
+        sandbox::Mechanism::Rlimit => Mechanism::Rlimit,
+        sandbox::Mechanism::Watchdog => Mechanism::Watchdog,
+        sandbox::Mechanism::Nothing => Mechanism::Nothing,
+    }
+}
+
+/// What a session used.
+pub(crate) fn usage(used: sandbox::Usage) -> SandboxUsage {
+    let sandbox::Usage { cpu_seconds, peak_memory_bytes, frozen_seconds } = used;
+    SandboxUsage { cpu_seconds, peak_memory_bytes, frozen_seconds }
+}

@@ -1,0 +1,19 @@
+//! Cleaning up after processes that died.
+
+use assay_store::Store;
+use serde::Serialize;
+
+/// What a sweep took away.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Swept {
+    /// Of the store.
+    #[serde(flatten)]
+    pub store: assay_store::Swept,
+    /// Control groups of dead processes.
+    pub cgroups: usize,
+}
+
+/// Takes away what dead processes left in a store, and their control groups.
+pub fn sweep(store: &Store) -> Swept {
+    Swept { store: store.sweep(), cgroups: assay_sandbox::sweep_cgroups() }
+}
