@@ -203,7 +203,7 @@ fn is_disbelieved(error: &io::Error) -> bool {
     matches!(inner, Some(rustls::Error::InvalidCertificate(_)))
 }
 
-/// Betas without those that open a second door.
+/// Betas without those that open another way to the provider.
 fn harmless(betas: &str) -> String {
     let kept =
         betas.split(',').map(str::trim).filter(|beta| !BETAS.iter().any(|name| beta.starts_with(name)));

@@ -82,7 +82,7 @@ fn serve(listener: &TcpListener, socket: &Path) {
         while Arc::strong_count(&open) > CONNECTIONS {
             thread::sleep(std::time::Duration::from_millis(5));
         }
-        // Whoever finds nobody behind the door is hung up on.
+        // Whoever finds nobody at the socket is hung up on.
         if let Ok(far) = UnixStream::connect(socket) {
             let open = Arc::clone(&open);
             thread::spawn(move || {

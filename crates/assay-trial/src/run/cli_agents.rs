@@ -142,7 +142,7 @@ fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
     if path.is_file() { Ok(path) } else { Err(missing("it was executed without".to_owned())) }
 }
 
-/// What is shown of this machine to an agent with a way to its model; the folder is the door's.
+/// What is shown of this machine to an agent with a way to its model; the folder is the proxy's.
 pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let Some(way) = &trial.way else { return Vec::new() };
     let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
@@ -195,7 +195,7 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
     run.ended = ending::judge(run.ended.clone(), &provider_side(ledger, run.ended == Ended::Deadline), time);
 }
 
-/// What an agent's provider did, read from what went through the door. Requests without tools are made beside the work, and so are
+/// What an agent's provider did, read from what went through the proxy. Requests without tools are made beside the work, and so are
 /// counts of tokens. An agent that has asked nothing else can have ended so, but has not run out of time over its work.
 fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     let asked: Vec<&Exchange> = ledger.exchanges.iter().filter(|one| !one.counts_only()).collect();
@@ -237,7 +237,7 @@ fn last_answer(exchange: &Exchange) -> LastAnswer {
     }
 }
 
-/// What the door counted, beside what the agent says of itself.
+/// What the proxy counted, beside what the agent says of itself.
 pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &ModelRoute) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
@@ -317,7 +317,7 @@ mod tests {
         serde_json::to_value(&run.ended).unwrap()
     }
 
-    /// What the door counted is the run's, and what it estimated is marked as such.
+    /// What the proxy counted is the run's, and what it estimated is marked as such.
     #[test]
     fn estimates_and_the_models_that_replied_are_taken_over() {
         let named = || Exchange { replied_model: Some("m-1".to_owned()), ..answer() };

@@ -109,7 +109,7 @@ impl<'a> ImageEnvironment<'a> {
         let trial = self.attempt.trial;
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
-        spec.env = trial.env.agent.clone();
+        spec.env.clone_from(&trial.env.agent);
         spec.network = network(reach);
         spec.limits = trial.limits;
         spec
