@@ -369,6 +369,30 @@ fn a_task_that_can_be_graded_is_checked_once() {
     assert_eq!(again.told, ["begin checks 4 4", "begin trials 8 8"]);
 }
 
+/// Nobody knows what a trial costs before the first one has ended, and checks cost nothing.
+#[test]
+fn a_cap_in_usd_holds_no_check_back() {
+    let mut stage = Stage::new();
+    stage.options.checks = true;
+    stage.options.max_usd = Some(1.0);
+    let (come, met) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let counts = (come.clone(), met.clone());
+    let meet = move |_: &str, asked: usize| {
+        if asked < 2 {
+            counts.0.fetch_add(1, Ordering::SeqCst);
+            let until = std::time::Instant::now() + Duration::from_secs(20);
+            while counts.0.load(Ordering::SeqCst) < 2 && std::time::Instant::now() < until {
+                std::thread::yield_now();
+            }
+            counts.1.fetch_add(usize::from(counts.0.load(Ordering::SeqCst) == 2), Ordering::SeqCst);
+        }
+        PASS
+    };
+    let plan = stage.plan(meet, None);
+    stage.run(&plan);
+    assert_eq!((come.load(Ordering::SeqCst), met.load(Ordering::SeqCst)), (2, 2));
+}
+
 #[test]
 fn checking_some_tasks_forgets_nothing_of_the_others() {
     let (mut stage, ran) = checked(true, MISS, MISS);
