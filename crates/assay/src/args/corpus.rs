@@ -44,7 +44,7 @@ pub(crate) struct FunnelArgs {
     /// Where to write a line for every record removed: id, stage, reason, survivor
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// CorpusWhat the stages ask
+    /// What the stages ask
     #[arg(long, value_name = "NAME", default_value = "corpus")]
     pub(crate) rules: RulesName,
     /// Which stage comes first [default: paper for the corpus's rules, code for SkillRet's]
@@ -55,7 +55,7 @@ pub(crate) struct FunnelArgs {
     pub(crate) gold: Option<PathBuf>,
 }
 
-/// CorpusWhat the stages ask.
+/// What the stages ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesName {
     /// The rules that made the corpus assay is tested on; the licence is as the record has it
