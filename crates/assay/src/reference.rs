@@ -19,7 +19,7 @@ fn add(text: &mut String, command: &Command, path: &str) {
     let help = command.clone().color(clap::ColorChoice::Never).render_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     text.push_str(&format!("\n## {path}\n\n```text\n{}\n```\n", help.join("\n").trim()));
-    for inner in command.get_subcommands() {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
         add(text, inner, &format!("{path} {}", inner.get_name()));
     }
 }

@@ -1,4 +1,4 @@
-//! Plans: the product of suite, conditions, roster and repetitions.
+//! Plans: the product of suite, conditions, agents and repetitions.
 
 pub(crate) mod agents;
 pub(crate) mod dependencies;
@@ -360,12 +360,11 @@ impl Setup {
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
         let env = TaskEnv::of(task, &experiment.allow_env, machine.env)?;
+        let replay = machine.shipping.as_ref().and_then(|shipping| shipping.replay.as_ref());
         let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
-        let mut reference = TaskRef::from(&**task);
-        reference.folder = std::path::absolute(&reference.folder).unwrap_or(reference.folder);
         Ok(Self {
             task: task.clone(),
-            reference,
+            reference: TaskRef::from(&**task),
             sandbox: Arc::new(backend.settled_choice(&experiment.sandbox, &absolute)),
             scripts: Arc::new(absolute),
             backend: Arc::new(backend),
@@ -375,7 +374,7 @@ impl Setup {
             verifier_network,
             env: Arc::new(env),
             allow_env: Arc::new(experiment.allow_env.clone()),
-            replay: machine.shipping.as_ref().and_then(|shipping| shipping.replay.clone()),
+            replay: replay.map(|store| std::path::absolute(store).unwrap_or_else(|_| store.clone())),
         })
     }
 

@@ -28,8 +28,6 @@ pub struct Sources {
     pub library: Vec<PathBuf>,
     /// Where relative paths of scripted models start.
     pub scripts: Option<PathBuf>,
-    /// The store whose recorded replies answer in the provider's place.
-    pub replay: Option<PathBuf>,
     /// A folder for skills that a condition makes.
     pub made: PathBuf,
 }
@@ -400,8 +398,7 @@ impl<'a> Resolver<'a> {
             sandboxes: self.machine.sandboxes,
             dry: self.machine.dry,
             shipping: self.machine.shipping.clone().map(|mut shipping| {
-                let replay = self.sources.replay.clone().or_else(|| spec.replay.clone());
-                shipping.replay = shipping.replay.or(replay);
+                shipping.replay = shipping.replay.or_else(|| spec.replay.clone());
                 shipping
             }),
         };

@@ -155,6 +155,11 @@ pub enum SpecError {
     },
 }
 
+/// A path that leads to the same place from any folder.
+fn whole(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
 /// A task, by reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRef {
@@ -174,7 +179,7 @@ impl From<&Task> for TaskRef {
             name: task.name.clone(),
             digest: task.digest,
             environment: task.environment_digest,
-            folder: task.root.clone(),
+            folder: whole(&task.root),
         }
     }
 }
@@ -198,7 +203,7 @@ impl From<&Package> for SkillRef {
             name: skill.name.clone(),
             directory: skill.directory.clone(),
             digest: skill.digest,
-            folder: skill.root.clone(),
+            folder: whole(&skill.root),
         }
     }
 }

@@ -15,4 +15,7 @@ pub(crate) struct PlanArgs {
     /// A p value that a gate asks for, after Holm's correction: whether it can be met
     #[arg(long = "p", value_name = "P")]
     pub(crate) p: Option<f64>,
+    /// Write each trial's specification into this folder, for executing it elsewhere
+    #[arg(long, value_name = "DIR")]
+    pub(crate) specs: Option<PathBuf>,
 }

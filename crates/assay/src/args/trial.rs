@@ -14,6 +14,27 @@ pub(crate) struct TrialArgs {
 pub(crate) enum TrialWhat {
     /// Execute one cell of an experiment anew, to look at it; no run counts it
     Run(TrialRunArgs),
+    /// Execute one trial from its specification, which `assay plan --specs` writes
+    #[command(hide = true)]
+    Exec(TrialExecArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TrialExecArgs {
+    /// The specification
+    pub(crate) spec: PathBuf,
+    /// A folder of tasks, or one of a task [default: where the task lay when it was planned]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) suite: Vec<PathBuf>,
+    /// A folder of skills, or one of a skill [default: where each lay when it was planned]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) library: Vec<PathBuf>,
+    /// Where the scripts of scripted models lie [default: the folder of the experiment that was planned]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) scripts: Option<PathBuf>,
+    /// Play it again with the replies that are kept in another store
+    #[arg(long, value_name = "STORE")]
+    pub(crate) replay: Option<PathBuf>,
 }
 
 #[derive(Debug, clap::Args)]

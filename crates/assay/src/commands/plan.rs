@@ -1,6 +1,7 @@
 //! `assay plan`: what an experiment will cost, and what it can and cannot find.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use assay_analysis::{Execution, LimitForecast, PlanForecast, VerdictChances, Wish};
 use assay_report::{clean, seconds};
@@ -27,6 +28,9 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: true, ..machine::context(&sandboxes, None) };
     let plan = Plan::make(experiment, &store, &here)?;
+    if let Some(folder) = &args.specs {
+        write_specs(&plan, folder)?;
+    }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
     let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
     let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
@@ -42,6 +46,21 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     // A gate that no luck can pass is refused before a cent is spent, and a task that cannot be read is not what was meant.
     let holds = forecast.impossible.is_empty() && plan.unreadable.is_empty();
     Ok(if holds { Status::Done } else { Status::DidNotHold })
+}
+
+/// Writes a file for each trial, those of the tasks' checks included.
+fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
+    let failed = |path: &Path, error: &dyn std::fmt::Display| {
+        Failure::infrastructure(format!("cannot write {}: {error}", path.display()))
+    };
+    std::fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let checks = plan.checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop]));
+    for spec in plan.trials.values().chain(checks) {
+        let path = folder.join(format!("{}.json", spec.id));
+        let text = serde_json::to_vec_pretty(&**spec).map_err(|error| failed(&path, &error))?;
+        std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
+    }
+    Ok(())
 }
 
 fn lay_out(forecast: &PlanForecast) -> String {

@@ -1,20 +1,23 @@
-//! `assay trial run`: one cell of an experiment, executed anew, to look at.
+//! `assay trial run`: one cell of an experiment, executed anew, to look at; and `trial exec`: one trial from its specification.
 
 use std::path::{Path, PathBuf};
 
-use assay_store::{Claim, Outcome, Store};
-use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Runner, TrialSpec};
+use assay_store::{Claim, Outcome, Record, Store};
+use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, Runner, Sources, TrialSpec};
 use serde_json::json;
 
 use super::show::heading;
-use crate::args::trial::{TrialArgs, TrialRunArgs, TrialWhat};
+use crate::args::trial::{TrialArgs, TrialExecArgs, TrialRunArgs, TrialWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
 pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let TrialWhat::Run(args) = args.what;
+    let args = match args.what {
+        TrialWhat::Run(args) => args,
+        TrialWhat::Exec(args) => return exec(&args, settings, ui),
+    };
     // A store of its own: what is looked at here never counts in a run.
     let mut store = machine::open_store(&settings.store.join("debug"))?;
     if args.keep {
@@ -44,24 +47,67 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if kept.is_none() {
         store.clear_scratch();
     }
-    if ui.json() {
-        ui.document(
-            &json!({ "schema": "assay.trial-run/1", "record": record, "folder": folder, "kept": kept }),
-        )?;
-    } else {
-        ui.out(&heading(&trial.id, Some(&record), &folder))?;
-        if let Some(kept) = &kept {
-            ui.out(&format!("  the sandbox's folders: {}\n", kept.display()))?;
-        }
-        ui.note(&format!(
-            "`assay --store {} show {}` shows every step",
-            settings.store.join("debug").display(),
-            trial.id.short()
-        ));
-    }
+    print(&record, &folder, kept.as_deref(), &settings.store.join("debug"), ui)?;
     if kept.is_some() {
         ui.note("the kept folders go with the next sweep: `assay trial run` and `assay gc` sweep");
     }
+    Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
+}
+
+fn print(record: &Record, folder: &Path, kept: Option<&Path>, store: &Path, ui: &Ui) -> Result<(), Failure> {
+    if ui.json() {
+        return ui.document(
+            &json!({ "schema": "assay.trial-run/1", "record": record, "folder": folder, "kept": kept }),
+        );
+    }
+    ui.out(&heading(&record.trial, Some(record), folder))?;
+    if let Some(kept) = kept {
+        ui.out(&format!("  the sandbox's folders: {}\n", kept.display()))?;
+    }
+    let (store, trial) = (store.display(), record.trial.short());
+    ui.note(&format!("`assay --store {store} show {trial}` shows every step"));
+    Ok(())
+}
+
+/// One trial, as it was planned somewhere else. A result that the store holds already is not made again.
+fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let spec = TrialSpec::load(&args.spec)?;
+    let store = machine::open_store(&settings.store)?;
+    let cancel = machine::interrupted()?;
+    store.sweep();
+    machine::sweep_docker(&store);
+    let sandboxes = machine::sandboxes_for(settings)?;
+    let here = machine::context(&sandboxes, args.replay.as_deref());
+    let absolute = |folders: &[PathBuf]| folders.iter().map(std::path::absolute).collect::<Result<_, _>>();
+    let whole = |error: std::io::Error| Failure::bad_input(format!("cannot find a folder: {error}"));
+    let sources = Sources {
+        suite: absolute(&args.suite).map_err(whole)?,
+        library: absolute(&args.library).map_err(whole)?,
+        scripts: args.scripts.clone(),
+        made: store.made(),
+    };
+    let trial = Resolver::new(&here, sources).resolve(&spec)?;
+    let cache = PrepCache::new(&store)?;
+    let budget = cache.budget();
+    let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget, keep: false };
+    let Claim::Mine(lease) = store.claim(&trial.id)? else {
+        return Err(Failure::infrastructure("another process executes this trial right now"));
+    };
+    let recorded = store.record(&trial.id)?.filter(|record| record.outcome.counts());
+    let (record, folder) = if let Some(record) = recorded {
+        ui.note("the store holds its result already");
+        let folder = store.trial_folder(&trial.id).join(format!("attempts/{}", record.attempt));
+        (Box::new(record), folder)
+    } else {
+        let executed = runner.execute(&trial, &lease)?;
+        store.clear_scratch();
+        match executed {
+            Executed::Recorded { record, folder, .. } => (record, folder),
+            Executed::Interrupted => return Ok(Status::Interrupted),
+        }
+    };
+    drop(lease);
+    print(&record, &folder, None, &settings.store, ui)?;
     Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
 }
 

@@ -12,7 +12,7 @@ use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
-use assay_trial::{ExperimentError, PlanError, ResolveError, RunError};
+use assay_trial::{ExperimentError, PlanError, ResolveError, RunError, SpecError};
 
 use super::Failure;
 
@@ -72,7 +72,21 @@ impl From<RunError> for Failure {
 
 impl From<ResolveError> for Failure {
     fn from(error: ResolveError) -> Self {
-        Self::infrastructure(assay_diagnostic::chain(&error))
+        let failure = Self::infrastructure(assay_diagnostic::chain(&error));
+        match error {
+            ResolveError::NoTask { .. } | ResolveError::OtherTask { .. } => {
+                failure.hint("`--suite DIR` says where the planned tasks lie")
+            }
+            ResolveError::NoSkill { .. } => failure.hint("`--library DIR` says where the planned skills lie"),
+            _ => failure,
+        }
+    }
+}
+
+impl From<SpecError> for Failure {
+    fn from(error: SpecError) -> Self {
+        Self::bad_input(assay_diagnostic::chain(&error))
+            .hint("`assay plan --specs DIR` writes specifications")
     }
 }
 

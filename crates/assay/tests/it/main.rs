@@ -42,6 +42,7 @@ mod server;
 mod suite;
 mod task_check;
 mod trace;
+mod trial_exec;
 mod verifier;
 
 /// A file that nobody declares is a test that nobody runs.

@@ -1,0 +1,153 @@
+//! Trials as data: planned in one place, executed in another from a file alone.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::fixture::{Lab, Ran, Running, needs_bubblewrap, read_json};
+use crate::suite;
+
+/// One task under three conditions, one of which makes a skill; the script runs a file of its own.
+fn lab() -> Lab {
+    let idle = json!({ "turn": 0, "unseen": "Skills are folders", "run_files": ["moves/look.sh"] });
+    let rules: Vec<Value> = suite::diligent().into_iter().chain([idle]).collect();
+    suite::lab(1)
+        .script(&rules)
+        .file("moves/look.sh", "ls\n")
+        .experiment(|e| suite::paired(e.conditions(&["none", "curated", "placebo"]), 1))
+}
+
+/// The specifications of all trials, by file.
+fn specs(lab: &Lab) -> Vec<PathBuf> {
+    // One task can give no verdict, and `assay plan` says so.
+    lab.assay(&["plan", "experiment.toml", "--specs", "specs"]).ended(1);
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(lab.path("specs")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
+}
+
+/// `assay trial exec SPEC.json` in a folder that holds nothing else.
+fn exec(elsewhere: &Lab, spec: &Path, more: &[&str]) -> Ran {
+    let folder = tempfile::tempdir().unwrap();
+    fs::copy(spec, folder.path().join("SPEC.json")).unwrap();
+    let store = elsewhere.path("kept").display().to_string();
+    let args = [&["trial", "exec", "SPEC.json", "--store", &store, "--format", "json"], more].concat();
+    Running::start(elsewhere.command(&args).current_dir(folder.path())).wait()
+}
+
+/// A record without times, processes and the machine.
+fn lasting(mut record: Value) -> Value {
+    for key in ["seconds", "started_at", "finished_at", "used"] {
+        assert!(record.as_object_mut().unwrap().remove(key).is_some(), "{key}: {record}");
+    }
+    record
+}
+
+fn records(store: &Path) -> BTreeMap<String, Value> {
+    let folders = |path: &Path| -> Vec<PathBuf> {
+        fs::read_dir(path).into_iter().flatten().map(|entry| entry.unwrap().path()).collect()
+    };
+    let trials = folders(&store.join("trials")).into_iter().flat_map(|shelf| folders(&shelf));
+    trials
+        .filter_map(|trial| read_json(&trial.join("record.json")))
+        .map(|record| (record["trial"].as_str().unwrap().to_owned(), lasting(record)))
+        .collect()
+}
+
+#[test]
+fn a_specification_alone_gives_the_same_record_elsewhere() {
+    needs_bubblewrap!();
+    let planned = lab();
+    planned.assay(&["run", "experiment.toml"]).ok();
+    let specs = specs(&planned);
+    // Three conditions, solution and doing nothing.
+    assert_eq!(specs.len(), 5);
+
+    // Nothing lies where it lay when the trials were planned.
+    let elsewhere = Lab::new();
+    for (from, to) in
+        [("tasks", "suite/of/tasks"), ("skills", "library"), ("turns.jsonl", "moved/turns.jsonl")]
+    {
+        fs::create_dir_all(elsewhere.path(to).parent().unwrap()).unwrap();
+        fs::rename(planned.path(from), elsewhere.path(to)).unwrap();
+    }
+    fs::rename(planned.path("moves"), elsewhere.path("moved/moves")).unwrap();
+    fs::rename(planned.path(".assay"), planned.path("recorded")).unwrap();
+    let [suite, library, scripts] = ["suite/of/tasks", "library", "moved"].map(|path| elsewhere.path(path));
+    let [suite, library, scripts] = [&suite, &library, &scripts].map(|path| path.display().to_string());
+    let folders = ["--suite", &suite, "--library", &library, "--scripts", &scripts];
+    for spec in &specs {
+        let document = exec(&elsewhere, spec, &folders).ok().json();
+        assert_eq!(document["schema"], "assay.trial-run/1");
+    }
+    let (here, there) = (records(&planned.path("recorded")), records(&elsewhere.path("kept")));
+    assert_eq!((here.len(), there.len()), (5, 5));
+    for (id, record) in &here {
+        assert_eq!(record, &there[id], "{id}");
+    }
+    // What is recorded is not executed again.
+    let again = exec(&elsewhere, &specs[0], &folders).ok();
+    assert!(again.stderr.contains("the store holds its result already"), "{}", again.stderr);
+}
+
+#[test]
+fn what_is_not_as_it_was_planned_is_not_executed() {
+    needs_bubblewrap!();
+    let lab = lab();
+    let specs = specs(&lab);
+    let spec = |condition: &str| {
+        let is_it = |path: &&PathBuf| {
+            let spec = read_json(path).unwrap();
+            spec["condition"] == condition && spec["agent"]["name"] == "loop"
+        };
+        specs.iter().find(is_it).unwrap().clone()
+    };
+    let refused = |condition: &str, more: &[&str], code: i32, expected: &str| {
+        let ran = exec(&lab, &spec(condition), more).ended(code);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+        assert!(records(&lab.path("kept")).is_empty());
+    };
+    let edited = |path: &str, text: &str, check: &dyn Fn()| {
+        let before = fs::read(lab.path(path)).unwrap();
+        lab.write(path, text);
+        check();
+        lab.write(path, before);
+    };
+    refused("none", &["--suite", "/nonexistent"], 3, "there is no task `t1` in /nonexistent");
+    edited("tasks/t1/instruction.md", "Another.\n", &|| {
+        refused("none", &[], 3, "is not the one that was planned");
+    });
+    edited("skills/reports/SKILL.md", "---\nname: reports\ndescription: Other.\n---\nOther.\n", &|| {
+        refused("curated", &[], 3, "there is no skill `reports` with the planned content");
+    });
+    edited("turns.jsonl", "{\"say\": \"Other.\"}\n", &|| {
+        refused("none", &[], 3, "would be another one here: `agent.script");
+    });
+    // A file that somebody edited is no plan.
+    let path = spec("none");
+    let text = fs::read_to_string(&path).unwrap();
+    fs::write(&path, text.replacen("\"verifier_seconds\": 600.0", "\"verifier_seconds\": 6.0", 1)).unwrap();
+    let ran = exec(&lab, &path, &[]).ended(2);
+    assert!(ran.stderr.contains("the id is not the hash of the specification"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_specification_holds_no_secret() {
+    let lab = Lab::new()
+        .env("OPENAI_API_KEY", "KEY-OF-THE-MODEL")
+        .env("TOKEN_OF_MINE", "VALUE-OF-A-VARIABLE")
+        .task("t1", |task| task.toml("version = \"1.0\"\n[environment.env]\nTOKEN = \"${TOKEN_OF_MINE}\"\n"))
+        .experiment(|e| {
+            e.no_sandbox()
+                .top("sandbox = \"none\"\nallow_env = [\"TOKEN_OF_MINE\"]")
+                .served("openai:gpt-5", "https://api.openai.com/v1")
+        });
+    for path in specs(&lab) {
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("\"allow_env\": [\n    \"TOKEN_OF_MINE\"\n  ]"), "{text}");
+        assert!(!text.contains("KEY-OF-THE-MODEL") && !text.contains("VALUE-OF-A-VARIABLE"), "{text}");
+    }
+}
