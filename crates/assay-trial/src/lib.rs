@@ -1,7 +1,8 @@
 //! Conditions, plans and the life of a trial.
 //!
-//! [`Plan`] is the product of suite, conditions, roster and repetitions; each of its cells is a [`Trial`], pure data until it
-//! is executed. Executing one gives an `assay_store::Record` in the store. Reports are made elsewhere, from records alone.
+//! [`Plan`] is the product of suite, conditions, agents and repetitions; each of its cells names a [`TrialSpec`], which is data. An
+//! [`Executor`] has specifications executed; a [`Resolver`] turns one into live objects where that happens. Executing one gives
+//! an `assay_store::Record` in the store. Reports are made elsewhere, from records alone.
 
 pub mod condition;
 mod experiment;
@@ -25,6 +26,7 @@ pub use run::env::{EnvError, TaskEnv};
 pub use run::execute::run;
 pub use run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
 pub use run::life::{Executed, Runner};
+pub use run::once::{Once, OnceError, run_once};
 pub use run::open_agent::AgentError;
 pub use run::prep_cache::{Base, PrepCache};
 pub use run::resolve::{ResolveError, Resolver, Sources};

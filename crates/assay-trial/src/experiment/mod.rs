@@ -1,5 +1,7 @@
 //! `experiment.toml`: what is to be compared, as its author wrote it.
 
+mod mistake;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +9,7 @@ use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
 use assay_model::Price;
 use serde::{Deserialize, Serialize};
 
+use self::mistake::Mistake;
 use crate::condition::{self, Pairing};
 
 /// The format read here.
@@ -18,6 +21,12 @@ const MAX_REPETITIONS: u32 = 10_000;
 /// Repetitions of a cell where none are given. For the same number of trials more tasks find more than more repetitions do
 /// (docs/STATISTICS.md); three are what shows how much of a difference is run-to-run noise.
 const REPETITIONS: i64 = 3;
+
+/// The largest lift that counts as no effect, where none is given.
+const MARGIN: f64 = 0.10;
+
+/// Trials at once, where nothing is said.
+const CONCURRENCY: usize = 2;
 
 /// The condition that is primary where none is named and there are several.
 const PRIMARY: &str = "curated";
@@ -199,26 +208,23 @@ impl AgentSpec {
     }
 
     /// One for each pair of its names and models.
-    fn spread(self) -> Result<Vec<Self>, String> {
-        let one_of =
-            |one: &str, several: &str| format!("an agent has either `{one}` or `{several}`, and not both");
+    fn spread(self) -> Result<Vec<Self>, Mistake> {
         let Self { name, model, names, models, .. } = &self;
         let names = match (name.is_empty(), names.is_empty()) {
             (false, true) => vec![name.clone()],
             (true, false) => names.clone(),
-            (true, true) => return Err("an agent has no `name`".to_owned()),
-            (false, false) => return Err(one_of("name", "names")),
+            (true, true) => return Err(Mistake::NoName),
+            (false, false) => return Err(Mistake::Both { one: "name", several: "names" }),
         };
         let models = match (model, models.is_empty()) {
-            (Some(_), false) => return Err(one_of("model", "models")),
+            (Some(_), false) => return Err(Mistake::Both { one: "model", several: "models" }),
             (model, true) => vec![model.clone()],
             (None, false) => models.iter().cloned().map(Some).collect(),
         };
         let pair = |name: &String, model: &Option<String>| {
-            let (name, version) =
-                assay_agent::cli_agents::named_version(name).map_err(|error| error.to_string())?;
+            let (name, version) = assay_agent::cli_agents::named_version(name)?;
             if version.is_some() && assay_agent::cli_agents::find(name).is_none() {
-                return Err(format!("the agent {name:?} has no version to choose"));
+                return Err(Mistake::NoVersion(name.to_owned()));
             }
             Ok(Self {
                 name: name.to_owned(),
@@ -348,6 +354,35 @@ fn placed<T: Copy>(value: Option<&toml::Spanned<T>>, default: T) -> (T, usize) {
 }
 
 impl Experiment {
+    /// One without a file: no task, skill, condition or agent yet, one repetition, and defaults for the rest.
+    pub fn new(name: &str, directory: &Path) -> Self {
+        Self {
+            path: directory.join("experiment.toml"),
+            directory: directory.to_owned(),
+            source: String::new(),
+            name: name.to_owned(),
+            suite: Vec::new(),
+            library: Vec::new(),
+            conditions: Vec::new(),
+            disclosure: Disclosure::default(),
+            repetitions: 1,
+            seed: default_seed(),
+            margin: MARGIN,
+            primary: None,
+            sandbox: SandboxChoice::default(),
+            network: NetworkGrant::default(),
+            verifier_network: false,
+            allow_env: Vec::new(),
+            concurrency: CONCURRENCY,
+            memory_bytes: None,
+            cpus: None,
+            infrastructure_retries: 0,
+            stop_after: default_stop_after(),
+            agents: Vec::new(),
+            pairings: BTreeMap::new(),
+        }
+    }
+
     /// Reads and checks an experiment. A folder stands for the `experiment.toml` in it.
     pub fn load(path: &Path) -> Result<Self, ExperimentError> {
         let path = if path.is_dir() { path.join("experiment.toml") } else { path.to_owned() };
@@ -408,22 +443,21 @@ impl Experiment {
         }
         let primary = match &file.primary {
             None => default_primary(conditions),
-            Some(value) => {
-                primary(value.get_ref(), conditions).map_err(|message| at(value.span().start, message))?
-            }
+            Some(value) => primary(value.get_ref(), conditions)
+                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
         };
         let (repetitions, offset) = placed(file.repetitions.as_ref(), REPETITIONS);
         let repetitions = u32::try_from(repetitions)
             .ok()
             .filter(|repetitions| (1..=MAX_REPETITIONS).contains(repetitions))
             .ok_or_else(|| at(offset, format!("`repetitions` must be between 1 and {MAX_REPETITIONS}")))?;
-        let (margin, offset) = placed(file.margin.as_ref(), 0.10);
+        let (margin, offset) = placed(file.margin.as_ref(), MARGIN);
         check(
             margin > 0.0 && margin < 1.0,
             offset,
             "`margin` must lie between 0 and 1: it is the largest lift that still counts as no effect",
         )?;
-        let (concurrency, offset) = placed(file.concurrency.as_ref(), 2);
+        let (concurrency, offset) = placed(file.concurrency.as_ref(), CONCURRENCY as i64);
         let concurrency = usize::try_from(concurrency)
             .ok()
             .filter(|concurrency| (1..=1024).contains(concurrency))
@@ -448,7 +482,7 @@ impl Experiment {
         let agents_at = file.agents.span().start;
         let mut agents = Vec::new();
         for table in file.agents.into_inner() {
-            agents.extend(table.spread().map_err(|message| at(agents_at, message))?);
+            agents.extend(table.spread().map_err(|mistake| at(agents_at, mistake.to_string()))?);
         }
         for name in file.prices.keys() {
             let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
@@ -511,15 +545,13 @@ impl Experiment {
         }
         let sandbox = match &file.sandbox {
             None => SandboxChoice::default(),
-            Some(value) => {
-                sandbox_choice(value.get_ref()).map_err(|message| at(value.span().start, message))?
-            }
+            Some(value) => sandbox_choice(value.get_ref())
+                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
         };
         let network = match &file.network {
             None => NetworkGrant::default(),
-            Some(value) => {
-                network_grant(value.get_ref()).map_err(|message| at(value.span().start, message))?
-            }
+            Some(value) => network_grant(value.get_ref())
+                .map_err(|mistake| at(value.span().start, mistake.to_string()))?,
         };
         let directory =
             path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -557,54 +589,47 @@ fn default_primary(conditions: &[String]) -> Option<String> {
     compared.iter().find(|name| *name == PRIMARY).filter(|_| compared.len() > 1).cloned()
 }
 
-fn primary(value: &toml::Value, conditions: &[String]) -> Result<Option<String>, String> {
+fn primary(value: &toml::Value, conditions: &[String]) -> Result<Option<String>, Mistake> {
     match value {
         toml::Value::Boolean(false) => Ok(None),
         toml::Value::String(name) if conditions.iter().skip(1).any(|known| known == name) => {
             Ok(Some(name.clone()))
         }
-        toml::Value::String(name) if conditions.first() == Some(name) => Err(format!(
-            "`primary` is {name:?}, which is the baseline: name a condition that is compared with it"
-        )),
-        toml::Value::String(name) => Err(format!("`primary` is {name:?}, which `conditions` does not list")),
-        _ => Err("`primary` is the name of a condition, or false".to_owned()),
+        toml::Value::String(name) if conditions.first() == Some(name) => {
+            Err(Mistake::PrimaryIsBaseline(name.clone()))
+        }
+        toml::Value::String(name) => Err(Mistake::PrimaryIsNotListed(name.clone())),
+        _ => Err(Mistake::Primary),
     }
 }
 
-fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, String> {
-    let kinds = "auto, bubblewrap, docker and none";
+fn sandbox_choice(value: &toml::Value) -> Result<SandboxChoice, Mistake> {
     let table = match value {
         toml::Value::String(kind) => {
             let kind = SandboxKind::deserialize(toml::Value::String(kind.clone()))
-                .map_err(|_| format!("there is no sandbox {kind:?}; there are {kinds}"))?;
+                .map_err(|_| Mistake::NoSandbox(kind.clone()))?;
             SandboxTable { kind, ..SandboxTable::default() }
         }
-        toml::Value::Table(table) => table.clone().try_into().map_err(|error: toml::de::Error| {
-            format!(
-                "`[sandbox]` holds `kind` ({kinds}), `roots`, `images`, `pull`, `build_network` and `drop_login_mounts`: {}",
-                error.message()
-            )
-        })?,
-        _ => return Err(format!("`sandbox` is one of {kinds}, or a table with `kind` and `roots`")),
+        toml::Value::Table(table) => {
+            table.clone().try_into().map_err(|error| Mistake::SandboxTable(Box::new(error)))?
+        }
+        _ => return Err(Mistake::Sandbox),
     };
     let SandboxTable { kind, roots, images, pull, build_network, drop_login_mounts } = table;
     Ok(SandboxChoice { kind, roots, images, pull, build_network, drop_login_mounts })
 }
 
-fn network_grant(value: &toml::Value) -> Result<NetworkGrant, String> {
-    let wrong = || "`network` is \"none\", \"public\" or a list of hosts".to_owned();
+fn network_grant(value: &toml::Value) -> Result<NetworkGrant, Mistake> {
     match value {
         toml::Value::String(word) if word == "none" => Ok(NetworkGrant::None),
         toml::Value::String(word) if word == "public" => Ok(NetworkGrant::Public),
-        toml::Value::Array(hosts) => hosts
-            .iter()
-            .map(|host| host.as_str().map(str::to_owned).ok_or_else(wrong))
-            .collect::<Result<Vec<_>, _>>()
-            .and_then(|hosts| match assay_gateway::Hosts::parse(&hosts) {
-                Ok(_) => Ok(NetworkGrant::Hosts(hosts)),
-                Err(error) => Err(error.to_string()),
-            }),
-        _ => Err(wrong()),
+        toml::Value::Array(hosts) => {
+            let hosts = hosts.iter().map(|host| host.as_str().map(str::to_owned));
+            let hosts: Vec<String> = hosts.collect::<Option<_>>().ok_or(Mistake::Network)?;
+            assay_gateway::Hosts::parse(&hosts)?;
+            Ok(NetworkGrant::Hosts(hosts))
+        }
+        _ => Err(Mistake::Network),
     }
 }
 

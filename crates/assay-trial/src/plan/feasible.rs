@@ -1,6 +1,6 @@
 //! Whether a task can be run here at all, and what it may reach.
 
-use assay_gateway::Hosts;
+use assay_gateway::{Hosts, HostsError};
 use assay_task::{NetworkWish, Task};
 
 use crate::run::backend::BackendError;
@@ -40,7 +40,7 @@ pub(crate) enum Infeasible {
     Service(String),
     /// Hosts that are not names of hosts.
     #[error("of what it would reach, {0}")]
-    Hosts(String),
+    Hosts(HostsError),
     /// Listed hosts, and nothing that leads there.
     #[error("it would reach some hosts and not others, which nothing holds it to here")]
     NoEgressProxy,
@@ -104,7 +104,7 @@ pub(crate) fn policy(
 
 /// What both the task wishes and the experiment grants.
 pub(super) fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<NetworkPolicy, Infeasible> {
-    let hosts = |list: &[String]| Hosts::parse(list).map_err(|error| Infeasible::Hosts(error.to_string()));
+    let hosts = |list: &[String]| Hosts::parse(list).map_err(Infeasible::Hosts);
     let allowed = match (wish, grant) {
         (NetworkWish::None, _) | (_, NetworkGrant::None) => return Ok(NetworkPolicy::None),
         (NetworkWish::Public, NetworkGrant::Public) => return Ok(NetworkPolicy::Public),

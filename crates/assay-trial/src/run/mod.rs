@@ -14,6 +14,7 @@ pub(crate) mod executor;
 pub(crate) mod image_scan;
 pub(crate) mod life;
 pub(crate) mod local;
+pub(crate) mod once;
 pub(crate) mod open_agent;
 pub(crate) mod prep_cache;
 pub(crate) mod resolve;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use assay_agent::cli_agents::{Harness, Installation, Script};
 use assay_agent::{Agent, CliAgent, Disclosure, OpenError, Placement};
-use assay_gateway::{Caps, GatewayError, Provider, ProviderOptions, Varying};
+use assay_gateway::{Caps, GatewayError, PatternError, Provider, ProviderOptions, Varying};
 use assay_model::{ModelError, ModelOptions};
 use serde_json::json;
 
@@ -80,8 +80,8 @@ pub enum AgentError {
     #[error(transparent)]
     Open(#[from] OpenError),
     /// What it varies is not a pattern.
-    #[error("{0}")]
-    Varying(String),
+    #[error(transparent)]
+    Varying(#[from] PatternError),
 }
 
 /// Opens an agent.
@@ -171,8 +171,7 @@ fn open_cli_agent(
         return Err(AgentError::Eager(name));
     }
     let varies = harness.varies();
-    let varying =
-        Varying::new(varies.fields, varies.texts).map_err(|error| AgentError::Varying(error.to_string()))?;
+    let varying = Varying::new(varies.fields, varies.texts)?;
     let shipping = shipping.clone();
     Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
 }

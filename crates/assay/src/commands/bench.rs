@@ -12,7 +12,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_store::{Outcome, Store, TrialId};
-use assay_trial::{Experiment, Plan, RunOptions, Sandboxes};
+use assay_trial::{AgentSpec, Experiment, Plan, RunOptions, SandboxChoice, SandboxKind, Sandboxes};
 use serde::Serialize;
 
 use crate::args::bench::{BenchArgs, BenchSandbox, BenchWhat};
@@ -30,8 +30,9 @@ const PLANNED: usize = 10_000;
 /// What the trials' task is built from, by its Dockerfile.
 const BASE: &str = "debian:12-slim";
 
-/// The sandbox, as experiments name it.
-const BUBBLEWRAP: &str = "\"bubblewrap\"";
+fn bubblewrap() -> SandboxChoice {
+    SandboxChoice { kind: SandboxKind::Bubblewrap, ..SandboxChoice::default() }
+}
 
 /// Clock ticks a second, as `/proc` counts them on every Linux that Rust supports.
 const TICKS: f64 = 100.0;
@@ -82,7 +83,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     for &at_once in concurrency {
         ui.note(&format!("{trials} trials, {at_once} at once"));
         let base = folder.path().join(format!("at-{at_once}"));
-        rows.push(measure(at_once, *trials, || execute(&base, at_once, *trials, BUBBLEWRAP, &sandboxes))?);
+        rows.push(measure(at_once, *trials, || execute(&base, at_once, *trials, &bubblewrap(), &sandboxes))?);
         floor.push(measure(at_once, *trials, || bare(at_once, *trials))?);
     }
     // Measured before the planning figures, which hold 10,000 trials.
@@ -153,7 +154,7 @@ fn execute(
     base: &Path,
     concurrency: usize,
     trials: u32,
-    sandbox: &str,
+    sandbox: &SandboxChoice,
     sandboxes: &Sandboxes,
 ) -> Result<(), Failure> {
     suite(base, 1)?;
@@ -241,7 +242,7 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
     let store = Store::open(&base.join("store"))?;
     let clock = Instant::now();
     let repetitions = u32::try_from(PLANNED / tasks).unwrap_or(u32::MAX);
-    let plan = plan(&base, &store, repetitions, BUBBLEWRAP, sandboxes)?;
+    let plan = plan(&base, &store, repetitions, &bubblewrap(), sandboxes)?;
     let plan_seconds = clock.elapsed().as_secs_f64();
 
     let pattern = folder.join("at-1/store");
@@ -304,14 +305,15 @@ fn plan(
     base: &Path,
     store: &Store,
     repetitions: u32,
-    sandbox: &str,
+    sandbox: &SandboxChoice,
     sandboxes: &Sandboxes,
 ) -> Result<Plan, Failure> {
-    let text = format!(
-        "schema = \"assay.experiment/1\"\nname = \"bench\"\nsuite = [\"tasks/*\"]\nconditions = [\"none\"]\n\
-         repetitions = {repetitions}\nsandbox = {sandbox}\n[[agents]]\nname = \"oracle\"\n"
-    );
-    let experiment = Experiment::parse(&base.join("experiment.toml"), &text)?;
+    let mut experiment = Experiment::new("bench", base);
+    experiment.suite = vec!["tasks/*".to_owned()];
+    experiment.conditions = vec!["none".to_owned()];
+    experiment.repetitions = repetitions;
+    experiment.sandbox = sandbox.clone();
+    experiment.agents = vec![AgentSpec::named("oracle")];
     Ok(Plan::make(experiment, store, &machine::context(sandboxes, None))?)
 }
 

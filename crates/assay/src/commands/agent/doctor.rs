@@ -10,9 +10,11 @@ use std::sync::atomic::AtomicBool;
 
 use assay_agent::cli_agents::{Harness, Installation};
 use assay_gateway::Ledger;
-use assay_store::{Outcome, Record, Selection, Store, TrialId};
+use assay_store::{Outcome, Record, Selection, Store};
 use assay_trace::{Placement, Source, Trajectory};
-use assay_trial::{Experiment, Plan, PlanError, RunOptions};
+use assay_trial::{
+    AgentSpec, Once, OnceError, Pairing, Plan, PlanError, SandboxChoice, SandboxKind, run_once,
+};
 use serde::Serialize;
 
 use super::{Chosen, DoctorArgs, Kind};
@@ -118,14 +120,12 @@ fn base() -> BTreeMap<String, String> {
     BTreeMap::from([("*".to_owned(), "base:bookworm".to_owned())])
 }
 
-/// The sandbox as an experiment writes it.
-fn table(kind: Kind, images: &BTreeMap<String, String>) -> String {
+/// The sandbox.
+fn choice(kind: Kind, images: &BTreeMap<String, String>) -> SandboxChoice {
     match kind {
-        Kind::Bubblewrap => "\"bubblewrap\"".to_owned(),
+        Kind::Bubblewrap => SandboxChoice { kind: SandboxKind::Bubblewrap, ..SandboxChoice::default() },
         Kind::Docker => {
-            let images: Vec<String> =
-                images.iter().map(|(name, image)| format!("{name:?} = {image:?}")).collect();
-            format!("{{ kind = \"docker\", images = {{ {} }} }}", images.join(", "))
+            SandboxChoice { kind: SandboxKind::Docker, images: images.clone(), ..SandboxChoice::default() }
         }
     }
 }
@@ -163,39 +163,39 @@ fn examine(
         sees: false,
         checks: Vec::new(),
     };
-    let placed = placement.map(|placement| format!("placement = \"{}\"", placement.word()));
-    let text = EXPERIMENT
-        .replace(
-            "AGENT",
-            &version.as_ref().map_or(make.name().to_owned(), |own| format!("{}@{own}", make.name())),
-        )
-        .replace("SANDBOX", &table(sandbox, images))
-        .replace("PLACEMENT", &placed.unwrap_or_default());
-    let experiment = Experiment::parse(&folder.path().join("experiment.toml"), &text)?;
     let store = machine::open_store(&folder.path().join("store"))?;
     let docker = machine::docker_options(store.label(), &store.owner().mark());
     let sandboxes = machine::sandboxes_with(docker).of_store(&store);
     let here = machine::context(&sandboxes, None);
-    let plan = match Plan::make(experiment, &store, &here) {
-        Ok(plan) => plan,
-        Err(PlanError::Agent { error, .. }) => {
+    let mut agent = AgentSpec::named(make.name());
+    agent.version.clone_from(version);
+    agent.model = Some("scripted:turns.jsonl".to_owned());
+    agent.timeout = Some(120.0);
+    agent.placement = placement;
+    let once = Once {
+        name: "doctor",
+        directory: folder.path(),
+        task: &folder.path().join("task"),
+        agent,
+        condition: "curated",
+        library: vec!["skills/*".to_owned()],
+        pairing: Pairing { curated: Some(vec![OFFERED.to_owned()]), ..Pairing::default() },
+        sandbox: choice(sandbox, images),
+    };
+    let record = match run_once(&once, &store, &here, &AtomicBool::new(false)) {
+        Ok(record) => record,
+        Err(OnceError::Plan(PlanError::Agent { error, .. })) => {
             finding.checks.push(Check { what: "installed", holds: false, text: error.to_string() });
             return Ok(finding);
         }
-        Err(error) => return Err(error.into()),
+        Err(OnceError::Plan(error)) => return Err(error.into()),
+        Err(OnceError::Store(error)) => return Err(error.into()),
+        Err(error @ OnceError::Excluded(_)) => {
+            return Err(Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do"));
+        }
+        Err(error) => return Err(Failure::infrastructure(error.to_string())),
     };
-    if let Some(excluded) = plan.excluded.first() {
-        return Err(Failure::infrastructure(format!("the trial cannot be run: {}", excluded.reason))
-            .hint("`assay doctor` tells what to do"));
-    }
-    let run = plan.begin_run(&store)?.run;
-    let options = RunOptions { retry_broken: false, ..RunOptions::new(1) };
-    let resolver = plan.resolver(&store, &here);
-    assay_trial::run(&plan, &run, &store, &resolver, &options, &AtomicBool::new(false), &mut |_| {})?;
-    let Some(id) = plan.trials.keys().next() else {
-        return Err(Failure::infrastructure("the trial was not planned"));
-    };
-    let left = Left::read(&store, id)?;
+    let left = Left::read(&store, record);
     store.clear_scratch();
     finding.checks = left.judge(*make, placement, &word);
     finding.sees = finding.checks.iter().all(|check| check.holds);
@@ -212,17 +212,16 @@ struct Left {
 }
 
 impl Left {
-    fn read(store: &Store, id: &TrialId) -> Result<Self, Failure> {
-        let record = store.record(id)?.ok_or_else(|| Failure::infrastructure("the trial left no record"))?;
-        let folder = store.trial_folder(id).join("attempts").join(record.attempt.to_string());
+    fn read(store: &Store, record: Record) -> Self {
+        let folder = store.trial_folder(&record.trial).join("attempts").join(record.attempt.to_string());
         let text = |name: &str| fs::read(folder.join(name)).unwrap_or_default();
-        Ok(Self {
+        Self {
             ledger: serde_json::from_slice(&text("gateway.json")).ok(),
             trajectory: serde_json::from_slice(&text("trajectory.json")).ok(),
             diff: String::from_utf8_lossy(&text("workspace.diff")).into_owned(),
             said: String::from_utf8_lossy(&text("agent/stderr.txt")).into_owned(),
             record,
-        })
+        }
     }
 
     /// In the order in which one thing needs the other; what follows a failure is not looked at.
@@ -344,24 +343,6 @@ fn skill(name: &str, line: &str) -> String {
         name.replace('-', " ")
     )
 }
-
-/// One trial; a sandbox of the kind that is asked for.
-const EXPERIMENT: &str = r#"
-schema = "assay.experiment/1"
-name = "doctor"
-suite = ["task"]
-library = ["skills/*"]
-conditions = ["curated"]
-repetitions = 1
-sandbox = SANDBOX
-[[agents]]
-name = "AGENT"
-model = "scripted:turns.jsonl"
-timeout = 120
-PLACEMENT
-[tasks."task"]
-curated = ["word-of-the-house"]
-"#;
 
 fn broken(action: &str, error: &std::io::Error) -> Failure {
     Failure::infrastructure(format!("cannot {action}: {error}"))

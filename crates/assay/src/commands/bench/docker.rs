@@ -3,6 +3,7 @@
 //! The trials are an oracle's, planned and led as `assay run` does; having the image built and searched, once in each row, is in them. The floor is a
 //! container made, started, given as many commands, killed, started again for the grader and removed, straight through the daemon's API, in the same run.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -11,7 +12,7 @@ use std::time::Instant;
 
 use assay_sandbox::SandboxError;
 use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource};
-use assay_trial::Sandboxes;
+use assay_trial::{SandboxChoice, SandboxKind, Sandboxes};
 use serde::Serialize;
 
 use super::{BASE, TICKS, execute, io, peak_memory, processor_time};
@@ -71,7 +72,8 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
     let found = docker
         .image(&source, &AtomicBool::new(false))
         .map_err(|error| Failure::infrastructure(error.to_string()))?;
-    let sandbox = format!("{{ kind = \"docker\", images = {{ {BASE:?} = {image:?} }} }}");
+    let images = BTreeMap::from([(BASE.to_owned(), image.to_owned())]);
+    let sandbox = SandboxChoice { kind: SandboxKind::Docker, images, ..SandboxChoice::default() };
     let sandboxes = Sandboxes::new(Err("only Docker is asked for".to_owned()), Ok(options));
     let daemon = Daemon::find();
     let mut rows = Vec::new();

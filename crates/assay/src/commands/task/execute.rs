@@ -10,7 +10,7 @@ use assay_report::clean;
 use assay_store::{Cause, Outcome, Record, Store};
 use assay_task::Task;
 use assay_task::check::Finding;
-use assay_trial::{AgentSpec, Experiment, Plan, PlanError, RunOptions, Sandboxes};
+use assay_trial::{AgentSpec, Experiment, Plan, PlanError, RunOptions, SandboxKind, Sandboxes};
 use serde::Serialize;
 
 use super::hints::{self, Who};
@@ -20,20 +20,8 @@ use crate::failure::Failure;
 use crate::machine;
 use crate::ui::Ui;
 
-/// An experiment for tasks that nobody wrote one for: no network, and the host in place of every image.
-const EXPERIMENT: &str = r#"
-schema = "assay.experiment/1"
-name = "check"
-suite = ["."]
-conditions = ["none"]
-sandbox = "KIND"
-retry = { infrastructure = 1 }
-[[agents]]
-name = "nop"
-"#;
-
 /// The sandboxes that are tried in turn where no experiment says which.
-const KINDS: [&str; 2] = ["bubblewrap", "docker"];
+const KINDS: [SandboxKind; 2] = [SandboxKind::Bubblewrap, SandboxKind::Docker];
 
 /// What one trial came to.
 #[derive(Debug, Clone, Serialize)]
@@ -258,9 +246,10 @@ impl<'a> Executor<'a> {
         let Some(experiment) = self.experiment else {
             let mut first = None;
             for kind in KINDS {
-                let path = task.root.join("experiment.toml");
-                let experiment = Experiment::parse(&path, &EXPERIMENT.replace("KIND", kind))
-                    .map_err(|error| error.to_string())?;
+                // For a task that nobody wrote an experiment for: no network, and the host in place of every image.
+                let mut experiment = Experiment::new("check", &task.root);
+                experiment.sandbox.kind = kind;
+                experiment.infrastructure_retries = 1;
                 match self.plan_with(task, experiment) {
                     Ok(plan) => return Ok(plan),
                     Err(reason) => first = first.or(Some(reason)),

@@ -1,0 +1,86 @@
+//! One trial, without an experiment's file.
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_store::{Record, Store, StoreError};
+
+use crate::condition::Pairing;
+use crate::experiment::{AgentSpec, Experiment, SandboxChoice};
+use crate::plan::Plan;
+use crate::plan::error::PlanError;
+use crate::run::context::MachineContext;
+use crate::run::execute::run;
+use crate::run::executor::{RunError, RunOptions};
+
+/// What is run once.
+#[derive(Debug, Clone)]
+pub struct Once<'a> {
+    /// Names the run.
+    pub name: &'a str,
+    /// Where relative paths of skills and scripts start.
+    pub directory: &'a Path,
+    /// The task's folder.
+    pub task: &'a Path,
+    /// Who works.
+    pub agent: AgentSpec,
+    /// The condition.
+    pub condition: &'a str,
+    /// Patterns of skill folders.
+    pub library: Vec<String>,
+    /// The skills of the task, by name.
+    pub pairing: Pairing,
+    /// Which sandbox.
+    pub sandbox: SandboxChoice,
+}
+
+/// Why there is no record.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OnceError {
+    /// Nothing could be planned.
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    /// The task cannot be run here.
+    #[error("the trial cannot be run: {0}")]
+    Excluded(String),
+    /// It could not be executed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The store cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It was interrupted.
+    #[error("the trial left no record")]
+    NoRecord,
+}
+
+/// Executes one trial of an agent on a task under a condition, and gives its record. What it left lies in the store.
+///
+/// # Errors
+/// Why there is none. A trial that broke has one.
+pub fn run_once(
+    once: &Once<'_>,
+    store: &Store,
+    machine: &MachineContext<'_>,
+    cancel: &AtomicBool,
+) -> Result<Record, OnceError> {
+    let mut experiment = Experiment::new(once.name, once.directory);
+    experiment.suite = vec![globset::escape(&once.task.to_string_lossy())];
+    experiment.library.clone_from(&once.library);
+    experiment.conditions = vec![once.condition.to_owned()];
+    experiment.agents = vec![once.agent.clone()];
+    experiment.sandbox = once.sandbox.clone();
+    if let Some(name) = once.task.file_name() {
+        experiment.pairings.insert(name.to_string_lossy().into_owned(), once.pairing.clone());
+    }
+    let plan = Plan::make(experiment, store, machine)?;
+    if let Some(excluded) = plan.excluded.first() {
+        return Err(OnceError::Excluded(excluded.reason.clone()));
+    }
+    let folder = plan.begin_run(store)?.run;
+    let options = RunOptions { retry_broken: false, ..RunOptions::new(1) };
+    run(&plan, &folder, store, &plan.resolver(store, machine), &options, cancel, &mut |_| {})?;
+    let id = plan.trials.keys().next().ok_or(OnceError::NoRecord)?;
+    store.record(id)?.ok_or(OnceError::NoRecord)
+}
