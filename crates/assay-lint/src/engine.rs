@@ -349,7 +349,7 @@ fn fingerprint(skill: &mut LintedSkill, counts: &mut Prints) {
         let parts = [
             found.code.as_bytes(),
             skill.name.as_bytes(),
-            &assay_skill::tree::bytes(file),
+            &assay_fs::tree::bytes(file),
             found.fingerprint.as_bytes(),
         ];
         let mut digest = Digest::of(&parts.join(&0)).hex();

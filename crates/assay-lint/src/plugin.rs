@@ -54,8 +54,7 @@ pub(crate) enum Unreadable {
 /// The text of a file of a plugin. A link that leaves the plugin is not followed: what a stranger's manifest names could be any file of
 /// whoever lints it.
 pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, Unreadable> {
-    let content =
-        assay_skill::read_within(root, path, CAP).map_err(|error| Unreadable::Open(error.into()))?;
+    let content = assay_fs::read_within(root, path, CAP).map_err(|error| Unreadable::Open(error.into()))?;
     if content.truncated {
         return Err(Unreadable::TooLarge);
     }

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::sync::LazyLock;
 
+use assay_fs::Content;
 use assay_safety::{Bundle, Family, File, RULES, scan};
-use assay_skill::Content;
 
 use crate::diagnostic::{Severities, Span};
 use crate::rule::{Findings, Rule};

@@ -151,7 +151,7 @@ impl Skill {
                 .take(RESOURCES)
                 .filter_map(|entry| {
                     let content =
-                        assay_skill::read_within(&self.root, Path::new(&entry.path), RESOURCE_CAP).ok()?;
+                        assay_fs::read_within(&self.root, Path::new(&entry.path), RESOURCE_CAP).ok()?;
                     if content.bytes.contains(&0) {
                         return None;
                     }

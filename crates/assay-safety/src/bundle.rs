@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use assay_skill::{FileKind, Package, tree};
+use assay_fs::tree;
+use assay_skill::{FileKind, Package};
 
 /// Most bytes of a file that are read. What lies beyond is not looked at, and a finding says so.
 pub(crate) const FILE_CAP: u64 = 8 << 20;
@@ -64,7 +65,7 @@ impl Bundle {
             match entry.kind {
                 FileKind::File => {
                     let cap = FILE_CAP.min(left);
-                    let Ok(content) = assay_skill::read_within(&package.root, Path::new(&entry.path), cap)
+                    let Ok(content) = assay_fs::read_within(&package.root, Path::new(&entry.path), cap)
                     else {
                         continue;
                     };

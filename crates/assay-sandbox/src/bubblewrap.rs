@@ -40,7 +40,7 @@ const NOFILE: u64 = 65_536;
 /// What runs inside sees the caller's user number, and no other; it has no capability and can make no namespace. For a
 /// caller who is root it is root to the kernel where files are concerned: what it leaves in a writable mount belongs to
 /// root, set-user-id bits included. Keep writable mounts beneath folders that others cannot enter, take things out of
-/// them with [`crate::copy_tree`], or do not be root.
+/// them with [`assay_fs::copy_tree`], or do not be root.
 #[derive(Debug)]
 pub struct Bubblewrap {
     init: PathBuf,

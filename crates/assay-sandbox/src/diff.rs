@@ -7,7 +7,7 @@ use std::path::Path;
 use assay_diagnostic::escape_path;
 use similar::TextDiff;
 
-use crate::{Change, ChangeKind, FsError, read_beneath};
+use assay_fs::{Change, ChangeKind, FsError, read_beneath};
 
 /// The largest file that is compared line by line.
 const TEXT: u64 = 512 << 10;

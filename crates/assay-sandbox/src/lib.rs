@@ -38,10 +38,6 @@ mod spec;
 mod streams;
 mod wire;
 
-pub use assay_fs::{
-    Caps, Change, ChangeKind, CopyReport, Entry, FileKind, FsError, LeftOut, Manifest, copy_tree,
-    read_beneath, remove_tree,
-};
 pub use bubblewrap::Bubblewrap;
 pub use cgroup::sweep_cgroups;
 pub use diff::unified_diff;

@@ -21,8 +21,9 @@ use crate::streams::{close_both, open_both};
 use crate::wire::Ended;
 use crate::{
     Enforcement, Exec, ExecOutcome, Exit, Hold, LimitKind, Mechanism, Sandbox, SandboxError, Session, Spec,
-    Usage, procs, remove_tree,
+    Usage, procs,
 };
+use assay_fs::remove_tree;
 
 /// No isolation: commands run on the host, as the calling user, and can do all that user can.
 ///

@@ -16,7 +16,7 @@ mod text;
 mod tokens;
 
 pub use assay_diagnostic::{Diagnostic, Severity, position};
-pub use assay_fs::{Content, Digest, DigestError, FileKind, Hasher, read_within, tree};
+pub use assay_fs::{Digest, DigestError, FileKind, Hasher};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
 pub use front_matter::{Leniency, Trouble, YAML_CAP};
 pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};

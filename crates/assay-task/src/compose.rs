@@ -297,12 +297,11 @@ impl Compose {
             match key.as_str() {
                 "context" => {
                     let context = self.known(key, value).unwrap_or_default();
-                    self.main.context = assay_skill::tree::normalize(Path::new(&context));
+                    self.main.context = assay_fs::tree::normalize(Path::new(&context));
                 }
                 "dockerfile" => {
-                    let file = self
-                        .known(key, value)
-                        .and_then(|file| assay_skill::tree::normalize(Path::new(&file)));
+                    let file =
+                        self.known(key, value).and_then(|file| assay_fs::tree::normalize(Path::new(&file)));
                     match file.filter(|file| file.is_relative()) {
                         Some(file) => self.main.dockerfile = Some(file),
                         None => self.unsupported.push("a `build.dockerfile` outside its context".to_owned()),

@@ -109,7 +109,7 @@ impl Task {
         if self.layout == Layout::TaskMd {
             copy_folder(&self.root.join(STARTING), |_| true, Path::new("/starting"), into)?;
             let file = into.join("Dockerfile");
-            let text = format!("FROM {0}\nWORKDIR {1}\nCOPY starting {1}\n", IMAGE, WORKDIR);
+            let text = format!("FROM {IMAGE}\nWORKDIR {WORKDIR}\nCOPY starting {WORKDIR}\n");
             std::fs::write(&file, text).map_err(|source| TaskError::Write { path: file, source })?;
             return Ok(PathBuf::from("Dockerfile"));
         }

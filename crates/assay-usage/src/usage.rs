@@ -42,6 +42,7 @@ impl Usage {
     }
 
     /// The lesser of each field.
+    #[must_use]
     pub fn least(&self, other: &Self) -> Self {
         Self {
             input: self.input.min(other.input),
@@ -70,6 +71,7 @@ impl Usage {
     }
 
     /// The larger of two in each field.
+    #[must_use]
     pub fn largest(&self, other: &Self) -> Self {
         Self {
             input: self.input.max(other.input),

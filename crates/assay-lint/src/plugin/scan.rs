@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use assay_skill::Content;
+use assay_fs::Content;
 use serde_json::{Map, Value, json};
 
 use super::{Manifest, local, read_text, real, strings};
@@ -126,7 +126,7 @@ impl Scan<'_> {
         if known.into_iter().any(|rest| !rest.components().any(skipped)) || !self.first(root, path) {
             return;
         }
-        if let Ok(content) = assay_skill::read_within(root, path, CAP) {
+        if let Ok(content) = assay_fs::read_within(root, path, CAP) {
             check_file(&root.join(tidy(path)), content, loaded, None, self.findings);
         }
     }

@@ -125,7 +125,7 @@ fn uri(file: &Path, base: &Path) -> String {
     let relative = file.strip_prefix(base).unwrap_or(file);
     let relative = relative.strip_prefix("./").unwrap_or(relative);
     let mut uri = if relative.is_absolute() { "file://".to_owned() } else { String::new() };
-    for byte in assay_skill::tree::bytes(relative).iter() {
+    for byte in assay_fs::tree::bytes(relative).iter() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(byte) {
             uri.push(char::from(*byte));
         } else {

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::Path;
 
-use assay_skill::{FileKind, tree};
+use assay_fs::tree;
+use assay_skill::FileKind;
 
 use crate::client::AGENTS;
 use crate::diagnostic::Severities;
@@ -487,7 +488,7 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
         .iter()
         .filter_map(|folder| {
             let path = format!("{folder}SKILL.md");
-            assay_skill::read_within(&skill.root, Path::new(&path), crate::skill::RESOURCE_CAP).ok()
+            assay_fs::read_within(&skill.root, Path::new(&path), crate::skill::RESOURCE_CAP).ok()
         })
         .map(|content| assay_skill::decode(&content.bytes).text)
         .collect();

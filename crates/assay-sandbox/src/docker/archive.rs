@@ -14,8 +14,9 @@ use super::client::Inner;
 use super::container::Container;
 use super::error::{failed, status};
 use super::unpack::{NotRead, Unpack, words};
+use crate::SandboxError;
 use crate::spec::absolute;
-use crate::{Caps, CopyReport, SandboxError};
+use assay_fs::{Caps, CopyReport};
 
 impl Container {
     /// Copies what is at `path` inside into the host's folder `to`, which is made if it is not there and is best empty.

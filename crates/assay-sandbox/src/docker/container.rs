@@ -24,9 +24,8 @@ use super::image::Image;
 use super::layers::Layers;
 use crate::hold::Holds;
 use crate::spec::{absolute, bad, environment, limits};
-use crate::{
-    ChangeKind, Enforcement, Exec, ExecOutcome, Hold, Limits, Mechanism, Mount, SandboxError, Session, Usage,
-};
+use crate::{Enforcement, Exec, ExecOutcome, Hold, Limits, Mechanism, Mount, SandboxError, Session, Usage};
+use assay_fs::ChangeKind;
 
 /// The first process. It waits for the end of its standard input in a child, which it starts anew should somebody inside
 /// kill it; itself, nothing inside can kill (pid_namespaces(7)). Waiting for one child, a shell reaps all others, so that

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::ChangeKind;
+use assay_fs::ChangeKind;
 
 /// Whose the files are that are put into a container.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

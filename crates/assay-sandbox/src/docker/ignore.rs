@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use assay_syntax::dockerignore;
 
-use crate::{FsError, read_beneath};
+use assay_fs::{FsError, read_beneath};
 
 /// Most bytes of the file.
 const MOST: u64 = 1 << 20;

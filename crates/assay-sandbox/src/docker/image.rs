@@ -19,7 +19,8 @@ use super::files::Owner;
 use super::ignore::Ignore;
 use super::pack::{self, Style, joined, pack, send, stream};
 use crate::streams::Recorder;
-use crate::{Caps, Captured, FsError, SandboxError, Sink, read_beneath};
+use crate::{Captured, SandboxError, Sink};
+use assay_fs::{Caps, FsError, read_beneath};
 
 /// Upper bounds on a build context.
 const CONTEXT: Caps =
@@ -520,7 +521,7 @@ impl Build<'_> {
 const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };
 
 /// A build of a part of the context would be another task.
-fn whole(context: &Path, report: &crate::CopyReport) -> Result<(), FsError> {
+fn whole(context: &Path, report: &assay_fs::CopyReport) -> Result<(), FsError> {
     match report.left_out.first() {
         None => Ok(()),
         Some(left) => {

@@ -26,7 +26,8 @@ use rustix::thread::CapabilitySet;
 
 use super::files::{Changed, PathStat};
 use super::unpack::{NotRead, Unpack};
-use crate::{Caps, ChangeKind, CopyReport, SandboxError};
+use crate::SandboxError;
+use assay_fs::{Caps, ChangeKind, CopyReport};
 
 /// Folders within folders, beyond which the daemon is asked: each is held open.
 const DEPTH: usize = 32;

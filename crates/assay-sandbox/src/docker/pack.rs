@@ -10,7 +10,8 @@ use tar::{Builder, EntryType, Header};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
 use super::files::Owner;
-use crate::{Caps, CopyReport, FileKind, FsError, SandboxError};
+use crate::SandboxError;
+use assay_fs::{Caps, CopyReport, FileKind, FsError};
 
 /// Pieces of an archive on their way.
 const PIECES: usize = 4;

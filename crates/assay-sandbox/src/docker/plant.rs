@@ -19,7 +19,7 @@ use rustix::io::Errno;
 
 use super::files::Owner;
 use super::layers::{Folder, Layers, Seen, Unsure, attributes, is_opaque, open_folder};
-use crate::{Caps, CopyReport, FileKind, FsError};
+use assay_fs::{Caps, CopyReport, FileKind, FsError};
 
 /// Why files were not put.
 #[derive(Debug)]

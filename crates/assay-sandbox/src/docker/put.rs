@@ -11,8 +11,9 @@ use super::container::Container;
 use super::files::Owner;
 use super::pack::{Style, header, joined, pack, send, stream, unreadable};
 use super::plant::Halt;
+use crate::SandboxError;
 use crate::spec::{absolute, bad};
-use crate::{Caps, CopyReport, SandboxError};
+use assay_fs::{Caps, CopyReport};
 
 impl Container {
     /// Puts the content of the folder `from`, or the one file, at `target` inside, over what is there.

@@ -8,7 +8,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tar::{Archive, Entry, EntryType};
 
-use crate::{Caps, CopyReport, LeftOut, SandboxError};
+use crate::SandboxError;
+use assay_fs::{Caps, CopyReport, LeftOut};
 
 /// Bytes that are passed over at least before the rest of an archive is given up.
 const PATIENCE: u64 = 64 << 20;

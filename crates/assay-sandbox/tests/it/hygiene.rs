@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use assay_diagnostic::escape_path;
-use assay_sandbox::{
-    Caps, Change, ChangeKind, Exit, FileKind, FsError, Manifest, copy_tree, read_beneath, remove_tree,
-    unified_diff,
-};
+use assay_fs::{Caps, Change, ChangeKind, FileKind, FsError, Manifest, copy_tree, read_beneath, remove_tree};
+use assay_sandbox::{Exit, unified_diff};
 
 use rustix::fs::{Mode, OFlags, mkdirat, openat};
 

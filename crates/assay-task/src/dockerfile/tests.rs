@@ -91,7 +91,7 @@ fn run(temp: &TempDir, dockerfile: &str) -> Result<(Vec<String>, Vec<String>), T
     assert!(file.plain(), "{:?}", file.unsupported);
     let written = file.materialize(&temp.path().join("context"), &temp.path().join("root"))?;
     let written = written.iter().map(|path| path.to_str().unwrap().to_owned()).collect();
-    let tree = assay_skill::tree::Tree::read(&temp.path().join("root"));
+    let tree = assay_fs::tree::Tree::read(&temp.path().join("root"));
     Ok((tree.leaves().map(|entry| entry.path.to_str().unwrap().to_owned()).collect(), written))
 }
 
@@ -287,11 +287,11 @@ proptest! {
     fn whatever_is_copied_stays_beneath_the_root(words in proptest::collection::vec("[a-c./*\\[]{1,6}", 2..4)) {
         let temp = context(&[("a", "1"), ("b/c", "2"), ("c/a/b", "3")]);
         let file = Dockerfile::parse(&format!("{HEAD}COPY {}\n", words.join(" ")));
-        let before = assay_skill::tree::Tree::read(&temp.path().join("context")).digest();
+        let before = assay_fs::tree::Tree::read(&temp.path().join("context")).digest();
         if let Ok(written) = file.materialize(&temp.path().join("context"), &temp.path().join("root")) {
             prop_assert!(written.iter().all(|path| path.is_absolute()));
         }
         prop_assert_eq!(fs::read_dir(temp.path()).unwrap().count(), 2);
-        prop_assert_eq!(assay_skill::tree::Tree::read(&temp.path().join("context")).digest(), before);
+        prop_assert_eq!(assay_fs::tree::Tree::read(&temp.path().join("context")).digest(), before);
     }
 }

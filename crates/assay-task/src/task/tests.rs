@@ -219,7 +219,7 @@ fn what_a_trial_needs_is_laid_out() {
     assert_eq!(task.lay_out(&place("fs")).unwrap(), [PathBuf::from("/app")]);
     assert_eq!(fs::read_to_string(place("fs/app/data.csv")).unwrap(), "a,b\n");
     task.lay_out_tests(&place("tests")).unwrap();
-    let digest = |folder: &std::path::Path| assay_skill::tree::Tree::read(folder).digest();
+    let digest = |folder: &std::path::Path| assay_fs::tree::Tree::read(folder).digest();
     assert_eq!(digest(&place("tests")), digest(&root.join("tests")));
     assert_eq!(digest(&place("tests")), task.tests_digest);
     assert_eq!(fs::metadata(place("tests/test.sh")).unwrap().permissions().mode() & 0o777, 0o750);
@@ -230,7 +230,7 @@ fn what_a_trial_needs_is_laid_out() {
 
 /// What lies in a folder, files and links only.
 fn files(folder: &std::path::Path) -> Vec<String> {
-    let tree = assay_skill::tree::Tree::read(folder);
+    let tree = assay_fs::tree::Tree::read(folder);
     let mut files: Vec<String> = tree.leaves().map(|entry| entry.path.display().to_string()).collect();
     files.sort();
     files
@@ -366,7 +366,7 @@ fn links_and_odd_files_are_no_obstacle() {
     symlink("nowhere", root.join("tests/dangling")).unwrap();
     fs::create_dir(root.join("environment/skills")).unwrap();
     symlink("/etc", root.join("environment/skills/etc")).unwrap();
-    fs::write(root.join(assay_skill::tree::path_from(b"tests/\xff")), "x").unwrap();
+    fs::write(root.join(assay_fs::tree::path_from(b"tests/\xff")), "x").unwrap();
     let task = Task::load(&root).unwrap();
     assert_eq!(codes(&task), ["link-escapes", "link-escapes"]);
     assert!(task.skills.is_empty() && task.diagnostics.iter().all(|d| d.severity == Severity::Warning));

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use assay_agent::Ended;
+use assay_fs::read_beneath;
 use assay_model::Usage;
-use assay_sandbox::read_beneath;
 use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::{Value, json};
 

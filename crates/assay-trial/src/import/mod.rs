@@ -15,7 +15,7 @@ mod walk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use assay_sandbox::read_beneath;
+use assay_fs::read_beneath;
 use assay_store::{
     AgentLabel, Cell, Claim, Exclusion, PlannedAgent, PlannedTask, Record, RunFolder, Store, StoreError,
     TrialId, pretty, write_atomically, write_json, write_new,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_sandbox::{FsError, read_beneath};
+use assay_fs::{FsError, read_beneath};
 use serde_json::Value;
 
 /// Folders below what the user names; no layout of jobs is deeper.

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::chain;
-use assay_sandbox::{Caps, SandboxError};
+use assay_fs::Caps;
+use assay_sandbox::SandboxError;
 use assay_store::Cause;
 
 /// What raw logs and artifacts of an attempt may take.

@@ -11,9 +11,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_agent::cli_agents::HARNESSES;
+use assay_fs::tree;
+use assay_fs::{Caps, FsError, Manifest};
 use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
-use assay_sandbox::{Caps, Exec, Exit, FsError, Manifest, SandboxError, Sink};
-use assay_skill::tree;
+use assay_sandbox::{Exec, Exit, SandboxError, Sink};
 use assay_task::Task;
 
 use crate::run::tamper::image::{Fabric, LOADER_CACHE};
@@ -251,7 +252,7 @@ impl ImageScan<'_> {
         let shown = |path: &Path| path.starts_with("environment") || path == Path::new("instruction.md");
         let nodes = tree::walk(&self.task.root).nodes;
         let read = |path: &Path| {
-            let content = assay_skill::read_within(&self.task.root, path, COMPARED).ok()?;
+            let content = assay_fs::read_within(&self.task.root, path, COMPARED).ok()?;
             (!content.truncated).then_some(content.bytes)
         };
         let files = |keep: &dyn Fn(&Path) -> bool| -> Vec<(PathBuf, Vec<u8>)> {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use assay_agent::{AgentRun, Ended, Job, Part, RunBudget};
 use assay_diagnostic::clean_start;
+use assay_fs::{copy_tree, remove_tree};
 use assay_gateway::Budget;
-use assay_sandbox::{Enforcement, Exec, Exit, Sink, copy_tree, remove_tree};
+use assay_sandbox::{Enforcement, Exec, Exit, Sink};
 use assay_store::{Cause, Estimated, Lease, Metered, Outcome, Record, Seconds, Store, StoreError};
 use assay_trace::{Exposure, OfferedSkill, Source, exposure};
 

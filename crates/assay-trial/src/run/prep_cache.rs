@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_diagnostic::{chain, clean_start};
+use assay_fs::{Caps, FsError, Manifest, copy_tree};
 use assay_gateway::{Budget, Gateway, GatewayOptions};
+use assay_sandbox::Root;
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
-use assay_sandbox::{Caps, FsError, Manifest, Root, copy_tree};
 use assay_skill::Package;
 use assay_store::{Cause, Store, StoreError};
 use assay_task::{Healthcheck, Task, TaskError};

@@ -14,8 +14,8 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use assay_diagnostic::escape_path;
-use assay_sandbox::{Change, ChangeKind, FileKind, Manifest};
-use assay_skill::tree;
+use assay_fs::tree;
+use assay_fs::{Change, ChangeKind, FileKind, Manifest};
 use assay_task::Task;
 
 use modules::Verifier;
@@ -121,7 +121,7 @@ pub(crate) struct Folder<'a> {
 
 /// Reads a small file of a folder on this machine, for [`Folder`].
 pub(crate) fn read_small(folder: &Path, path: &Path) -> Option<Vec<u8>> {
-    assay_sandbox::read_beneath(folder, path, READ).ok().flatten()
+    assay_fs::read_beneath(folder, path, READ).ok().flatten()
 }
 
 /// What an agent changed in one writable folder that makes the trial tampered.
@@ -349,7 +349,7 @@ fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
         if node.kind != assay_skill::FileKind::File || !is_wanted {
             continue;
         }
-        let Ok(content) = assay_skill::read_within(&task.root, &node.path, room.min(READ)) else { continue };
+        let Ok(content) = assay_fs::read_within(&task.root, &node.path, room.min(READ)) else { continue };
         room = room.saturating_sub(content.bytes.len() as u64);
         found.push((node.path, String::from_utf8_lossy(&content.bytes).into_owned()));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_sandbox::{FsError, read_beneath};
+use assay_fs::{FsError, read_beneath};
 use serde_json::Value;
 
 /// Most bytes of a reward file.

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
+use assay_fs::remove_tree;
+use assay_sandbox::SandboxError;
 use assay_sandbox::docker::{self, Docker};
-use assay_sandbox::{SandboxError, remove_tree};
 use assay_store::{Claim, Store, TrialId};
 use assay_trial::Swept;
 use serde_json::json;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{CWD, FileType, Mode, XattrFlags, mknodat, setxattr};
 
 use super::*;
-use crate::Manifest;
 use crate::docker::files::Owner;
 use crate::docker::plant;
+use assay_fs::Manifest;
 
 struct Bench {
     dir: tempfile::TempDir,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use assay_fs::ChangeKind;
 use assay_sandbox::docker::ContainerSpec;
-use assay_sandbox::{ChangeKind, Exit, SandboxError, Session, Sink};
+use assay_sandbox::{Exit, SandboxError, Session, Sink};
 
 use super::{base, container, docker, needs_docker, needs_docker_beside, ok, sh};
 use crate::common::{command, exec, processes_with};

@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use assay_fs::{Caps, ChangeKind, Manifest};
+use assay_sandbox::Session;
 use assay_sandbox::docker::{Container, ContainerSpec, Owner};
-use assay_sandbox::{Caps, ChangeKind, Manifest, Session};
 
 use super::{base, both, container, docker, needs_docker, ok, sh};
 

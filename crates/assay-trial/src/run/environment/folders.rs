@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_diagnostic::chain;
-use assay_sandbox::{Caps, Manifest, Mount, Root, Sandbox, Session, Spec, Usage, copy_tree, unified_diff};
+use assay_fs::{Caps, Manifest, copy_tree};
+use assay_sandbox::{Mount, Root, Sandbox, Session, Spec, Usage, unified_diff};
 use assay_store::Cause;
 
 use super::phases::{
@@ -150,7 +151,7 @@ impl<'a> Folders<'a> {
     /// Takes them out again, with the folders that were made for them.
     fn unplant_skills(&self, planted: &[PlantedSkill]) -> Result<(), Broken> {
         for PlantedSkill { source, .. } in planted {
-            assay_sandbox::remove_tree(source).map_err(|error| Broken::harness_error(&error))?;
+            assay_fs::remove_tree(source).map_err(|error| Broken::harness_error(&error))?;
             let roots: Vec<&PathBuf> =
                 self.writable.iter().chain(&self.private).map(|mount| &mount.source).collect();
             let above = source.ancestors().skip(1).take_while(|above| !roots.contains(&&above.to_path_buf()));

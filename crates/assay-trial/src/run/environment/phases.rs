@@ -9,7 +9,8 @@
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::escape_path;
-use assay_sandbox::{Change, Session, Usage};
+use assay_fs::Change;
+use assay_sandbox::{Session, Usage};
 
 use crate::run::broken::Broken;
 

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use assay_diagnostic::escape_path;
-use assay_sandbox::ChangeKind;
+use assay_fs::ChangeKind;
 use assay_sandbox::docker::Changed;
 use assay_task::Task;
 

@@ -1,7 +1,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use assay_sandbox::Caps;
+use assay_fs::Caps;
 
 use super::*;
 use crate::testing::House;

@@ -295,7 +295,7 @@ impl<'a> Executor<'a> {
             ui.note(&format!("`assay --store {store} runs` leads to what solution and tests wrote"));
         } else {
             // What cannot be removed now lies in the store, where `assay gc` finds it.
-            let _ = assay_sandbox::remove_tree(&self.folder);
+            let _ = assay_fs::remove_tree(&self.folder);
         }
     }
 }

@@ -6,8 +6,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use assay_diagnostic::{chain, clean_start};
+use assay_fs::Caps;
 use assay_sandbox::docker::{Container, Owner};
-use assay_sandbox::{Caps, Exit, Mount, Session};
+use assay_sandbox::{Exit, Mount, Session};
 use assay_store::Cause;
 use assay_task::Healthcheck;
 

@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_diagnostic::clean;
+use assay_fs::Caps;
 use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
-use assay_sandbox::{
-    Caps, Enforcement, Exec, ExecOutcome, Exit, Hold, Mount, SandboxError, Session, Sink, Usage,
-};
+use assay_sandbox::{Enforcement, Exec, ExecOutcome, Exit, Hold, Mount, SandboxError, Session, Sink, Usage};
 use assay_store::Cause;
 
 use super::account::{self, Account};

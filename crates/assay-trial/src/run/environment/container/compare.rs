@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use assay_fs::{ChangeKind, Entry, FileKind, Manifest};
 use assay_sandbox::docker::{Changed, Container};
-use assay_sandbox::{ChangeKind, Entry, FileKind, Manifest, Usage, unified_diff};
+use assay_sandbox::{Usage, unified_diff};
 
 use super::base::{Given, ImageEnvironment};
 use super::files::{look_at_odd, note_left_out};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use assay_fs::{ChangeKind, Entry, FileKind, LeftOut, Manifest};
 use assay_sandbox::docker::{Changed, Container as Docked};
-use assay_sandbox::{ChangeKind, Entry, FileKind, LeftOut, Manifest};
 use assay_task::Artifact;
 
 use crate::run::broken::{Broken, LOG_CAPS};
@@ -59,7 +59,7 @@ pub(super) fn leave_out(folder: &Path, patterns: &[String]) {
     let (Ok(set), Ok(manifest)) = (set.build(), Manifest::scan(folder, &LOG_CAPS)) else { return };
     for path in manifest.entries.keys().filter(|path| set.is_match(path)) {
         // Gone already with a folder above it, or left for people to see.
-        let _ = assay_sandbox::remove_tree(&folder.join(path));
+        let _ = assay_fs::remove_tree(&folder.join(path));
     }
 }
 

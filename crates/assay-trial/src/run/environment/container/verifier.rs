@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use assay_fs::{Caps, ChangeKind};
+use assay_sandbox::Session;
 use assay_sandbox::docker::{Changed, Container, Owner};
-use assay_sandbox::{Caps, ChangeKind, Session};
 use assay_task::VerifierMode;
 
 use super::base::{ImageEnvironment, Running, network, plain_command};
@@ -51,7 +52,7 @@ impl ImageEnvironment<'_> {
                 container.exec_as(&command, collect.user.as_deref(), self.attempt.cancel)?;
             }
             container.halt()?;
-            assay_sandbox::remove_tree(&kept).map_err(|error| Broken::harness_error(&error))?;
+            assay_fs::remove_tree(&kept).map_err(|error| Broken::harness_error(&error))?;
             create_folder(&kept)?;
             container.fetch(Path::new("/logs/artifacts"), &kept, &LOG_CAPS)?;
         }
@@ -59,7 +60,7 @@ impl ImageEnvironment<'_> {
         let folder = self.attempt.folder.join("artifacts");
         create_folder(&folder)?;
         // What is there from before is the same.
-        let _ = assay_sandbox::copy_tree(&kept, &folder, &LOG_CAPS);
+        let _ = assay_fs::copy_tree(&kept, &folder, &LOG_CAPS);
         Ok(())
     }
 
