@@ -22,10 +22,7 @@ pub fn copy_tree(from: &Path, to: &Path, caps: &Caps) -> Result<CopyReport, FsEr
 }
 
 fn make_folder(path: &Path) -> Result<(), FsError> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    match builder.create(path) {
+    match create_folder(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(FsError::io("create", path, error)),
         Ok(()) => Ok(()),
@@ -108,6 +105,17 @@ impl Visitor for Copy<'_> {
         self.tally.truncated(path);
         Ok(())
     }
+}
+
+#[cfg(unix)]
+fn create_folder(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new().mode(0o700).create(path)
+}
+
+#[cfg(not(unix))]
+fn create_folder(path: &Path) -> io::Result<()> {
+    fs::create_dir(path)
 }
 
 #[cfg(unix)]

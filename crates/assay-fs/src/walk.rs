@@ -8,7 +8,7 @@ mod descriptors;
 #[cfg(not(target_os = "linux"))]
 mod paths;
 
-#[cfg(target_os = "linux")]
+#[cfg(unix)]
 pub use crate::kind::describe;
 #[cfg(target_os = "linux")]
 pub use descriptors::{Folder, Item, open, open_at, open_following, walk};
