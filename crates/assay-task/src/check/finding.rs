@@ -135,6 +135,7 @@ impl Finding {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature that serde asks for")]
 fn serialize_word<S: serde::Serializer>(severity: &Severity, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(word(*severity))
 }
