@@ -26,7 +26,7 @@ const REPETITIONS: i64 = 3;
 const MARGIN: f64 = 0.10;
 
 /// Trials at once, where nothing is said.
-const CONCURRENCY: usize = 2;
+const CONCURRENCY: u16 = 2;
 
 /// The condition that is primary where none is named and there are several.
 const PRIMARY: &str = "curated";
@@ -373,7 +373,7 @@ impl Experiment {
             network: NetworkGrant::default(),
             verifier_network: false,
             allow_env: Vec::new(),
-            concurrency: CONCURRENCY,
+            concurrency: usize::from(CONCURRENCY),
             memory_bytes: None,
             cpus: None,
             infrastructure_retries: 0,
@@ -457,7 +457,7 @@ impl Experiment {
             offset,
             "`margin` must lie between 0 and 1: it is the largest lift that still counts as no effect",
         )?;
-        let (concurrency, offset) = placed(file.concurrency.as_ref(), CONCURRENCY as i64);
+        let (concurrency, offset) = placed(file.concurrency.as_ref(), i64::from(CONCURRENCY));
         let concurrency = usize::try_from(concurrency)
             .ok()
             .filter(|concurrency| (1..=1024).contains(concurrency))

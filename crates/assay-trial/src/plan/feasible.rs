@@ -60,13 +60,13 @@ pub(crate) fn check_task(task: &Task, experiment: &Experiment) -> Result<(), Inf
     }
     if let Some(compose) = &task.environment.compose {
         if let Some(reason) = compose.hostile.first() {
-            return Err(Infeasible::HostileCompose(reason.to_string()));
+            return Err(Infeasible::HostileCompose(reason.clone()));
         }
         if let Some(login) = compose.logins.first().filter(|_| !experiment.sandbox.drop_login_mounts) {
             return Err(Infeasible::LoginMount(login.to_string()));
         }
         if let Some(reason) = compose.unsupported.first() {
-            return Err(Infeasible::Compose(reason.to_string()));
+            return Err(Infeasible::Compose(reason.clone()));
         }
     }
     if config.environment.gpus > 0 {

@@ -56,7 +56,7 @@ pub enum ResolveError {
     },
     /// A task that cannot be read.
     #[error(transparent)]
-    Task(#[from] TaskError),
+    Task(Box<TaskError>),
     /// No skill of that content.
     #[error("there is no skill `{name}` with the planned content ({digest}) in {}", list(searched))]
     NoSkill {
@@ -73,7 +73,7 @@ pub enum ResolveError {
         /// Its name.
         agent: String,
         /// Why.
-        error: AgentError,
+        error: Box<AgentError>,
     },
     /// A sandbox that cannot be used.
     #[error("the task `{task}` cannot be run here: {error}")]
@@ -81,7 +81,7 @@ pub enum ResolveError {
         /// The task.
         task: String,
         /// Why.
-        error: BackendError,
+        error: Box<BackendError>,
     },
     /// A variable without a value.
     #[error("the task `{task}` cannot be run here: {error}")]
@@ -101,9 +101,9 @@ pub enum ResolveError {
         /// What differs: a path through the specification.
         key: String,
         /// What it is here.
-        found: Value,
+        found: Box<Value>,
         /// What it was.
-        planned: Value,
+        planned: Box<Value>,
     },
 }
 
@@ -207,22 +207,11 @@ impl<'a> Resolver<'a> {
             absent,
             env,
         };
-        self.compare(spec, trial)
-    }
-
-    /// Holds a trial to its specification: the digests of task, skills and image, the agent's identity, and all limits.
-    fn compare(&self, spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
         #[cfg(test)]
         if self.fake.backend.is_some() || self.fake.agent.is_some() {
             return Ok(trial);
         }
-        let found = trial.specify(spec.seed);
-        match difference(&spec.specification, &found, "") {
-            None => Ok(trial),
-            Some((key, planned, found)) => {
-                Err(ResolveError::Differs { id: spec.id.short().to_owned(), key, found, planned })
-            }
-        }
+        compare(spec, trial)
     }
 
     /// Waits until nothing of trials is left that only waits to be removed.
@@ -244,7 +233,7 @@ impl<'a> Resolver<'a> {
         };
         let mut other = None;
         for folder in searched.iter().flat_map(|folder| folders(folder, planned)) {
-            let task = Task::load(&folder)?;
+            let task = Task::load(&folder).map_err(|error| ResolveError::Task(Box::new(error)))?;
             if (task.digest, task.environment_digest) == (planned.digest, planned.environment) {
                 let task = Arc::new(task);
                 opened.tasks.insert(task_key(planned), task.clone());
@@ -365,6 +354,7 @@ impl<'a> Resolver<'a> {
             return Ok(backend.clone());
         }
         let backend = Backend::choose(task, &spec.sandbox, Path::new("/"), self.machine.sandboxes)
+            .map_err(Box::new)
             .map_err(|error| ResolveError::Backend { task: task.name.clone(), error })?;
         let backend = Arc::new(backend);
         opened.backends.insert(key, backend.clone());
@@ -403,6 +393,7 @@ impl<'a> Resolver<'a> {
             }),
         };
         let agent = open_agent(&options, setting, &machine)
+            .map_err(Box::new)
             .map_err(|error| ResolveError::Agent { agent: name.clone(), error })?;
         opened.agents.insert(key, agent.clone());
         Ok(agent)
@@ -443,6 +434,19 @@ fn folders(folder: &Path, planned: &TaskRef) -> Vec<PathBuf> {
         entries.map(|entry| entry.path()).filter(|path| Task::is_task(path)).collect();
     found.sort_by_key(|path| (path.file_name() != Some(planned.name.as_ref()), path.clone()));
     found
+}
+
+/// Holds a trial to its specification: the digests of task, skills and image, the agent's identity, and all limits.
+fn compare(spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
+    match difference(&spec.specification, &trial.specify(spec.seed), "") {
+        None => Ok(trial),
+        Some((key, planned, found)) => Err(ResolveError::Differs {
+            id: spec.id.short().to_owned(),
+            key,
+            found: Box::new(found),
+            planned: Box::new(planned),
+        }),
+    }
 }
 
 /// The first place at which two values differ, with both.
