@@ -12,6 +12,7 @@ mod bm25;
 mod catalogue;
 mod corpus;
 pub mod dense;
+mod files;
 pub mod hybrid;
 mod index;
 pub mod index_file;

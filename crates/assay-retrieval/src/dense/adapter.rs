@@ -1,14 +1,15 @@
 //! A linear map of requests' vectors, over vectors of skills that stay as they are.
 
-use std::fs::{File, Permissions};
-use std::io::{self, Read, Write};
+use std::fs::File;
+use std::io::{self, Read};
 use std::ops::Range;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+
+use crate::files::write_whole;
 
 use super::embedder::{Embedder, Kind};
 use crate::retriever::RetrieverError;
@@ -65,13 +66,7 @@ impl Adapter {
 
     /// Writes it beside its place, and moves it there when it is whole.
     pub fn save(&self, path: &Path) -> io::Result<()> {
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut file =
-            tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
-        file.write_all(&serde_json::to_vec(self)?)?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        write_whole(path, &serde_json::to_vec(self)?)
     }
 }
 

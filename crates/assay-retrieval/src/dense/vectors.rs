@@ -6,12 +6,13 @@
 //! read in one go and not mapped: mapping needs `unsafe`, which the workspace forbids, and 19,314 vectors of 384 numbers are
 //! 30 MB, read in 20 ms. What the file says about itself is not believed.
 
-use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+
+use crate::files::write_whole;
 
 /// What a file begins with.
 const MAGIC: [u8; 8] = *b"ASSAYVEC";
@@ -156,17 +157,8 @@ impl Vectors {
 
     /// Writes them beside their place, and moves them there when they are whole.
     pub fn save(&self, path: &Path) -> Result<(), VectorsError> {
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let write = || -> io::Result<()> {
-            let bytes = self.encode()?;
-            let mut file =
-                tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
-            file.write_all(&bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(|source| VectorsError::Write { path: path.to_owned(), source })
+        let written = self.encode().map_err(io::Error::from).and_then(|bytes| write_whole(path, &bytes));
+        written.map_err(|source| VectorsError::Write { path: path.to_owned(), source })
     }
 
     fn encode(&self) -> io::Result<Vec<u8>> {

@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use super::{Bytes, HEADER_CAP, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, section};
 use crate::analysis::{each_word, is_stop_word};
 use crate::corpus::Document;
+use crate::files::read_exact_at;
 use crate::index::{Counts, FIELDS, Index};
 use crate::related::all_related;
 
@@ -257,7 +257,7 @@ impl Bytes {
 
     fn fill(&self, at: u64, into: &mut [u8]) -> io::Result<()> {
         match self {
-            Self::File(file) => file.read_exact_at(into, at),
+            Self::File(file) => read_exact_at(file, into, at),
             Self::Memory(bytes) => {
                 let start = usize::try_from(at).ok();
                 let own = start.and_then(|start| bytes.get(start..start.checked_add(into.len())?));

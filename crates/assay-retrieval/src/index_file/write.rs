@@ -1,9 +1,7 @@
 //! From documents to the bytes of an index.
 
 use std::collections::BTreeMap;
-use std::fs::Permissions;
-use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io;
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -11,6 +9,7 @@ use rayon::prelude::*;
 use super::{Bytes, Header, IndexError, IndexFile, MAGIC, Section, Stamp, VERSION, digest, section};
 use crate::analysis::Stemmer;
 use crate::corpus::Document;
+use crate::files::write_whole;
 use crate::index::{FIELDS, Index, ordered};
 
 /// Of Zstandard: documents are written once and a few are read.
@@ -28,16 +27,7 @@ impl IndexFile {
     /// Writes the index beside its place, and moves it there when it is whole. An index that stood there stays until then.
     pub fn save(&self, path: &Path) -> Result<(), IndexError> {
         let Bytes::Memory(bytes) = &self.bytes else { return Ok(()) };
-        let folder = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let write = || -> io::Result<()> {
-            let mut file =
-                tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)?;
-            file.write_all(bytes)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map_err(|error| error.error)?;
-            Ok(())
-        };
-        write().map_err(|source| IndexError::Write { path: path.to_owned(), source })
+        write_whole(path, bytes).map_err(|source| IndexError::Write { path: path.to_owned(), source })
     }
 }
 
