@@ -1,6 +1,6 @@
 //! Agents under test.
 //!
-//! An [`Agent`] is one file here and one line in [`BUILT_IN`]. It is driven either by a command line that the trial starts
+//! An [`Agent`] is one file here and one line in `BUILT_IN`. It is driven either by a command line that the trial starts
 //! inside the sandbox ([`Oracle`], [`CliAgent`]), or by a conversation held outside whose commands run inside ([`Loop`]). This crate
 //! knows nothing of plans, conditions or verdicts.
 

@@ -21,7 +21,7 @@ const RESOURCES: usize = 500;
 pub struct Resource {
     /// Relative to the package, `/` between parts.
     pub path: String,
-    /// Its first [`RESOURCE_CAP`] bytes, decoded leniently.
+    /// Its first `RESOURCE_CAP` bytes, decoded leniently.
     pub text: String,
     /// Whether its owner may execute it.
     pub executable: bool,
@@ -143,7 +143,7 @@ impl Skill {
         self.nested.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
-    /// The text files beside the document: regular files without NUL bytes, the first 500 of them, each up to [`RESOURCE_CAP`].
+    /// The text files beside the document: regular files without NUL bytes, the first 500 of them, each up to 1 MiB.
     pub fn resources(&self) -> &[Resource] {
         self.resources.get_or_init(|| {
             self.entries()

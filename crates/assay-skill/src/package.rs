@@ -29,7 +29,7 @@ pub struct Package {
     pub document: String,
     /// Every entry, `SKILL.md` included, sorted by path.
     pub files: Vec<FileEntry>,
-    /// The canonical digest of the folder ([`crate::tree`]).
+    /// The canonical digest of the folder ([`assay_fs`]).
     pub digest: Digest,
 }
 

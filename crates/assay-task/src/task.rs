@@ -48,7 +48,7 @@ impl Task {
     /// Lays the task's files out in a folder that stands for `/`: what the Dockerfile's `WORKDIR` and `COPY` say, or `starting/` in `/app`. Gives
     /// the absolute target roots written. Nothing that grades, and no skill that a Dockerfile would bake in, is among it.
     ///
-    /// `into` has to be a folder that nobody else writes ([`Dockerfile::materialize`]).
+    /// `into` has to be a folder that nobody else writes ([`crate::Dockerfile::materialize`]).
     pub fn lay_out(&self, into: &Path) -> Result<Vec<PathBuf>, TaskError> {
         match (&self.environment.dockerfile, self.layout) {
             (Some(dockerfile), Layout::Harbor) => {

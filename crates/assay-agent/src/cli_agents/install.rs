@@ -110,7 +110,7 @@ mod tests {
             match expected {
                 Ok(expected) => assert_eq!(found, Ok(expected), "{text}"),
                 Err(expected) => {
-                    assert!(found.is_err_and(|why| why.to_string().contains(expected)), "{text}")
+                    assert!(found.is_err_and(|why| why.to_string().contains(expected)), "{text}");
                 }
             }
         };

@@ -1,7 +1,7 @@
 //! The clients, and what becomes of a skill in each.
 //!
 //! A client is one file here and one line in [`Client`] and in `fate.rs`. Two of them are validators, of which every verdict is
-//! reproduced ([`skills_ref`], [`upload`]); one is the specification's text; the others are agents, as far as their sources or their
+//! reproduced (`skills_ref`, `upload`); one is the specification's text; the others are agents, as far as their sources or their
 //! documentation tell.
 
 mod agents;

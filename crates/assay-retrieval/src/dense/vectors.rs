@@ -157,7 +157,7 @@ impl Vectors {
 
     /// Writes them beside their place, and moves them there when they are whole.
     pub fn save(&self, path: &Path) -> Result<(), VectorsError> {
-        let written = self.encode().map_err(io::Error::from).and_then(|bytes| write_whole(path, &bytes));
+        let written = self.encode().and_then(|bytes| write_whole(path, &bytes));
         written.map_err(|source| VectorsError::Write { path: path.to_owned(), source })
     }
 

@@ -153,7 +153,7 @@ impl Docker {
         self.inner.block(self.inner.api.ping()).is_ok()
     }
 
-    /// Waits until containers that were [left](Container::leave) are removed. A daemon that does not answer is not waited for without end.
+    /// Waits until containers that were [left](super::Container::leave) are removed. A daemon that does not answer is not waited for without end.
     pub fn settle(&self) {
         self.inner.settle();
     }

@@ -1,7 +1,7 @@
 //! Readers of agents' transcripts. Each format is one file here and one line in [`READERS`].
 //!
 //! Logs of lines are read line by line: what is kept is a line, the steps that may still grow, and what the [`Sink`] keeps.
-//! Documents are read whole, up to a cap. Nothing a transcript holds is an error: what is odd becomes a [`Diagnostic`], and
+//! Documents are read whole, up to a cap. Nothing a transcript holds is an error: what is odd becomes a [`Diagnostic`](crate::Diagnostic), and
 //! the rest is read.
 
 pub mod atif;

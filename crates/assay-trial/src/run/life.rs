@@ -394,7 +394,7 @@ fn record(
         outside: findings.outside,
         task_skills: findings.task_skills,
         warnings: trial.warnings.to_vec(),
-        enforcement: findings.enforcement.as_ref().map(sandbox_record::enforcement),
+        enforcement: findings.enforcement.map(sandbox_record::enforcement),
         used: findings.used.map(sandbox_record::usage),
         metered: findings.metered,
         measures_a_model: trial.agent.measures_a_model(),

@@ -4,8 +4,8 @@ use assay_sandbox as sandbox;
 use assay_store::{Enforcement, Mechanism, SandboxUsage};
 
 /// What enforced the limits of a session.
-pub(crate) fn enforcement(found: &sandbox::Enforcement) -> Enforcement {
-    let sandbox::Enforcement { cpus, memory, pids, storage } = *found;
+pub(crate) fn enforcement(found: sandbox::Enforcement) -> Enforcement {
+    let sandbox::Enforcement { cpus, memory, pids, storage } = found;
     Enforcement {
         cpus: mechanism(cpus),
         memory: mechanism(memory),
