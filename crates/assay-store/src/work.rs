@@ -15,7 +15,6 @@ use std::time::{Duration, SystemTime};
 use rustix::fs::{StatVfsMountFlags, statvfs};
 
 use crate::error::StoreError;
-use crate::files::write_json;
 use crate::lease;
 use crate::owner::Owner;
 
@@ -66,8 +65,7 @@ impl Work {
             },
             None => return own(),
         };
-        let sign = folder.join("owner.json");
-        write_json(&sign, owner)?;
+        sign(&folder, owner)?;
         Ok(made.insert(folder).clone())
     }
 
@@ -86,6 +84,15 @@ impl Work {
         let left = entries.map(|entry| entry.path()).filter(|path| is_ours(path) && is_left(path));
         left.filter(|path| assay_fs::remove_tree(path).is_ok()).count()
     }
+}
+
+/// Writes whose a folder is. At once and in place, not synced: a process that is killed in between leaves a folder that nobody removes for
+/// a day, and half a file counts as none.
+fn sign(folder: &Path, owner: &Owner) -> Result<(), StoreError> {
+    let path = folder.join("owner.json");
+    let text = serde_json::to_vec(owner).map_err(io::Error::from);
+    let written = text.and_then(|text| fs::write(&path, text));
+    written.map_err(|source| StoreError::Io { action: "write", path, source })
 }
 
 /// A new folder that only this user can enter.

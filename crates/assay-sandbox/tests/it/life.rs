@@ -65,8 +65,14 @@ fn says_that_it_died() {
     let mut session = start(&spec());
     sh(&mut *session, "setsid sleep 77703 > /dev/null 2>&1 &");
     // Its first process, seen from the host, is the parent of the orphan.
-    assert!(within(Duration::from_secs(10), || processes_with("sleep\x0077703").len() == 1), "it started");
-    let orphan = processes_with("sleep\x0077703")[0];
+    // Found once: as `setsid` becomes `sleep`, the process has no command line for a moment.
+    let mut orphan = None;
+    let has_started = || {
+        orphan = processes_with("sleep\x0077703").first().copied();
+        orphan.is_some()
+    };
+    assert!(within(Duration::from_secs(10), has_started), "it started");
+    let orphan = orphan.unwrap();
     let stat = std::fs::read_to_string(format!("/proc/{orphan}/stat")).unwrap();
     let init: i32 =
         stat.rsplit_once(')').unwrap().1.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
