@@ -12,7 +12,6 @@ pub mod input;
 mod license;
 pub mod near;
 pub mod normal;
-pub mod outline;
 pub mod quality;
 mod record;
 pub mod stats;

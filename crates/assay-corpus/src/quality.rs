@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Serialize;
 
-use crate::outline::Outline;
+use assay_syntax::markdown::{Dialect, Outline};
 
 /// One of the rubric's four dimensions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -93,6 +93,14 @@ static RESULT: LazyLock<Regex> = LazyLock::new(|| {
 /// The longest paragraph that reads well, in words.
 const LONG: usize = 120;
 
+/// The longest body that is read, in bytes; no honest document comes near.
+const BODY_CAP: usize = 4 << 20;
+
+/// The outline of a skill's body, of which at most 4 MiB count.
+pub fn outline(body: &str) -> Outline {
+    Outline::read(&body[..body.floor_char_boundary(BODY_CAP)], 0, Dialect::Footnotes)
+}
+
 /// Asks the rubric's twelve questions of a skill: its description, and the outline of its body.
 pub fn points(description: &str, outline: &Outline) -> Vec<Point> {
     let answers = [
@@ -102,7 +110,7 @@ pub fn points(description: &str, outline: &Outline) -> Vec<Point> {
         length(description),
         levels(outline),
         paragraphs(outline),
-        at_least(outline.inline_code, 5, "pieces of code within lines", None),
+        at_least(outline.inline_code.len(), 5, "pieces of code within lines", None),
         language(outline),
         numbers(outline),
         example(outline),
@@ -266,7 +274,7 @@ mod tests {
 
     /// The points given, by the rubric's order.
     fn given(description: &str, body: &str) -> String {
-        let points = points(description, &Outline::of(body));
+        let points = points(description, &outline(body));
         assert_eq!(points.iter().map(|point| point.criterion).collect::<Vec<_>>(), CRITERIA);
         assert!(points.iter().all(|point| !point.evidence.is_empty()));
         points.iter().map(|point| if point.given { '1' } else { '0' }).collect()
@@ -296,7 +304,7 @@ mod tests {
 
     #[test]
     fn evidence_has_its_line() {
-        let points = points("", &Outline::of("text\n\n## Known limits\n"));
+        let points = points("", &outline("text\n\n## Known limits\n"));
         assert_eq!((points[2].line, points[2].evidence.as_str()), (Some(3), "heading “Known limits”"));
     }
 }

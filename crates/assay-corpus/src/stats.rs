@@ -13,7 +13,6 @@ use statrs::function::erf::erf;
 use crate::Record;
 use crate::input::{BadLine, Input, InputError};
 use crate::normal;
-use crate::outline::Outline;
 use crate::quality::{self, CRITERIA, DIMENSIONS};
 
 /// Figures of a corpus.
@@ -182,7 +181,7 @@ pub fn stats(input: &mut Input, bad: &mut dyn FnMut(&BadLine)) -> Result<Stats, 
 impl Facts {
     fn of(record: &Record) -> Self {
         let (front, body) = normal::split(&record.skill_md);
-        let outline = Outline::of(body);
+        let outline = quality::outline(body);
         let points = quality::points(&record.description, &outline);
         let external = |target: &str| target.contains("://") || target.starts_with("mailto:");
         let (outside, inside): (Vec<_>, Vec<_>) =

@@ -6,12 +6,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_skill::Document;
+use assay_syntax::yaml::{Kind, Node, Scalar, Yaml};
 
 use crate::diagnostic::{Diagnostic, Edit};
 use crate::engine::{Options, lint};
 use crate::outcome::Outcome;
 use crate::paths::replace_file;
-use crate::yaml::{Kind, Node, Scalar, Yaml};
 
 /// Most rounds of linting and fixing. A fix can bring another one to light, two or three deep.
 const ROUNDS: usize = 10;

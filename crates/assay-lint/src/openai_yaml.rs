@@ -1,7 +1,8 @@
 //! Codex's file beside a skill, `agents/openai.yaml`.
 
+use assay_syntax::yaml::Yaml;
+
 use crate::skill::{Resource, Skill};
-use crate::yaml::Yaml;
 
 /// `agents/openai.yaml`, when it is there.
 pub(crate) fn openai_yaml(skill: &Skill) -> Option<(&Resource, Yaml)> {

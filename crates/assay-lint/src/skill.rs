@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use assay_skill::{Document, Encoding, FileKind, Leniency, Package, quote_values};
+use assay_syntax::markdown::{Dialect, Outline};
+use assay_syntax::yaml::{Node, Yaml};
 
 use crate::budgets::Budgets;
-use crate::markdown::Markdown;
-use crate::yaml::{Node, Yaml};
 
 /// Most bytes of a resource that are read.
 pub(crate) const RESOURCE_CAP: u64 = 1 << 20;
@@ -46,7 +46,7 @@ pub struct Skill {
     pub loader: Vec<assay_skill::Diagnostic>,
     /// The folders within the package that hold a `SKILL.md` of their own, with a slash at the end, relative to the package.
     pub nested: Vec<String>,
-    markdown: OnceLock<Markdown>,
+    markdown: OnceLock<Outline>,
     resources: OnceLock<Vec<Resource>>,
 }
 
@@ -127,8 +127,8 @@ impl Skill {
     }
 
     /// The body's structure.
-    pub fn markdown(&self) -> &Markdown {
-        self.markdown.get_or_init(|| Markdown::parse(self.text(), self.body_start()))
+    pub fn markdown(&self) -> &Outline {
+        self.markdown.get_or_init(|| Outline::read(self.text(), self.body_start(), Dialect::GitHub))
     }
 
     /// The package's entries beside its document, those of skills within it left out.

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use crate::markdown::Markdown;
+use assay_syntax::markdown::Outline;
 
 /// The comments of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) struct Suppressions {
 
 impl Suppressions {
     /// Finds the comments in a text.
-    pub(crate) fn find(text: &str, markdown: &Markdown) -> Self {
+    pub(crate) fn find(text: &str, markdown: &Outline) -> Self {
         let mut found = Self::default();
         for range in &markdown.html {
             let Some(inner) = text[range.clone()].trim().strip_prefix("<!--") else { continue };
@@ -49,12 +49,14 @@ impl Suppressions {
 
 #[cfg(test)]
 mod tests {
+    use assay_syntax::markdown::Dialect;
+
     use super::*;
 
     #[test]
     fn comments_need_a_reason() {
         let text = "<!-- assay: allow a, b: known -->\n\n<!-- assay: allow c -->\n\n<!-- other -->\n";
-        let found = Suppressions::find(text, &Markdown::parse(text, 0));
+        let found = Suppressions::find(text, &Outline::read(text, 0, Dialect::GitHub));
         let codes: Vec<_> =
             found.allowed.iter().map(|(code, reason, _)| (code.as_str(), reason.as_str())).collect();
         assert_eq!(codes, [("a", "known"), ("b", "known")]);

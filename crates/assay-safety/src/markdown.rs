@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use assay_syntax::markdown::language;
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::mapped::Mapped;
@@ -193,9 +194,7 @@ impl Cutter {
             Event::Start(Tag::CodeBlock(kind)) => {
                 self.flush();
                 let language = match kind {
-                    CodeBlockKind::Fenced(info) => {
-                        info.split([' ', ',', '{', '\t']).next().unwrap_or_default().to_ascii_lowercase()
-                    }
+                    CodeBlockKind::Fenced(info) => language(&info),
                     CodeBlockKind::Indented => String::new(),
                 };
                 self.current = Some((Kind::Block, Mapped::default(), language));

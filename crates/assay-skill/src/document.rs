@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+use assay_syntax::markdown::{Block, Dialect, Outline};
 use serde_json::{Map, Value};
 
 use crate::front_matter::{self, Leniency, Split, Trouble, spelled};
@@ -146,17 +146,9 @@ impl Document {
 
     /// The text of the body's first paragraph on one line, at most [`DESCRIPTION_LIMIT`] characters; empty when there is none.
     pub fn first_paragraph(&self) -> String {
-        let mut paragraph = String::new();
-        let mut inside = false;
-        for event in Parser::new(self.body()) {
-            match event {
-                Event::Start(Tag::Paragraph) => inside = true,
-                Event::End(TagEnd::Paragraph) if !paragraph.trim().is_empty() => break,
-                Event::Text(text) | Event::Code(text) if inside => paragraph.push_str(&text),
-                Event::SoftBreak | Event::HardBreak if inside => paragraph.push(' '),
-                _ => {}
-            }
-        }
+        let outline = Outline::read(&self.text, self.body_start, Dialect::CommonMark);
+        let first = outline.paragraphs.iter().find(|paragraph| paragraph.block == Block::Paragraph);
+        let paragraph = first.map_or("", |paragraph| paragraph.text.as_str());
         let one_line = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
         one_line.chars().take(DESCRIPTION_LIMIT).collect()
     }

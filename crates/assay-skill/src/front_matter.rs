@@ -5,10 +5,9 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use serde_saphyr::options::{DuplicateKeyPolicy, NonFiniteFloatPolicy};
 
-use crate::repair::quote_values;
+use assay_syntax::yaml::YAML_CAP;
 
-/// Front matter above this many bytes is not parsed. Real ones have a few hundred.
-pub const YAML_CAP: usize = 256 * 1024;
+use crate::repair::quote_values;
 
 /// Where front matter and body lie in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -18,7 +18,7 @@ mod tokens;
 pub use assay_diagnostic::{Diagnostic, Severity, position};
 pub use assay_fs::{Digest, DigestError, FileKind, Hasher};
 pub use document::{DESCRIPTION_LIMIT, Document, Fence, NAME_LIMIT};
-pub use front_matter::{Leniency, Trouble, YAML_CAP};
+pub use front_matter::{Leniency, Trouble};
 pub use library::{Library, LookupError, SCAN_DEPTH, SCAN_FOLDERS, SKIPPED, find, nearest};
 pub use package::{DOCUMENT_CAP, FileEntry, Loaded, Package};
 pub use repair::quote_values;

@@ -5,3 +5,5 @@
 pub mod code;
 pub mod dockerfile;
 pub mod dockerignore;
+pub mod markdown;
+pub mod yaml;

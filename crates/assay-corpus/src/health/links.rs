@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::normal;
-use crate::outline::Outline;
+use crate::quality::outline;
 
 /// What came of asking for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -33,7 +33,7 @@ impl Asked {
 pub fn addresses(package: &Package) -> BTreeSet<String> {
     let (_, body) = normal::split(&package.document);
     let http = |target: &String| target.starts_with("http://") || target.starts_with("https://");
-    Outline::of(body).links.into_iter().map(|link| link.target).filter(http).collect()
+    outline(body).links.into_iter().map(|link| link.target).filter(http).collect()
 }
 
 /// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a 405 with GET. Follows at

@@ -1,10 +1,10 @@
 //! The specification's text, and the agents, as far as their sources or their documentation tell.
 
 use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
+use assay_syntax::yaml::{Kind, Node, Scalar};
 
 use super::{Fate, FieldError, skills_ref};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node, Scalar};
 
 /// Claude Code cuts description and `when_to_use` of a listing here, in characters.
 pub(crate) const CLAUDE_LISTING: usize = 1536;

@@ -12,9 +12,8 @@ pub(crate) use fate::fate;
 pub(crate) mod skills_ref;
 pub(crate) mod upload;
 
+use assay_syntax::yaml::Scalar;
 use serde::{Deserialize, Serialize};
-
-use crate::yaml::Scalar;
 
 /// Who reads a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

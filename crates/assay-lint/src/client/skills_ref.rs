@@ -4,11 +4,11 @@
 //! It ends the front matter at the second `---` anywhere, also within a value; it reads StrictYAML, where every scalar is text;
 //! and it crashes on what is not UTF-8, which counts as refused here.
 
+use assay_syntax::yaml::{Breach, Kind, Node, Yaml};
 use unicode_normalization::UnicodeNormalization;
 
 use super::Fate;
 use crate::skill::Skill;
-use crate::yaml::{Breach, Kind, Node, Yaml};
 
 /// The fields it knows.
 pub(crate) const FIELDS: [&str; 6] =

@@ -3,10 +3,11 @@
 //! It reads ordinary YAML (PyYAML, so YAML 1.1 and its types), takes a first line `---` and the next line that begins so, and
 //! lets an empty name or description pass.
 
+use assay_syntax::yaml::{Breach, Kind, Node, Scalar, Yaml};
+
 use super::skills_ref::{COMPATIBILITY, DESCRIPTION, FIELDS, NAME, unprintable};
 use super::{Fate, FieldError};
 use crate::skill::Skill;
-use crate::yaml::{Breach, Kind, Node, Scalar, Yaml};
 
 /// What it says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

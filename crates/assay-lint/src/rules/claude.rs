@@ -1,11 +1,12 @@
 //! The fields and the substitutions of Claude Code.
 
+use assay_syntax::yaml::{Kind, Scalar};
+
 use crate::client::Client::ClaudeCode;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Scalar};
 
 pub(super) struct Claude;
 

@@ -1,6 +1,7 @@
 //! What Codex reads beside `SKILL.md`: agents/openai.yaml, and its own field of the metadata.
 
 use assay_skill::DESCRIPTION_LIMIT;
+use assay_syntax::yaml::{Kind, Node};
 
 use crate::client::Client::Codex as Client;
 use crate::diagnostic::Severities;
@@ -8,7 +9,6 @@ use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::openai_yaml::openai_yaml;
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node};
 
 pub(super) struct Codex;
 

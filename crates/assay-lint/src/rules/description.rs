@@ -1,13 +1,13 @@
 //! `description`: whether it is there, and what becomes of it.
 
 use assay_skill::DESCRIPTION_LIMIT;
+use assay_syntax::yaml::{Kind, Node, Scalar, Style};
 
 use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Error, Warning};
 use crate::rule::{Family, Findings, Rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node, Scalar, Style};
 
 pub(super) struct Description;
 

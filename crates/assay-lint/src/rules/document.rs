@@ -1,6 +1,7 @@
 //! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found, and what it is to each client.
 
 use assay_skill::{Leniency, quote_values};
+use assay_syntax::yaml::{Breach, Kind, Node, Style, Yaml};
 
 use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
 use crate::client::{AGENTS, VALIDATORS};
@@ -8,7 +9,6 @@ use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::diagnostic::{Edit, Fix, Severities, Span};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Breach, Kind, Node, Style, Yaml};
 
 pub(super) struct Document;
 

@@ -1,5 +1,7 @@
 //! The other fields of the front matter: which are allowed, and of what type.
 
+use assay_syntax::yaml::{Kind, Node, Scalar, Style};
+
 use crate::client::Client::{ClaudeCode, Codex, OpenCode, Spec, Upload};
 use crate::client::skills_ref::{COMPATIBILITY, FIELDS};
 use crate::client::{AGENTS, VALIDATORS};
@@ -7,7 +9,6 @@ use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::diagnostic::{Edit, Fix, Severities};
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node, Scalar, Style};
 
 pub(super) struct Fields;
 

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use assay_fs::tree;
 use assay_skill::FileKind;
+use assay_syntax::markdown::{Dialect, Outline};
 
 use crate::client::AGENTS;
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
-use crate::markdown::Markdown;
 use crate::rule::{Family, Findings, Rule, rule};
 use crate::skill::{Resource, Skill};
 
@@ -128,7 +128,8 @@ impl Family for Links {
         }
         let mut reached = BTreeSet::new();
         for link in &skill.markdown().links {
-            let target = target(&link.target, "");
+            let url = link.url();
+            let target = target(&url, "");
             if let Target::Inside(path) = &target {
                 if kind(skill, path).is_some() {
                     reached.insert(path.clone());
@@ -141,14 +142,9 @@ impl Family for Links {
                         .hint("fix the path, or add the file");
                 }
             }
-            if matches!(target, Target::Outside) && !comes_along(skill, "", &link.target) {
+            if matches!(target, Target::Outside) && !comes_along(skill, "", &url) {
                 findings
-                    .add(
-                        "link-outside",
-                        skill,
-                        &link.span,
-                        format!("`{}` is outside the package", link.target),
-                    )
+                    .add("link-outside", skill, &link.span, format!("`{url}` is outside the package"))
                     .hint("copy what is needed into the package: only its own folder is installed");
             }
             if let Target::Anchor(anchor) = target
@@ -273,7 +269,7 @@ fn kind(skill: &Skill, path: &str) -> Option<FileKind> {
 }
 
 /// The anchors that GitHub makes of headings.
-fn anchors(markdown: &Markdown) -> BTreeSet<String> {
+fn anchors(markdown: &Outline) -> BTreeSet<String> {
     let mut made = BTreeSet::new();
     for heading in &markdown.headings {
         let slug: String = heading
@@ -415,8 +411,9 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
     };
     for file in skill.resources().iter().filter(markdown).filter(|file| !is_template(&file.path)) {
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
-        for link in Markdown::parse(&file.text, 0).links {
-            let leads = target(&link.target, if folder.is_empty() { "." } else { folder });
+        for link in Outline::read(&file.text, 0, Dialect::GitHub).links {
+            let url = link.url();
+            let leads = target(&url, if folder.is_empty() { "." } else { folder });
             match leads {
                 Target::Inside(path) if path == file.path => {}
                 Target::Inside(path) => match kind(skill, &path) {
@@ -441,7 +438,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             .hint("fix the path, or add the file");
                     }
                 },
-                Target::Outside if comes_along(skill, folder, &link.target) => {}
+                Target::Outside if comes_along(skill, folder, &url) => {}
                 Target::Outside => {
                     findings
                         .add_in(
@@ -449,7 +446,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             skill,
                             file,
                             &link.span,
-                            format!("`{}` is outside the package", link.target),
+                            format!("`{url}` is outside the package"),
                         )
                         .hint("copy what is needed into the package: only its own folder is installed");
                 }

@@ -3,6 +3,7 @@
 use unicode_normalization::UnicodeNormalization;
 
 use assay_skill::NAME_LIMIT;
+use assay_syntax::yaml::{Kind, Node, Scalar, Style};
 
 use crate::client::Client::{ClaudeCode, Codex, GeminiCli, Lenient, OpenCode, SkillsRef, Spec, Upload};
 use crate::client::agents_slug;
@@ -10,7 +11,6 @@ use crate::diagnostic::Severity::{Error, Info, Warning};
 use crate::diagnostic::{Edit, Fix, Severities};
 use crate::rule::{Family, Findings, Rule};
 use crate::skill::Skill;
-use crate::yaml::{Kind, Node, Scalar, Style};
 
 pub(super) struct Name;
 

@@ -65,7 +65,7 @@ impl Family for Sections {
                 text.get(heading.span.end..end).unwrap_or("").trim()
             })
             .collect();
-        let mut last: BTreeMap<(u8, String), usize> = BTreeMap::new();
+        let mut last: BTreeMap<(usize, String), usize> = BTreeMap::new();
         for (at, heading) in headings.iter().enumerate() {
             let deeper = headings.get(at + 1).is_some_and(|next| next.level > heading.level);
             // A title may stand alone before the first section.

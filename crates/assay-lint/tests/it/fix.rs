@@ -5,8 +5,9 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use assay_lint::{Diagnostic, Kind, Node, Options, Yaml, fix, lint};
+use assay_lint::{Diagnostic, Options, fix, lint};
 use assay_skill::Document;
+use assay_syntax::yaml::{Kind, Node, Yaml};
 use serde_json::Value;
 
 use crate::shared::shared;

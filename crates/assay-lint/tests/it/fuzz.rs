@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use assay_lint::client::{AGENTS, CLIENTS};
-use assay_lint::{Markdown, Options, Severity, fix, lint};
+use assay_lint::{Options, Severity, fix, lint};
+use assay_syntax::markdown::{Dialect, Outline};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
@@ -134,7 +135,7 @@ fn documents_of_all_kinds_are_looked_at() {
         look(temp.path(), &bytes);
         let body =
             String::from_utf8_lossy(&bodies.new_tree(&mut runner).expect("a body").current()).into_owned();
-        for link in Markdown::parse(&body, 0).links {
+        for link in Outline::read(&body, 0, Dialect::GitHub).links {
             assert!(body.get(link.span.clone()).is_some(), "{body:?}: {link:?}");
         }
         count += 1;

@@ -116,6 +116,8 @@ fn body_and_first_paragraph() {
         "never closed, no yaml [",
     );
     check("---\na: b\n---\na\n---\nb\n", "a\n---\nb\n", "b");
+    // An image without a text is no paragraph, and the heading after it is none either.
+    check("![](a.png)\n\n# T\n\n- b\n\nc\n", "![](a.png)\n\n# T\n\n- b\n\nc\n", "c");
 }
 
 #[test]

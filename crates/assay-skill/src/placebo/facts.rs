@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use assay_syntax::markdown::Dialect;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use super::words::{Mark, gram, grams, is_stop, words};
 
 /// The Markdown extensions texts are read with: what every client's Markdown has.
-pub(super) const OPTIONS: Options =
-    Options::ENABLE_TABLES.union(Options::ENABLE_TASKLISTS).union(Options::ENABLE_STRIKETHROUGH);
+pub(super) const OPTIONS: Options = Dialect::GitHub.options();
 
 /// What a placebo may not repeat. The sets are only asked, never walked.
 #[derive(Debug, Default)]

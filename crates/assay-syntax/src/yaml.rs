@@ -1,13 +1,15 @@
-//! Front matter as a tree of nodes with their places, and what of it the StrictYAML subset forbids.
+//! YAML as a tree of nodes with their spans, and the constructs in it that StrictYAML forbids.
 //!
-//! `assay-skill` says what front matter means to a lenient reader. This says how it is written: where each key and value stands, how a
-//! scalar is quoted, and what other readers of YAML would make of it. Aliases are not expanded, so nothing grows.
+//! `assay-skill` reads what front matter means to a lenient reader. This module reads how YAML is written: where each key and value
+//! stands, how a scalar is quoted, and what type other readers give it. Aliases are not expanded, which bounds the size of the tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-use assay_skill::YAML_CAP;
 use granit_parser::{Event, Options, Parser, ScalarStyle, Span, StructureStyle};
+
+/// The longest block that is parsed, in bytes.
+pub const YAML_CAP: usize = 256 * 1024;
 
 /// How a scalar is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
