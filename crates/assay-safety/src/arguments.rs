@@ -1,12 +1,9 @@
 //! Names of programs, and their options.
 
 use assay_syntax::code::Language;
+use assay_syntax::shell;
 
-/// The last part of a path, without `.exe`.
-pub(crate) fn base(word: &str) -> &str {
-    let name = word.rsplit(['/', '\\']).next().unwrap_or(word);
-    name.strip_suffix(".exe").unwrap_or(name)
-}
+pub(crate) use assay_syntax::shell::program_name as base;
 
 /// Whether one of some flags is given.
 pub(crate) fn flag(texts: &[&str], names: &[&str]) -> bool {
@@ -34,12 +31,10 @@ pub(crate) fn operand<'t>(texts: &[&'t str], names: &[&str]) -> Option<&'t str> 
 pub(crate) struct Interpreter(pub(crate) Option<Language>);
 
 pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    Some(Interpreter(match stem {
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => Some(Language::Shell),
-        "python" | "pypy" => Some(Language::Python),
-        "node" | "deno" | "bun" => Some(Language::JavaScript),
-        "perl" | "ruby" | "php" | "lua" | "pwsh" | "powershell" | "osascript" => None,
-        _ => return None,
+    Some(Interpreter(match shell::interpreter(name)? {
+        shell::Interpreter::Shell => Some(Language::Shell),
+        shell::Interpreter::Python => Some(Language::Python),
+        shell::Interpreter::JavaScript => Some(Language::JavaScript),
+        shell::Interpreter::Other => None,
     }))
 }

@@ -10,6 +10,7 @@ use super::rules::{ESCAPE_PATH, REMOTE_RUN};
 use super::shell_state::{Command, Shell};
 use super::value::{Taint, Value, base64, hex, rot13, unescape};
 use assay_syntax::code::Language;
+use assay_syntax::shell::prefix;
 
 declare_rules! {
     PRIVILEGE_SUDO = "privilege-sudo", Privilege, Info, "A command runs as the administrator.",
@@ -61,37 +62,15 @@ pub(crate) fn run(shell: &mut Shell<'_, '_>, command: &Command) -> Value {
 /// The words without what only starts another command: `sudo`, `env X=1`, `nohup`, `timeout 5`, `xargs`.
 fn bare<'c>(shell: &mut Shell<'_, '_>, command: &'c Command) -> &'c [Value] {
     let mut words = &command.words[..];
-    while let Some(first) = words.first() {
-        let name = base(first.str());
-        match name {
-            "sudo" | "doas" | "pkexec" | "su" => {
-                if words.len() > 1 {
-                    shell.report(
-                        &PRIVILEGE_SUDO,
-                        &command.span,
-                        format!("`{name}`: a command runs as the administrator"),
-                    );
-                }
-                if name == "su" {
-                    return words;
-                }
-            }
-            "env" if words.len() > 1 => {}
-            "command" | "exec" | "nohup" | "time" | "builtin" | "busybox" | "nice" | "ionice" | "setsid"
-            | "timeout" | "stdbuf" | "xargs" | "then" | "do" | "if" | "!" | "&&" => {}
-            _ => return words,
+    loop {
+        let name = words.first().map_or("", |first| base(first.str()));
+        if matches!(name, "sudo" | "doas" | "pkexec" | "su") && words.len() > 1 {
+            let message = format!("`{name}`: a command runs as the administrator");
+            shell.report(&PRIVILEGE_SUDO, &command.span, message);
         }
-        words = &words[1..];
-        while words.first().is_some_and(|word| {
-            let text = word.str();
-            text.starts_with('-')
-                || text.contains('=') && !text.contains('/')
-                || (name == "timeout" && text.starts_with(|c: char| c.is_ascii_digit()))
-        }) {
-            words = &words[1..];
-        }
+        let Some((_, rest)) = prefix(words) else { return words };
+        words = rest;
     }
-    words
 }
 
 fn joined(words: &[Value]) -> Value {

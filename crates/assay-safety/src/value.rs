@@ -58,6 +58,12 @@ pub(crate) struct Value {
 /// Longest text that is kept of a value: what is longer is not known.
 pub(crate) const TEXT_CAP: usize = 1 << 16;
 
+impl AsRef<str> for Value {
+    fn as_ref(&self) -> &str {
+        self.str()
+    }
+}
+
 impl Value {
     pub(crate) fn known(text: impl Into<String>) -> Self {
         let text = text.into();

@@ -6,4 +6,5 @@ pub mod code;
 pub mod dockerfile;
 pub mod dockerignore;
 pub mod markdown;
+pub mod shell;
 pub mod yaml;

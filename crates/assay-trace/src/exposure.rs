@@ -7,10 +7,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_syntax::shell::program;
 use serde::{Deserialize, Serialize};
 
 use crate::reference::{Reference, commands, working_folder};
-use crate::shell::{entered, is_interpreter, is_prefix, join, script_argument, simple_commands};
+use crate::shell::{entered, is_interpreter, join, script_argument, simple_commands};
 use crate::{Source, Step, Trajectory};
 
 /// Lines shorter than this are too common to prove that a body was read.
@@ -248,14 +249,13 @@ impl<'a> Tracker<'a> {
     fn executed(&self, command: &str, folder: &str, step: usize) -> Option<Execution> {
         let mut folder = folder.to_owned();
         for simple in simple_commands(command) {
-            let words: Vec<&str> =
-                simple.iter().map(String::as_str).skip_while(|word| is_prefix(word)).collect();
+            let words: Vec<&str> = program(&simple).iter().map(String::as_str).collect();
             if let Some(entered) = entered(&words) {
                 folder = join(&folder, entered);
                 continue;
             }
-            let Some((&program, arguments)) = words.split_first() else { continue };
-            let script = if is_interpreter(program) { script_argument(arguments) } else { Some(program) };
+            let Some((&first, arguments)) = words.split_first() else { continue };
+            let script = if is_interpreter(first) { script_argument(arguments) } else { Some(first) };
             let file = script.and_then(|script| self.reference.file_at(&join(&folder, script)));
             if let Some(file) = file.filter(|file| self.has(file)) {
                 return Some(Execution { step, file, evidence: "command-text".to_owned() });
@@ -422,6 +422,8 @@ mod tests {
             "cd /skills/ledger-export; ./scripts/total.py",
             "LC_ALL=C sudo python3.11 /skills/ledger-export/scripts/total.py",
             "if true; then bash /skills/ledger-export/scripts/total.py; fi",
+            "timeout -k 5 60 python3 /skills/ledger-export/scripts/total.py 2>&1",
+            "python3 -I \\\n  /skills/ledger-export/scripts/total.py",
         ] {
             assert_eq!(run(command).as_deref(), Some("scripts/total.py"), "{command}");
         }
@@ -432,6 +434,7 @@ mod tests {
             "python3 scripts/total.py",
             "python3 /skills/other/scripts/total.py",
             "echo 'python3 /skills/ledger-export/scripts/total.py'",
+            "command -v /skills/ledger-export/scripts/total.py",
         ] {
             assert_eq!(run(command), None, "{command}");
         }

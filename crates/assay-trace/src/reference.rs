@@ -4,10 +4,11 @@
 //! of these names. A tool call refers to a skill by a path below its folder, by its `SKILL.md`, or by the client's own tool
 //! for skills. A text refers to it by its entry in a listing, by its description, or by such a path.
 
+use assay_syntax::shell::program;
 use serde_json::Value;
 
 use crate::exposure::OfferedSkill;
-use crate::shell::{entered, is_prefix, join, simple_commands};
+use crate::shell::{entered, join, simple_commands};
 use crate::trajectory::ToolCall;
 
 /// Arguments that are run. A path that is read is none, though it looks like a command of one word.
@@ -126,8 +127,7 @@ impl<'a> Reference<'a> {
             return true;
         }
         simple_commands(command).iter().any(|simple| {
-            let words: Vec<&str> =
-                simple.iter().map(String::as_str).skip_while(|word| is_prefix(word)).collect();
+            let words: Vec<&str> = program(simple).iter().map(String::as_str).collect();
             if let Some(entered) = entered(&words) {
                 folder = join(&folder, entered);
                 return self.file_at(&folder).is_some();

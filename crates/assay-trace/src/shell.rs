@@ -1,67 +1,18 @@
-//! Shell texts as words, as far as exposure needs it.
+//! Commands as exposure reads them.
 
-/// The words of each simple command of a shell text: split at `;`, `&`, `|`, newlines and brackets outside quotes. Here-documents
-/// and substitutions are not understood; what they hold is split like the rest.
+use assay_syntax::shell::{Source, commands, interpreter, program_name};
+
+/// The words of each simple command of an argument that is run. The argument may be a program in another language as well, so text
+/// in here-documents and comments counts: a path there is still a path that the agent named.
 pub(crate) fn simple_commands(text: &str) -> Vec<Vec<String>> {
-    let mut commands = vec![Vec::new()];
-    let mut word = String::new();
-    let mut quote = None;
-    let mut chars = text.chars();
-    while let Some(c) = chars.next() {
-        match (quote, c) {
-            (Some(open), c) if c == open => quote = None,
-            (None, '\'' | '"') => quote = Some(c),
-            (None, '\\') => word.extend(chars.next()),
-            (None, ';' | '&' | '|' | '\n' | '(' | ')' | '`') => {
-                finish(&mut commands, &mut word);
-                commands.push(Vec::new());
-            }
-            (None, c) if c.is_whitespace() => finish(&mut commands, &mut word),
-            (_, c) => word.push(c),
-        }
-    }
-    finish(&mut commands, &mut word);
-    commands
+    let words = |words: Vec<String>| words.into_iter().filter(|word| !word.is_empty()).collect();
+    commands(text, Source::Unknown).into_iter().map(|simple| words(simple.words)).collect()
 }
 
-fn finish(commands: &mut [Vec<String>], word: &mut String) {
-    if !word.is_empty()
-        && let Some(last) = commands.last_mut()
-    {
-        last.push(std::mem::take(word));
-    }
-}
-
-/// What may stand before a program without being one: assignments, keywords, wrappers.
-pub(crate) fn is_prefix(word: &str) -> bool {
-    const WRAPPERS: [&str; 12] =
-        ["sudo", "env", "time", "nohup", "exec", "then", "do", "else", "if", "while", "!", "command"];
-    WRAPPERS.contains(&word)
-        || word.split_once('=').is_some_and(|(name, _)| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        })
-}
-
+/// Whether a program runs the script that it is given.
 pub(crate) fn is_interpreter(program: &str) -> bool {
-    let name = program.rsplit('/').next().unwrap_or(program);
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        stem,
-        "python"
-            | "bash"
-            | "sh"
-            | "zsh"
-            | "node"
-            | "deno"
-            | "ruby"
-            | "perl"
-            | "php"
-            | "Rscript"
-            | "source"
-            | "uv"
-            | "npx"
-            | "tsx"
-    ) || program == "."
+    let name = program_name(program);
+    interpreter(name).is_some() || matches!(name, "Rscript" | "source" | "." | "uv" | "npx" | "tsx")
 }
 
 /// The first argument that is neither an option nor a runner's word.

@@ -1,5 +1,7 @@
 //! What a shell command does, told from its text.
 
+use assay_syntax::shell::{self, Source, commands, interpreter, program_name};
+
 use super::Verb;
 
 /// Programs that only show what is there.
@@ -52,10 +54,6 @@ const DRIVERS: [(&[&str], &[&str]); 6] = [
     (&["rails", "rake", "mix", "swift", "sbt", "php", "composer"], &["test", "spec", "build"]),
 ];
 
-/// Words before a program.
-const PREFIXES: [&str; 10] =
-    ["sudo", "time", "timeout", "env", "nice", "command", "exec", "xargs", "npx", "uv"];
-
 /// What a command does, and to what: the first of its parts that does more than change folder or print.
 pub(super) fn classify(command: &str) -> (Verb, String) {
     let mut first = None;
@@ -74,7 +72,7 @@ pub(super) fn classify(command: &str) -> (Verb, String) {
                 .find(|word| !word.starts_with('-') && (word.contains('/') || word.contains('.')));
             file.map_or_else(|| words.join(" "), |file| super::action::path(file))
         };
-        let found = if let Some(file) = redirected(&part) {
+        let found = if let Some(file) = redirected(&words) {
             (Verb::Write, super::action::path(file))
         } else if READERS.contains(&program) && !(program == "sed" && arguments.contains(&"-i")) {
             (Verb::Read, target())
@@ -128,48 +126,37 @@ fn is_test_file(name: &str) -> bool {
 }
 
 fn is_interpreter(program: &str) -> bool {
-    let program = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    matches!(
-        program,
-        "python" | "node" | "bash" | "sh" | "zsh" | "ruby" | "perl" | "php" | "poetry" | "pipenv"
-    )
+    interpreter(program).is_some() || matches!(program, "poetry" | "pipenv")
 }
 
 /// The file that a part's output is written to.
-fn redirected(part: &str) -> Option<&str> {
-    let words: Vec<&str> = part.split_whitespace().collect();
+fn redirected<'p>(words: &[&'p str]) -> Option<&'p str> {
     let at = words.iter().position(|word| matches!(*word, ">" | ">>"))?;
     words.get(at + 1).copied().filter(|file| !file.starts_with("/dev/") && !file.starts_with('&'))
 }
 
-/// The program of a simple command by its bare name, and what follows it.
+/// The program of a simple command by its bare name, and what follows it. Runners such as `npx` and `uv run` are passed over.
 fn program<'a>(words: &'a [&'a str]) -> Option<(&'a str, &'a [&'a str])> {
-    let is_prefix = |word: &str| {
-        PREFIXES.contains(&word)
+    let is_runner = |word: &str| {
+        matches!(word, "npx" | "uv" | "run")
             || word.starts_with('-')
             || word.contains('=')
             || word.chars().all(|c| c.is_ascii_digit())
     };
-    let at = words.iter().position(|word| !is_prefix(word) && *word != "run")?;
-    Some((words[at].rsplit('/').next().unwrap_or(words[at]), &words[at + 1..]))
+    let words = shell::program(words);
+    let at = words.iter().position(|word| !is_runner(word))?;
+    Some((program_name(words[at]), &words[at + 1..]))
 }
 
-/// The simple commands of a command, without the text of here-documents. Quotes are respected, nothing is expanded.
+/// The words of the simple commands up to the first here-document: what an agent does after writing a file by one is not told apart
+/// from the file. A quoted argument counts as several words, so that `bash -c 'pytest -q'` is a check.
 fn parts(command: &str) -> Vec<String> {
-    let command = command.split("<<").next().unwrap_or(command);
-    let mut parts = vec![String::new()];
-    let mut quote = None;
-    for c in command.chars() {
-        match (quote, c) {
-            (None, '\'' | '"') => quote = Some(c),
-            (Some(open), c) if open == c => quote = None,
-            (None, ';' | '|' | '\n' | '(' | ')') => parts.push(String::new()),
-            (None, '&') => {
-                // `2>&1` is one word, `a && b` is two commands.
-                let last = parts.last_mut().expect("there is always a part");
-                if last.ends_with('>') { last.push(c) } else { parts.push(String::new()) }
-            }
-            (_, c) => parts.last_mut().expect("there is always a part").push(c),
+    let mut parts = Vec::new();
+    for mut simple in commands(command, Source::Command) {
+        simple.words.truncate(simple.here_document.unwrap_or(simple.words.len()));
+        parts.push(simple.words.join(" "));
+        if simple.here_document.is_some() {
+            break;
         }
     }
     parts.retain(|part| !part.trim().is_empty());

@@ -425,6 +425,7 @@ fn dependencies_are_pinned() {
     );
     docker("script-piped", "RUN curl https://example.com/0.7.13/install.sh | bash", "info 2");
     docker("script-piped", "RUN curl https://example.com/data.csv | sort", "");
+    docker("script-piped", "RUN curl https://example.com/install 2>&1 | timeout 60 sh", "warn 2 fetches");
 }
 
 #[test]
@@ -444,6 +445,7 @@ fn graders_fetch_nothing() {
     }
     grade("curl -s http://localhost:8000/health", "");
     grade("cat <<EOF\npip install pytest\nEOF", "");
+    grade("if ! command -v uvx; then exit 1; fi", "");
     // However many commands of a file fetch, that is one thing to look at.
     let many = format!("{TEST}apt-get update\napt-get install -y curl\npip install pytest\n");
     for (granted, level) in

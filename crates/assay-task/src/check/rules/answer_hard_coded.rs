@@ -30,14 +30,13 @@ impl Rule for AnswerHardCoded {
         if subject.solution.iter().any(|text| text.is_code() && text.file != solve.file) {
             return;
         }
-        let script = shell::script(&solve.text);
-        let works = script
-            .pipelines
+        let pipelines = shell::script(&solve.text);
+        let works = pipelines
             .iter()
             .flat_map(|pipeline| &pipeline.commands)
             .any(|words| !WRITES.contains(&words[0].rsplit('/').next().unwrap_or_default()));
         // What it writes may be a program, and then writing is the work.
-        if works || script.pipelines.is_empty() || writes_a_program(solve) {
+        if works || pipelines.is_empty() || writes_a_program(solve) {
             return;
         }
         let expected: BTreeSet<&str> = subject
@@ -56,7 +55,7 @@ impl Rule for AnswerHardCoded {
         );
         let hint =
             "work the answer out from the inputs, so that the solution shows that the task can be solved";
-        let shown = script.pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
+        let shown = pipelines.iter().any(|pipeline| pipeline.line > 0) && is_shown(subject, solve);
         if let Some((line, value)) = same {
             let short: String = value.chars().take(40).collect();
             let message = format!("only writes, and what it writes is what the tests expect: `{short}`");

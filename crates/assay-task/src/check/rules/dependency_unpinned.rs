@@ -4,7 +4,7 @@ use assay_diagnostic::Severity;
 
 use crate::check::finding::Finding;
 use crate::check::rule::Rule;
-use crate::check::shell::{self, Script};
+use crate::check::shell::{self, Pipeline};
 use crate::check::subject::{Subject, Text};
 
 pub(super) struct DependencyUnpinned;
@@ -24,8 +24,8 @@ impl Rule for DependencyUnpinned {
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let hint = "name the version: what is graded today has to be graded the same next year";
-        for (text, script) in scripts(subject) {
-            for pipeline in &script.pipelines {
+        for (text, pipelines) in scripts(subject) {
+            for pipeline in &pipelines {
                 for command in &pipeline.commands {
                     let (level, loose) = unpinned(command);
                     if !loose.is_empty() {
@@ -55,8 +55,8 @@ impl Rule for DependencyUnpinned {
 }
 
 /// Every script that a task runs: its shell scripts and its Dockerfile.
-pub(super) fn scripts<'s>(subject: &'s Subject<'_>) -> Vec<(&'s Text, Script)> {
-    let mut found: Vec<(&Text, Script)> = subject
+pub(super) fn scripts<'s>(subject: &'s Subject<'_>) -> Vec<(&'s Text, Vec<Pipeline>)> {
+    let mut found: Vec<(&Text, Vec<Pipeline>)> = subject
         .environment
         .iter()
         .filter(|text| text.name() == "Dockerfile")

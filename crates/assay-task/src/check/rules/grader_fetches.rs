@@ -26,7 +26,7 @@ impl Rule for GraderFetches {
         let refused = subject.context.verifier_network == Some(false);
         let level = if refused { Severity::Warning } else { Severity::Info };
         for text in subject.tests.iter().filter(|text| text.is_shell()) {
-            let pipelines = shell::script(&text.text).pipelines;
+            let pipelines = shell::script(&text.text);
             let all: Vec<(usize, String)> = pipelines
                 .iter()
                 .flat_map(|pipeline| pipeline.commands.iter().map(move |command| (pipeline.line, command)))

@@ -101,7 +101,7 @@ fn commands(text: &Text) -> Vec<Command> {
     } else {
         return Vec::new();
     };
-    let all = shell::script(&shell).pipelines.into_iter();
+    let all = shell::script(&shell).into_iter();
     all.filter(|pipeline| !TRIVIAL.contains(&pipeline.commands[0][0].as_str()))
         .map(|pipeline| {
             let words: Vec<String> = pipeline.commands.iter().map(|words| words.join(" ")).collect();

@@ -22,8 +22,8 @@ impl Rule for ScriptPiped {
     }
 
     fn check(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
-        for (text, script) in super::dependency_unpinned::scripts(subject) {
-            for pipeline in &script.pipelines {
+        for (text, pipelines) in super::dependency_unpinned::scripts(subject) {
+            for pipeline in &pipelines {
                 let fetch =
                     pipeline.commands.iter().position(|words| matches!(words[0].as_str(), "curl" | "wget"));
                 let Some(fetch) = fetch else { continue };
