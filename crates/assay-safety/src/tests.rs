@@ -223,6 +223,9 @@ fn destruction_is_found() {
         check(&format!("rm -rf {target}"), &["destroy-files"]);
     }
     check("rm -rf ./*", &["destroy-folder"]);
+    // The word after an option of a wrapper is not the program.
+    check("env -u HOME rm -rf ./*", &["destroy-folder"]);
+    check("timeout -k 5 60 xargs -n 1 rm -rf ~", &["destroy-files"]);
     check("find ~ -type f -delete", &["destroy-files"]);
     check("dd if=/dev/zero of=/dev/sda", &["destroy-folder"]);
     check("./worker -o stratum+tcp://pool.example.net:3333 -u me", &["miner"]);

@@ -3,6 +3,7 @@
 //! Nothing is expanded or executed. Variables and substitutions stay as they are written; the syntax tree of a script is in the module
 //! `code`.
 
+use std::collections::HashMap;
 use std::iter::Peekable;
 use std::str::CharIndices;
 
@@ -65,6 +66,7 @@ pub fn commands(text: &str, source: Source) -> Vec<Simple> {
         line: 1,
         begins: 1,
         awaited: Vec::new(),
+        last: None,
     };
     lexer.run();
     lexer.found
@@ -84,6 +86,8 @@ struct Lexer<'t> {
     begins: usize,
     /// The words that end the here-documents of this line.
     awaited: Vec<String>,
+    /// Where each distinct line stands last, without the space around it: what bounds the search for the ends of here-documents.
+    last: Option<HashMap<&'t str, usize>>,
 }
 
 impl Lexer<'_> {
@@ -203,14 +207,18 @@ impl Lexer<'_> {
     /// Goes past the here-documents of the line that ended at `at`, those without an end left out.
     fn skip_here_documents(&mut self, mut at: usize) {
         for end in std::mem::take(&mut self.awaited) {
-            let mut length = 0;
-            let closing = self.text[at..].split_inclusive('\n').position(|line| {
-                length += line.len();
-                line.trim() == end
-            });
-            if let Some(lines) = closing {
-                at += length;
-                self.line += lines + 1;
+            let text = self.text;
+            let last =
+                self.last.get_or_insert_with(|| lines(text, 0).map(|(at, line)| (line.trim(), at)).collect());
+            if last.get(end.as_str()).is_none_or(|last| *last < at) {
+                continue;
+            }
+            for (start, line) in lines(text, at) {
+                at = start + line.len();
+                self.line += 1;
+                if line.trim() == end {
+                    break;
+                }
             }
         }
         while self.signs.next_if(|(next, _)| *next < at).is_some() {}
@@ -230,19 +238,28 @@ impl Lexer<'_> {
     }
 }
 
+/// The lines of a text from `start` on, with where they begin and their line breaks.
+fn lines(text: &str, start: usize) -> impl Iterator<Item = (usize, &str)> {
+    text[start..].split_inclusive('\n').scan(start, |at, line| {
+        let from = *at;
+        *at += line.len();
+        Some((from, line))
+    })
+}
+
 /// The word after a here-document's `<<`, without quotes.
 fn delimiter(after: &str) -> Option<String> {
     let after = after.strip_prefix('-').unwrap_or(after).trim_start_matches([' ', '\t']);
-    let word: String = match after.chars().next()? {
-        quote @ ('\'' | '"') => after[1..].chars().take_while(|sign| *sign != quote).collect(),
-        _ => {
-            let ends = |sign: char| sign.is_whitespace() || "|&;()<>`".contains(sign);
-            after.chars().take_while(|sign| !ends(*sign)).filter(|sign| *sign != '\\').collect()
-        }
+    let quote = after.chars().next().filter(|sign| matches!(sign, '\'' | '"'));
+    let word: String = if let Some(quote) = quote {
+        after[1..].chars().take_while(|sign| *sign != quote && *sign != '\n').collect()
+    } else {
+        let ends = |sign: char| sign.is_whitespace() || "|&;()<>`".contains(sign);
+        after.chars().take_while(|sign| !ends(*sign)).filter(|sign| *sign != '\\').collect()
     };
     // `$((1 << 2))` shifts.
     let names = word.chars().next().is_some_and(|first| !first.is_ascii_digit());
-    (names && !word.contains('\n')).then_some(word)
+    names.then_some(word)
 }
 
 /// Words of the shell's grammar that stand before a command.
@@ -406,6 +423,17 @@ mod tests {
         );
         // Without its end, there is no here-document to go past.
         assert_eq!(shown("a <<E\nb", Source::Script), ["1 a|<<E Newline", "2 b Newline"]);
+    }
+
+    #[test]
+    fn work_grows_with_the_length_of_a_text() {
+        let unended: String = (0..60_000).map(|at| format!("a <<E{at}\n")).collect();
+        let ended = "a <<E <<F\nE\nF\n".repeat(30_000);
+        for (text, expected) in [(unended, 60_000), (ended, 30_000)] {
+            let started = std::time::Instant::now();
+            assert_eq!(commands(&text, Source::Script).len(), expected);
+            assert!(started.elapsed().as_secs() < 30);
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The pipelines that shell scripts and Dockerfiles run, as their text shows them.
 
-use assay_syntax::dockerfile::Source;
+use assay_syntax::dockerfile::{Source, heredocs};
 use assay_syntax::shell::{Operator, Source as Origin, commands, program};
 
 /// Commands that are joined by pipes.
@@ -37,19 +37,14 @@ pub(super) fn dockerfile(text: &str) -> Vec<Pipeline> {
     let mut shell = vec![String::new(); lines.len()];
     for run in Source::read(text).instructions.iter().filter(|instruction| instruction.name == "RUN") {
         let command = run.flags().1;
-        let alone = command.starts_with("<<");
+        let (alone, ends) = (command.starts_with("<<"), heredocs(command));
         if !alone {
             let is_own = |word: &&str| run.body.is_empty() || !word.starts_with("<<");
             let own: Vec<&str> = command.split(' ').filter(is_own).collect();
             shell[run.line - 1] = own.join(" ");
         }
         for (number, line) in run.body.clone().zip(&lines[run.body.clone()]) {
-            let ends = command.split("<<").skip(1).any(|end| {
-                let end = end.trim_start_matches(['-', ' ', '\'', '"']);
-                let word = end.split(|c: char| !(c.is_alphanumeric() || c == '_')).next();
-                word == Some(line.trim())
-            });
-            if alone && !ends {
+            if alone && !ends.iter().any(|(end, _)| end == line.trim()) {
                 (*line).clone_into(&mut shell[number]);
             }
         }
