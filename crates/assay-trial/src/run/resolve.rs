@@ -179,8 +179,9 @@ impl<'a> Resolver<'a> {
     pub fn resolve(&self, spec: &TrialSpec) -> Result<ResolvedTrial, ResolveError> {
         let mut opened = self.opened();
         let task = self.task(&mut opened, &spec.task)?;
-        let provision = self.provision(&mut opened, spec, &task)?;
+        // First what is absent: the original that a placebo is made of is among it.
         let absent = self.absent(&mut opened, spec, &task)?;
+        let provision = self.provision(&mut opened, spec, &task)?;
         let backend = self.backend(&mut opened, spec, &task)?;
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
@@ -232,9 +233,18 @@ impl<'a> Resolver<'a> {
             self.sources.suite.clone()
         };
         let mut other = None;
-        for folder in searched.iter().flat_map(|folder| folders(folder, planned)) {
-            let task = Task::load(&folder).map_err(|error| ResolveError::Task(Box::new(error)))?;
+        let mut unreadable = None;
+        for folder in folders(&searched, &planned.name) {
+            let mut task = match Task::load(&folder) {
+                Ok(task) => task,
+                Err(error) => {
+                    unreadable.get_or_insert(error);
+                    continue;
+                }
+            };
             if (task.digest, task.environment_digest) == (planned.digest, planned.environment) {
+                // Scripts and records know it by the name under which it was planned.
+                task.name.clone_from(&planned.name);
                 let task = Arc::new(task);
                 opened.tasks.insert(task_key(planned), task.clone());
                 return Ok(task);
@@ -248,7 +258,9 @@ impl<'a> Resolver<'a> {
                 other = Some(ResolveError::OtherTask { folder, found, planned });
             }
         }
-        Err(other.unwrap_or(ResolveError::NoTask { name: planned.name.clone(), searched }))
+        let unreadable = unreadable.map(|error| ResolveError::Task(Box::new(error)));
+        let missing = || ResolveError::NoTask { name: planned.name.clone(), searched };
+        Err(other.or(unreadable).unwrap_or_else(missing))
     }
 
     /// A skill of the task, of the library, or one that a condition makes of those.
@@ -424,15 +436,21 @@ fn names(skills: &[SkillRef]) -> String {
     skills.iter().map(|skill| format!("{} {}\n", skill.digest, skill.directory)).collect()
 }
 
-/// The folders below `folder`, or itself, that may hold a task: those of its name first.
-fn folders(folder: &Path, planned: &TaskRef) -> Vec<PathBuf> {
-    if Task::is_task(folder) {
-        return vec![folder.to_owned()];
+/// The folders that may hold a task, each of `searched` or below it: those of its name first.
+fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in searched {
+        if Task::is_task(folder) {
+            found.push(folder.clone());
+            continue;
+        }
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+        let mut below: Vec<PathBuf> =
+            entries.map(|entry| entry.path()).filter(|path| Task::is_task(path)).collect();
+        below.sort();
+        found.extend(below);
     }
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut found: Vec<PathBuf> =
-        entries.map(|entry| entry.path()).filter(|path| Task::is_task(path)).collect();
-    found.sort_by_key(|path| (path.file_name() != Some(planned.name.as_ref()), path.clone()));
+    found.sort_by_key(|path| path.file_name() != Some(name.as_ref()));
     found
 }
 

@@ -7,11 +7,13 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use crate::fixture::{Lab, Ran, Running, needs_bubblewrap, read_json};
-use crate::suite;
+use crate::{agents, suite};
 
-/// One task under three conditions, one of which makes a skill; the script runs a file of its own.
+/// One task under three conditions, one of which makes a skill; the script runs a file of its own, for the task of that name.
 fn lab() -> Lab {
-    let idle = json!({ "turn": 0, "unseen": "Skills are folders", "run_files": ["moves/look.sh"] });
+    let idle = json!({
+        "turn": 0, "task": ["t1"], "unseen": "Skills are folders", "run_files": ["moves/look.sh"],
+    });
     let rules: Vec<Value> = suite::diligent().into_iter().chain([idle]).collect();
     suite::lab(1)
         .script(&rules)
@@ -66,10 +68,12 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
     // Three conditions, solution and doing nothing.
     assert_eq!(specs.len(), 5);
 
-    // Nothing lies where it lay when the trials were planned.
-    let elsewhere = Lab::new();
+    // Nothing lies where it lay when the trials were planned, and the task's folder has another name. The other task there
+    // cannot be read, and nobody asks for it.
+    let elsewhere = Lab::new().file("suite/of/tasks/a-broken/task.toml", "version = ");
+    elsewhere.write("suite/of/tasks/a-broken/instruction.md", "Nothing.\n");
     for (from, to) in
-        [("tasks", "suite/of/tasks"), ("skills", "library"), ("turns.jsonl", "moved/turns.jsonl")]
+        [("tasks/t1", "suite/of/tasks/renamed"), ("skills", "library"), ("turns.jsonl", "moved/turns.jsonl")]
     {
         fs::create_dir_all(elsewhere.path(to).parent().unwrap()).unwrap();
         fs::rename(planned.path(from), elsewhere.path(to)).unwrap();
@@ -91,6 +95,45 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
     // What is recorded is not executed again.
     let again = exec(&elsewhere, &specs[0], &folders).ok();
     assert!(again.stderr.contains("the store holds its result already"), "{}", again.stderr);
+}
+
+#[test]
+fn without_flags_things_are_found_where_they_lay() {
+    needs_bubblewrap!();
+    let planned = lab();
+    planned.assay(&["run", "experiment.toml"]).ok();
+    let specs = specs(&planned);
+    // The placebo that planning made lies in the store, and is gone with it.
+    fs::rename(planned.path(".assay"), planned.path("recorded")).unwrap();
+    let elsewhere = Lab::new();
+    for spec in &specs {
+        exec(&elsewhere, spec, &[]).ok();
+    }
+    assert_eq!(records(&planned.path("recorded")), records(&elsewhere.path("kept")));
+}
+
+#[test]
+fn a_cli_agent_executes_a_specification() {
+    needs_bubblewrap!();
+    let lab = agents::words(agents::lab());
+    let Some(name) = agents::installed(&lab, &agents::ALL).pop() else { return };
+    agents::experiment(&lab, "\"bubblewrap\"", &[name], "scripted:turns.jsonl");
+    let specs = specs(&lab);
+    let elsewhere = agents::lab();
+    let mut outcomes = BTreeMap::new();
+    for path in specs {
+        let spec = read_json(&path).unwrap();
+        if spec["agent"]["name"] != name {
+            continue;
+        }
+        let record = exec(&elsewhere, &path, &[]).ok().json()["record"].clone();
+        // The version is the planned one, though the experiment names none.
+        assert!(spec["options"]["version"].is_null(), "{spec}");
+        assert_eq!(record["agent"], spec["agent"]);
+        assert!(record["metered"]["requests"].as_u64() > Some(0), "{record}");
+        outcomes.insert(record["condition"].as_str().unwrap().to_owned(), record["outcome"].clone());
+    }
+    assert_eq!(json!(outcomes), json!({ "none": "failed", "curated": "passed" }));
 }
 
 #[test]
