@@ -17,7 +17,7 @@ const TEXTS: usize = 200_000;
 impl Shared {
     /// Lets a request through and gives its number, or says which cap forbids it.
     pub(crate) fn begin(&self, exchange: Exchange) -> Result<usize, Capped> {
-        let run_capped = self.budget.capped();
+        let run_capped = self.session.budget.capped();
         let mut state = lock(&self.state);
         let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
         let capped = run_capped
@@ -39,7 +39,7 @@ impl Shared {
         let ordinal = state.exchanges.len();
         state.exchanges.push(Exchange { ordinal, ..exchange });
         state.totals.requests += 1;
-        self.budget.begin();
+        self.session.budget.begin();
         Ok(ordinal)
     }
 
@@ -55,7 +55,7 @@ impl Shared {
         if let Some(tokens) = &exchange.tokens {
             self.session.provider.inner.pacer.count(tokens.total(), Instant::now());
         }
-        self.budget.finish(&exchange);
+        self.session.budget.finish(&exchange);
         let mut state = lock(&self.state);
         state.totals.add(&exchange);
         let ordinal = exchange.ordinal;

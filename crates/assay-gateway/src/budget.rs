@@ -17,7 +17,15 @@ use crate::sync::lock;
 pub struct Budget {
     run: Arc<Run>,
     /// The trial that is charged besides.
-    trial: Option<Arc<Mutex<Option<f64>>>>,
+    trial: Option<Arc<Mutex<TrialAccount>>>,
+}
+
+#[derive(Debug, Default)]
+struct TrialAccount {
+    /// In USD, by the attempt under way, as far as it is known.
+    usd: Option<f64>,
+    /// What is charged after its end is the run's alone.
+    has_ended: bool,
 }
 
 #[derive(Debug, Default)]
@@ -107,8 +115,11 @@ impl Budget {
         let Some(usd) = usd else { return };
         account.usd += usd;
         if let Some(trial) = &self.trial {
-            *lock(trial).get_or_insert(0.0) += usd;
-            account.usd_under_way += usd;
+            let mut trial = lock(trial);
+            if !trial.has_ended {
+                *trial.usd.get_or_insert(0.0) += usd;
+                account.usd_under_way += usd;
+            }
         }
     }
 
@@ -142,7 +153,11 @@ impl Permit {
 
     fn end(&self, is_last: bool) {
         let mut account = lock(&self.budget.run.account);
-        let spent = self.budget.trial.as_ref().and_then(|trial| lock(trial).take());
+        let spent = self.budget.trial.as_ref().and_then(|trial| {
+            let mut trial = lock(trial);
+            trial.has_ended = is_last;
+            trial.usd.take()
+        });
         if let Some(spent) = spent {
             account.usd_under_way -= spent;
         }
@@ -241,6 +256,21 @@ mod tests {
         assert!((budget.spent_usd() - 0.6).abs() < 1e-12);
         drop(more);
         assert!(matches!(budget.start(), Start::Go(_)));
+    }
+
+    #[test]
+    fn a_late_charge_is_not_under_way() {
+        let budget = usd(1.0);
+        let first = go(&budget);
+        let late = first.budget().clone();
+        pay(&first, 0.1);
+        drop(first);
+        let second = go(&budget);
+        late.charge(&Usage::default(), &Usage::default(), Some(0.75));
+        // .85 has been spent by trials that ended; one at .1 is under way, and another would pass 1.
+        assert!(matches!(budget.start(), Start::Wait));
+        drop(second);
+        assert!((budget.spent_usd() - 0.85).abs() < 1e-12);
     }
 
     #[test]

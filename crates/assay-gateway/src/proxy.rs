@@ -14,7 +14,6 @@ use ring::rand::{SecureRandom, SystemRandom};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::account::price;
-use crate::budget::Budget;
 use crate::cassette::{self, Cassette, Recorder};
 use crate::conn::{Conn, Ended, JSON, Stream};
 use crate::error::GatewayError;
@@ -61,11 +60,7 @@ struct Open {
 }
 
 impl Proxy {
-    pub(crate) fn open(
-        options: Arc<Options>,
-        budget: Budget,
-        mut session: SessionConfig,
-    ) -> Result<Self, GatewayError> {
+    pub(crate) fn open(options: Arc<Options>, mut session: SessionConfig) -> Result<Self, GatewayError> {
         if session.caps.usd.is_some()
             && let Some(model) = &session.model
             && price(&options, &session, model).is_none()
@@ -81,7 +76,7 @@ impl Proxy {
         SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::Machine("randomness"))?;
         let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
         let (listener, socket, address) = listen(&session.listen)?;
-        let shared = Arc::new(Shared::new(options, budget, session, &token, takes));
+        let shared = Arc::new(Shared::new(options, session, &token, takes));
         let connections = Arc::new(Connections {
             shared: Arc::clone(&shared),
             open: Mutex::default(),

@@ -30,9 +30,9 @@ pub struct SessionConfig {
     pub max_output_tokens: Option<u64>,
     /// What the trial may spend.
     pub caps: Caps,
-    /// The budget that its requests are charged to; `None` for the gateway's own. A trial that was [started](Budget::start) has the
-    /// one of its permit, which is the run's as well.
-    pub budget: Option<Budget>,
+    /// The budget that its requests are charged to. A trial that was [started](Budget::start) has the one of its permit, which is the
+    /// run's as well.
+    pub budget: Budget,
     /// Most time that its requests wait for the provider's limits, all together; `None` for
     /// [`Limits::trial_patience`](crate::Limits::trial_patience) alone.
     pub patience: Option<Duration>,
@@ -53,7 +53,7 @@ pub struct SessionConfig {
 }
 
 impl SessionConfig {
-    /// One without caps, for any model, with at most four requests at once.
+    /// One without caps and with a budget of its own, for any model, with at most four requests at once.
     pub fn new(trial: impl Into<String>, provider: Provider, listen: Listen) -> Self {
         Self {
             trial: trial.into(),
@@ -63,7 +63,7 @@ impl SessionConfig {
             model: None,
             max_output_tokens: None,
             caps: Caps::default(),
-            budget: None,
+            budget: Budget::default(),
             patience: None,
             prices: None,
             concurrency: 4,

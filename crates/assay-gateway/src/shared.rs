@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use assay_trace::{Prices, Watch};
 
-use crate::budget::Budget;
 use crate::cassette::{Cassette, Recorder, Take};
 use crate::ledger::{Capped, Exchange, Mismatch, Refused, Totals};
 use crate::limits::Limits;
@@ -29,7 +28,6 @@ pub(crate) struct Options {
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Arc<Options>,
-    pub(crate) budget: Budget,
     pub(crate) session: SessionConfig,
     /// The token's digest: comparing digests tells nothing by its time.
     token: blake3::Hash,
@@ -79,7 +77,6 @@ struct Waiting {
 impl Shared {
     pub(crate) fn new(
         options: Arc<Options>,
-        budget: Budget,
         session: SessionConfig,
         token: &str,
         takes: Option<BTreeMap<usize, Take>>,
@@ -100,7 +97,6 @@ impl Shared {
             slots: Mutex::new(session.concurrency),
             freed: Condvar::new(),
             options,
-            budget,
             session,
         }
     }

@@ -55,15 +55,18 @@ fn a_run_shares_its_caps() {
     let folder = tempfile::tempdir().unwrap();
     let caps = Caps { requests: Some(2), ..Caps::default() };
     let budget = Budget::new(caps);
-    let gateway = Gateway::new(GatewayOptions { limits: quick(), budget, ..GatewayOptions::default() });
+    let gateway = Gateway::new(GatewayOptions { limits: quick(), ..GatewayOptions::default() });
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let (path, body) = requests(false, 0).remove(0);
-    let open = || gateway.open(SessionConfig::new("t", provider.clone(), Listen::Loopback(0))).unwrap();
+    let open = || {
+        let session = SessionConfig::new("t", provider.clone(), Listen::Loopback(0));
+        gateway.open(SessionConfig { budget: budget.clone(), ..session }).unwrap()
+    };
     let (one, two) = (open(), open());
     let statuses =
         [post(&one, &path, &body).status, post(&two, &path, &body).status, post(&one, &path, &body).status];
     assert_eq!(statuses, [200, 200, 400]);
-    assert_eq!(gateway.budget().spent().requests, 2);
+    assert_eq!(budget.spent().requests, 2);
     assert!(one.capped().is_some_and(|capped| capped.scope == CapScope::Run));
     drop(two);
 }
@@ -174,7 +177,7 @@ fn an_estimate_alone_reaches_no_cap() {
             let door = door(upstream.provider(), |session, options| {
                 options.prices = prices();
                 if scope == CapScope::Run {
-                    options.budget = Budget::new(caps);
+                    session.budget = Budget::new(caps);
                 } else {
                     session.caps = caps;
                 }
@@ -208,7 +211,7 @@ fn an_absurd_usage_is_not_believed() {
     });
     let door = door(upstream.provider(), |session, options| {
         session.caps.tokens = Some(1_000_000);
-        options.budget = Budget::new(Caps { usd: Some(5.0), ..Caps::default() });
+        session.budget = Budget::new(Caps { usd: Some(5.0), ..Caps::default() });
         options.prices = prices();
     });
     let (path, body) = requests(false, 0).remove(2);

@@ -239,11 +239,11 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
             let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
             answer(out, "200 OK", "", &reply.to_string());
         });
-        let door = door(upstream.provider(), |session, options| {
+        let door = door(upstream.provider(), |session, _| {
             session.max_output_tokens = most;
             // After the first reply very little is left of one, and after the third of the other.
             session.caps.tokens = Some(500);
-            options.budget = Budget::new(Caps { tokens: Some(400), ..Caps::default() });
+            session.budget = Budget::new(Caps { tokens: Some(400), ..Caps::default() });
         });
         for (path, mut body) in requests(stream, 0) {
             if let Some(own) = own {

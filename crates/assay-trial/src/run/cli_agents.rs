@@ -50,7 +50,7 @@ impl ProxyHandle {
         );
         session.model.clone_from(&way.model);
         session.caps = way.caps;
-        session.budget = Some(attempt.budget.clone());
+        session.budget = attempt.budget.clone();
         session.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
         session.prices = trial.price.map(prices);
         session.max_output_tokens = way.max_output_tokens;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_diagnostic::{chain, clean_start};
 use assay_fs::{Caps, FsError, Manifest, copy_tree};
-use assay_gateway::{Budget, Gateway, GatewayOptions};
+use assay_gateway::{Gateway, GatewayOptions};
 use assay_sandbox::Root;
 use assay_sandbox::docker::{Docker, Image, ImageError, ImageSource};
 use assay_skill::Package;
@@ -114,11 +114,6 @@ impl<T> OnceMap<T> {
 impl PrepCache {
     /// One in a folder of its own, in this process's folder of work.
     pub fn new(store: &Store) -> Result<Self, StoreError> {
-        Self::with_budget(store, Budget::default())
-    }
-
-    /// The same for trials that share a budget.
-    pub fn with_budget(store: &Store, budget: Budget) -> Result<Self, StoreError> {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let scratch = store.work()?.join(format!("cache-{number}"));
@@ -130,13 +125,8 @@ impl PrepCache {
             images: OnceMap::default(),
             scans: OnceMap::default(),
             numbers: AtomicUsize::new(1),
-            gateway: Gateway::new(GatewayOptions { budget, ..GatewayOptions::default() }),
+            gateway: Gateway::new(GatewayOptions::default()),
         })
-    }
-
-    /// What the trials may spend.
-    pub fn budget(&self) -> &Budget {
-        self.gateway.budget()
     }
 
     /// A new folder for one attempt.

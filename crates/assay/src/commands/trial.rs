@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_store::{Claim, Outcome, Record, Store};
+use assay_gateway::Budget;
+use assay_store::{Claim, Outcome, Record, Store, StoreError, TrialId};
 use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, Runner, Sources, TrialSpec};
 use serde_json::json;
 
@@ -33,8 +34,8 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     let plan = Plan::make(experiment(&args)?, &store, &here)?;
     let trial = plan.resolver(&store, &here).resolve(cell(&plan, &args)?)?;
     let cache = PrepCache::new(&store)?;
-    let runner =
-        Runner { store: &store, cache: &cache, cancel: &cancel, budget: cache.budget(), keep: args.keep };
+    let budget = Budget::default();
+    let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: args.keep };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process looks at the same trial right now"));
     };
@@ -74,7 +75,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     let spec = TrialSpec::load(&args.spec)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
-    store.sweep();
+    assay_trial::sweep(&store);
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, args.replay.as_deref());
@@ -87,21 +88,20 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
         made: store.made(),
     };
     let trial = Resolver::new(&here, sources).resolve(&spec)?;
-    let cache = PrepCache::new(&store)?;
-    let budget = cache.budget();
-    let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget, keep: false };
     let Claim::Mine(lease) = store.claim(&trial.id)? else {
         return Err(Failure::infrastructure("another process executes this trial right now"));
     };
-    let recorded = store.record(&trial.id)?.filter(|record| record.outcome.counts());
-    let (record, folder) = if let Some(record) = recorded {
+    let (record, folder) = if let Some(record) = recorded(&store, &trial.id, ui)? {
         ui.note("the store holds its result already");
         let folder = store.trial_folder(&trial.id).join(format!("attempts/{}", record.attempt));
         (Box::new(record), folder)
     } else {
-        let executed = runner.execute(&trial, &lease)?;
+        let cache = PrepCache::new(&store)?;
+        let budget = Budget::default();
+        let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: false };
+        let executed = runner.execute(&trial, &lease);
         store.clear_scratch();
-        match executed {
+        match executed? {
             Executed::Recorded { record, folder, .. } => (record, folder),
             Executed::Interrupted => return Ok(Status::Interrupted),
         }
@@ -109,6 +109,18 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     drop(lease);
     print(&record, &folder, None, &settings.store, ui)?;
     Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
+}
+
+/// A result that counts. A record that cannot be read is none, as in a run.
+fn recorded(store: &Store, trial: &TrialId, ui: &Ui) -> Result<Option<Record>, Failure> {
+    match store.record(trial) {
+        Ok(record) => Ok(record.filter(|record| record.outcome.counts())),
+        Err(error @ (StoreError::Format { .. } | StoreError::Version { .. })) => {
+            ui.note(&format!("{}, and is made anew", assay_diagnostic::chain(&error)));
+            Ok(None)
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// The experiment around a task, cut down to the one cell.
