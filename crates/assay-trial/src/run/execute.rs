@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_gateway::{Budget, Caps};
-use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store, StoreError};
+use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store};
 use serde_json::Value;
 
 use crate::plan::{Check, Plan};
@@ -13,19 +13,6 @@ use crate::run::executor::{Batch, Event, Executor, ExecutorContext, RunError, Ru
 use crate::run::local::Local;
 use crate::run::resolve::Resolver;
 use crate::spec::trial::TrialSpec;
-
-type Open = for<'a> fn(&ExecutorContext<'a>) -> Result<Box<dyn Executor + 'a>, StoreError>;
-
-/// The executors, by name.
-const EXECUTORS: [(&str, Open); 1] = [("local", |context| Ok(Box::new(Local::new(context)?)))];
-
-fn open<'a>(name: &str, context: &ExecutorContext<'a>) -> Result<Box<dyn Executor + 'a>, RunError> {
-    let Some((_, open)) = EXECUTORS.iter().find(|(known, _)| *known == name) else {
-        let known = EXECUTORS.map(|(known, _)| known).join(", ");
-        return Err(RunError::Unknown { name: name.to_owned(), known });
-    };
-    Ok(open(context)?)
-}
 
 /// Executes a plan's trials that have no result yet.
 pub fn run(
@@ -40,7 +27,7 @@ pub fn run(
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
     let budget = Budget::new(caps);
     let context = ExecutorContext { store, resolver, run, cancel, concurrency: options.concurrency };
-    let executor = open(&options.executor, &context)?;
+    let executor = Local::new(&context)?;
     let (retries, stop_after) = (plan.experiment.infrastructure_retries, plan.experiment.stop_after);
     let mut outcome = RunOutcome::default();
 

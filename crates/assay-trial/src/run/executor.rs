@@ -77,14 +77,6 @@ pub enum RunError {
     /// A trial cannot be executed here.
     #[error(transparent)]
     Resolve(#[from] ResolveError),
-    /// No executor of that name.
-    #[error("there is no executor `{name}`; there are {known}")]
-    Unknown {
-        /// The name.
-        name: String,
-        /// Those that there are.
-        known: String,
-    },
 }
 
 /// How a run is to go.
@@ -104,8 +96,6 @@ pub struct RunOptions {
     pub retry_broken: bool,
     /// Whether oracle and nop go first.
     pub checks: bool,
-    /// What executes them.
-    pub executor: String,
 }
 
 impl RunOptions {
@@ -119,7 +109,6 @@ impl RunOptions {
             only: Selection::default(),
             retry_broken: true,
             checks: false,
-            executor: "local".to_owned(),
         }
     }
 }
@@ -165,7 +154,8 @@ pub struct RunOutcome {
     pub infrastructure: usize,
     /// Of them, without a result: interrupted, or beyond the number or the sum allowed.
     pub unfinished: usize,
-    /// What the executed trials cost, as far as their costs are known.
+    /// What was spent now, as far as costs are known: by the trials that were executed, and by attempts that were interrupted or
+    /// tried again.
     pub spent_usd: f64,
     /// Oracle and nop trials executed now.
     pub checks_executed: usize,
