@@ -40,6 +40,11 @@ impl AgentEntry {
         let arm = label.name.clone();
         Self { spec: Arc::new(spec.clone()), label, arm, placement: None, agent, price, way: None }
     }
+
+    /// What was opened for it.
+    pub(crate) fn opened(&self) -> OpenedAgent {
+        OpenedAgent { agent: self.agent.clone(), way: self.way.clone(), placement: self.placement }
+    }
 }
 
 /// Who an agent is in records.

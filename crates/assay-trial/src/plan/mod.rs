@@ -27,6 +27,7 @@ use crate::condition::{self, ConditionContext, Provision};
 use crate::experiment::SandboxChoice;
 use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
+use crate::run::egress_proxy;
 use crate::run::env::TaskEnv;
 use crate::run::resolve::{Resolver, Sources};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
@@ -59,6 +60,8 @@ pub struct Plan {
     pub checks: Vec<Check>,
     /// What cannot be run, and why.
     pub excluded: Vec<Exclusion>,
+    /// Where the trials of each task run, by its name.
+    backends: BTreeMap<String, Arc<Backend>>,
     /// The skills that trials name, by digest and folder name.
     pub packages: BTreeMap<(Digest, String), Package>,
     /// The digests of the skills that belong to each task that has any.
@@ -107,6 +110,7 @@ impl Plan {
             cells: Vec::new(),
             trials: BTreeMap::new(),
             checks: Vec::new(),
+            backends: BTreeMap::new(),
             packages: BTreeMap::new(),
             curated: BTreeMap::new(),
             diagnostics: Vec::new(),
@@ -178,6 +182,7 @@ impl Plan {
         if provisions.is_empty() {
             return;
         }
+        self.backends.insert(task.name.clone(), setup.backend.clone());
         let no_skills = Provided::new("", Provision::default(), &own);
         let checker = |agent: Arc<dyn Agent>| {
             let entry = AgentEntry::new(&AgentSpec::named(agent.name()), agent);
@@ -278,10 +283,26 @@ impl Plan {
 }
 
 impl Plan {
-    /// Opens the plan's trials on this machine. Its tasks and skills are not read again.
+    /// Opens the plan's trials on this machine. What was opened for planning is not opened again: tasks, skills, backends and agents
+    /// stay what they were then, however long the run takes.
     pub fn resolver<'a>(&self, store: &Store, machine: &'a MachineContext<'a>) -> Resolver<'a> {
         let resolver = Resolver::new(machine, Sources { made: store.made(), ..Sources::default() });
-        resolver.seed(&self.tasks, self.packages.values());
+        for task in &self.tasks {
+            resolver.seed_task(task);
+        }
+        for package in self.packages.values() {
+            resolver.seed_package(package);
+        }
+        for check in &self.checks {
+            if let Some(backend) = self.backends.get(&check.task) {
+                resolver.seed_backend(&check.nop, backend);
+            }
+        }
+        for cell in &self.cells {
+            if let (Some(spec), Some(entry)) = (self.trials.get(&cell.trial), self.agents.get(cell.agent)) {
+                resolver.seed_agent(spec, || entry.opened());
+            }
+        }
         resolver
     }
 }
@@ -332,7 +353,6 @@ struct Setup {
     verifier_network: NetworkPolicy,
     env: Arc<TaskEnv>,
     allow_env: Arc<Vec<String>>,
-    replay: Option<PathBuf>,
 }
 
 impl Setup {
@@ -346,9 +366,7 @@ impl Setup {
         let directory = &experiment.directory;
         let backend = Backend::choose(task, &experiment.sandbox, directory, machine.sandboxes)?;
         let (network, verifier_network) = policy(task, experiment)?;
-        let by_host =
-            [&network, &verifier_network].iter().any(|policy| matches!(policy, NetworkPolicy::Hosts(_)));
-        if by_host && (backend.kind() == "none" || machine.shipping.is_none()) {
+        if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.shipping.as_ref()) {
             return Err(Infeasible::NoEgressProxy);
         }
         let asked = experiment.cpus.or(config.environment.cpus);
@@ -360,7 +378,6 @@ impl Setup {
             storage_bytes: Some(config.environment.storage_bytes.unwrap_or(DEFAULT_STORAGE)),
         };
         let env = TaskEnv::of(task, &experiment.allow_env, machine.env)?;
-        let replay = machine.shipping.as_ref().and_then(|shipping| shipping.replay.as_ref());
         let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         Ok(Self {
             task: task.clone(),
@@ -374,7 +391,6 @@ impl Setup {
             verifier_network,
             env: Arc::new(env),
             allow_env: Arc::new(experiment.allow_env.clone()),
-            replay: replay.map(|store| std::path::absolute(store).unwrap_or_else(|_| store.clone())),
         })
     }
 
@@ -430,7 +446,6 @@ impl Setup {
             repetition,
             seed: experiment.seed,
             allow_env: self.allow_env.clone(),
-            replay: self.replay.clone(),
         }
     }
 }

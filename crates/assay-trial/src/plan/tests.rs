@@ -4,10 +4,11 @@ use assay_task::{LoginMount, NetworkWish};
 use serde_json::json;
 
 use super::*;
-use crate::NetworkGrant;
 use crate::plan::feasible::network;
 use crate::run::env::{expand, serves_login};
+use crate::run::route::Shipping;
 use crate::testing::{House, SKILL};
+use crate::{NetworkGrant, Sandboxes};
 
 #[test]
 fn variables_expand_only_where_allowed() {
@@ -64,6 +65,73 @@ fn identities(house: &House) -> BTreeMap<&'static str, Vec<TrialId>> {
         ("oracle", plan.checks.iter().map(|check| check.oracle.as_ref().unwrap().id.clone()).collect()),
         ("nop", plan.checks.iter().map(|check| check.nop.id.clone()).collect()),
     ])
+}
+
+/// A machine with bubblewrap, which is not tried.
+fn with_bubblewrap<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
+    let bubblewrap = Arc::new(assay_sandbox::Bubblewrap::new("/bin/false".into(), Vec::new()));
+    let sandboxes = Sandboxes::new(Ok(bubblewrap), Err("no Docker in these tests".to_owned()));
+    work(&MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: false, shipping: None })
+}
+
+#[test]
+fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
+    let house = House::new();
+    house.write("turns.jsonl", "{\"say\": \"done\"}\n");
+    house.write("root/etc/os-release", "ID=one\n");
+    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    house.experiment("sandbox = \"none\"", "[sandbox]\nkind = \"bubblewrap\"\nroots = { host = \"root\" }");
+    let experiment = Experiment::load(&house.path("experiment.toml")).unwrap();
+    let plan = with_bubblewrap(|machine| Plan::make(experiment, &house.store, machine)).unwrap();
+    assert!(plan.excluded.is_empty() && !plan.trials.is_empty(), "{:?}", plan.excluded);
+    house.write("turns.jsonl", "{\"say\": \"another\"}\n");
+    house.write("root/etc/os-release", "ID=another\n");
+    for spec in plan.trials.values().chain(plan.checks.iter().map(|check| &check.nop)) {
+        let resolved = with_bubblewrap(|machine| plan.resolver(&house.store, machine).resolve(spec));
+        assert_eq!(resolved.map(|trial| trial.id).map_err(|error| error.to_string()), Ok(spec.id.clone()));
+        // Nobody but the plan knows what they were.
+        let anew = with_bubblewrap(|machine| {
+            let sources = Sources { made: house.store.made(), ..Sources::default() };
+            Resolver::new(machine, sources).resolve(spec).map(|trial| trial.id)
+        });
+        assert!(anew.unwrap_err().to_string().contains("would be another one here"));
+    }
+}
+
+#[test]
+fn hosts_are_listed_only_where_something_holds_a_trial_to_them() {
+    let house = House::new();
+    house.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\"\nnetwork = [\"example.org\"]");
+    house.edit("tasks/a/task.toml", "[metadata]", "[environment]\nallow_internet = true\n[metadata]");
+    let experiment = Experiment::load(&house.path("experiment.toml")).unwrap();
+    let plan = with_bubblewrap(|machine| {
+        let (cache, forwarder) = (house.path("cache"), PathBuf::from("/bin/false"));
+        let shipping = Shipping { cache, forwarder, forwarder_args: Vec::new(), replay: None };
+        Plan::make(experiment, &house.store, &MachineContext { shipping: Some(shipping), ..*machine })
+    });
+    let plan = plan.unwrap();
+    let spec = plan.trials.values().next().unwrap();
+    assert_eq!(spec.network, NetworkPolicy::Hosts(vec!["example.org".to_owned()]));
+    let error = with_bubblewrap(|machine| plan.resolver(&house.store, machine).resolve(spec).err());
+    assert!(error.unwrap().to_string().contains("which nothing holds it to here"));
+}
+
+#[test]
+fn a_root_is_read_once() {
+    let house = House::new();
+    house.write("root/file", "1");
+    let roots = BTreeMap::from([("host".to_owned(), "root".to_owned())]);
+    let choice = SandboxChoice { kind: crate::SandboxKind::Bubblewrap, roots, ..SandboxChoice::default() };
+    with_bubblewrap(|machine| {
+        let base = |sandboxes: &Sandboxes| {
+            let backend = Backend::choose(&house.load_task("a"), &choice, &house.path(""), sandboxes);
+            backend.unwrap().base().clone()
+        };
+        let first = base(machine.sandboxes);
+        house.write("root/file", "22");
+        assert_eq!(base(machine.sandboxes), first);
+        assert_ne!(with_bubblewrap(|other| base(other.sandboxes)), first);
+    });
 }
 
 /// Which identities an edit changes: all of a kind, or none of it.

@@ -24,6 +24,8 @@ pub struct Sandboxes {
     connected: OnceLock<Result<Docker, String>>,
     /// What image names stand for, by name.
     images: Mutex<BTreeMap<String, String>>,
+    /// Digests of root filesystems, by folder: each is walked once.
+    roots: Mutex<BTreeMap<PathBuf, String>>,
     /// Written once the daemon answered.
     sign: Option<PathBuf>,
 }
@@ -32,7 +34,14 @@ impl Sandboxes {
     /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not tried. The image map and the leave to pull are the
     /// experiment's.
     pub fn new(bubblewrap: Result<Arc<Bubblewrap>, String>, docker: Result<DockerOptions, String>) -> Self {
-        Self { bubblewrap, docker, connected: OnceLock::new(), images: Mutex::default(), sign: None }
+        Self {
+            bubblewrap,
+            docker,
+            connected: OnceLock::new(),
+            images: Mutex::default(),
+            roots: Mutex::default(),
+            sign: None,
+        }
     }
 
     /// Has the store remember that its trials may have been in Docker.
@@ -54,6 +63,17 @@ impl Sandboxes {
         };
         let connected = self.connected.get_or_init(connect).as_ref();
         connected.map_err(|reason| BackendError::Unavailable(reason.clone()))
+    }
+
+    /// The digest of a root filesystem.
+    fn root_digest(&self, folder: &Path) -> Result<String, BackendError> {
+        let mut roots = self.roots.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(digest) = roots.get(folder) {
+            return Ok(digest.clone());
+        }
+        let digest = folder_digest(folder)?;
+        roots.insert(folder.to_owned(), digest.clone());
+        Ok(digest)
     }
 
     /// The id of the image that a name stands for.
@@ -265,7 +285,7 @@ impl Backend {
                 let folder = folder
                     .canonicalize()
                     .map_err(|error| BackendError::Root { folder: folder.clone(), error })?;
-                let base = json!({ "folder": folder_digest(&folder)? });
+                let base = json!({ "folder": sandboxes.root_digest(&folder)? });
                 (Root::Dir(folder), base)
             }
         };
@@ -330,7 +350,7 @@ fn only_docker(task: &Task) -> Result<(), BackendError> {
         (task.environment.compose.is_some(), "it has a compose file"),
         (!is_root(&config.agent_user) || !is_root(&config.verifier_user), "it names the user that works"),
         (config.environment.healthcheck.is_some(), "it has a healthcheck"),
-        (!config.collect.is_empty(), "it runs commands between agent and grader"),
+        (!config.collect.is_empty(), "it runs commands between agent and verifier"),
         (config.verifier_mode == VerifierMode::Separate, "its verifier wants an environment of its own"),
     ];
     if let Some((_, what)) = wishes.iter().find(|(wished, _)| *wished) {

@@ -8,7 +8,9 @@ use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_store::Cause;
 
+use crate::run::backend::Backend;
 use crate::run::broken::Broken;
+use crate::run::route::Shipping;
 use crate::run::trial::ResolvedTrial;
 use crate::spec::network::NetworkPolicy;
 
@@ -23,6 +25,16 @@ const PORT: u16 = 8791;
 pub(crate) struct EgressProxy {
     egress: Egress,
     line: Vec<String>,
+}
+
+/// Whether trials are held here to what these policies list: hosts are listed only where a sandbox and a forwarder can do that.
+pub(crate) fn can_hold(
+    policies: [&NetworkPolicy; 2],
+    backend: &Backend,
+    shipping: Option<&Shipping>,
+) -> bool {
+    let by_host = policies.iter().any(|policy| matches!(policy, NetworkPolicy::Hosts(_)));
+    !by_host || backend.kind() != "none" && shipping.is_some()
 }
 
 /// What is shown of this machine to a sandbox, in one of whose phases hosts can be reached.

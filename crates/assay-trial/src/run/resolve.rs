@@ -8,12 +8,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use assay_skill::{Digest, Library, Package};
 use assay_store::AgentLabel;
 use assay_task::{Task, TaskError};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::condition::{Provision, placebo_of};
 use crate::experiment::AgentSpec;
+use crate::plan::agents::label;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
+use crate::run::egress_proxy;
 use crate::run::env::{EnvError, TaskEnv};
 use crate::run::open_agent::{AgentError, AgentSetting, OpenedAgent, open_agent};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
@@ -82,6 +84,14 @@ pub enum ResolveError {
         task: String,
         /// Why.
         error: Box<BackendError>,
+    },
+    /// Listed hosts, and nothing that leads there.
+    #[error(
+        "the task `{task}` cannot be run here: it would reach some hosts and not others, which nothing holds it to here"
+    )]
+    NoEgressProxy {
+        /// The task.
+        task: String,
     },
     /// A variable without a value.
     #[error("the task `{task}` cannot be run here: {error}")]
@@ -153,19 +163,29 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Takes tasks and skills that are in memory already.
-    pub(crate) fn seed<'b>(
-        &self,
-        tasks: impl IntoIterator<Item = &'b Arc<Task>>,
-        packages: impl IntoIterator<Item = &'b Package>,
-    ) {
-        let mut opened = self.opened();
-        for task in tasks {
-            opened.tasks.insert(task_key(&TaskRef::from(&**task)), task.clone());
-        }
-        for package in packages {
-            opened.packages.insert((package.digest, package.directory.clone()), package.clone());
-        }
+    /// Takes a task that is in memory already.
+    pub(crate) fn seed_task(&self, task: &Arc<Task>) {
+        self.opened().tasks.insert(task_key(&TaskRef::from(&**task)), task.clone());
+    }
+
+    /// Takes a skill that is in memory already.
+    pub(crate) fn seed_package(&self, package: &Package) {
+        self.opened().packages.insert((package.digest, package.directory.clone()), package.clone());
+    }
+
+    /// Takes the backend of a trial, for all trials that have it in common.
+    pub(crate) fn seed_backend(&self, spec: &TrialSpec, backend: &Arc<Backend>) {
+        self.opened().backends.entry(backend_key(spec)).or_insert_with(|| backend.clone());
+    }
+
+    /// Takes the agent of a trial, for all trials that have it in common.
+    pub(crate) fn seed_agent(&self, spec: &TrialSpec, agent: impl FnOnce() -> OpenedAgent) {
+        self.opened().agents.entry(agent_key(spec, self.scripts(spec))).or_insert_with(agent);
+    }
+
+    /// Where relative paths of scripted models start.
+    fn scripts<'s>(&'s self, spec: &'s TrialSpec) -> &'s Path {
+        self.sources.scripts.as_deref().unwrap_or(&spec.scripts)
     }
 
     fn opened(&self) -> MutexGuard<'_, Opened> {
@@ -183,6 +203,10 @@ impl<'a> Resolver<'a> {
         let absent = self.absent(&mut opened, spec, &task)?;
         let provision = self.provision(&mut opened, spec, &task)?;
         let backend = self.backend(&mut opened, spec, &task)?;
+        let policies = [&spec.network, &spec.verifier_network];
+        if !egress_proxy::can_hold(policies, &backend, self.machine.shipping.as_ref()) {
+            return Err(ResolveError::NoEgressProxy { task: task.name.clone() });
+        }
         let agent = self.agent(&mut opened, spec)?;
         let env = self.env(&mut opened, spec, &task)?;
         drop(opened);
@@ -361,7 +385,7 @@ impl<'a> Resolver<'a> {
         if let Some(fake) = &self.fake.backend {
             return Ok(fake.clone());
         }
-        let key = format!("{} {:?}", task_name(&spec.task), spec.sandbox);
+        let key = backend_key(spec);
         if let Some(backend) = opened.backends.get(&key) {
             return Ok(backend.clone());
         }
@@ -381,8 +405,8 @@ impl<'a> Resolver<'a> {
             return Ok(OpenedAgent { agent: agent.clone(), way: None, placement: None });
         }
         let AgentLabel { name, version, .. } = &spec.agent;
-        let key =
-            format!("{name} {version} {:?} {:?} {:?}", spec.options, spec.disclosure, spec.sandbox.kind);
+        let scripts = self.scripts(spec);
+        let key = agent_key(spec, scripts);
         if let Some(agent) = opened.agents.get(&key) {
             return Ok(agent.clone());
         }
@@ -390,21 +414,8 @@ impl<'a> Resolver<'a> {
         if assay_agent::cli_agents::find(name).is_some() {
             options.version = Some(version.clone());
         }
-        let setting = AgentSetting {
-            scripts: self.sources.scripts.as_ref().unwrap_or(&spec.scripts),
-            sandbox: spec.sandbox.kind,
-            disclosure: spec.disclosure,
-        };
-        let machine = MachineContext {
-            env: self.machine.env,
-            sandboxes: self.machine.sandboxes,
-            dry: self.machine.dry,
-            shipping: self.machine.shipping.clone().map(|mut shipping| {
-                shipping.replay = shipping.replay.or_else(|| spec.replay.clone());
-                shipping
-            }),
-        };
-        let agent = open_agent(&options, setting, &machine)
+        let setting = AgentSetting { scripts, sandbox: spec.sandbox.kind, disclosure: spec.disclosure };
+        let agent = open_agent(&options, setting, self.machine)
             .map_err(Box::new)
             .map_err(|error| ResolveError::Agent { agent: name.clone(), error })?;
         opened.agents.insert(key, agent.clone());
@@ -432,6 +443,15 @@ fn task_name(task: &TaskRef) -> String {
     format!("{} {} {}", task.name, task.digest, task.environment)
 }
 
+fn backend_key(spec: &TrialSpec) -> String {
+    format!("{} {:?}", task_name(&spec.task), spec.sandbox)
+}
+
+fn agent_key(spec: &TrialSpec, scripts: &Path) -> String {
+    let AgentLabel { name, version, .. } = &spec.agent;
+    format!("{name} {version} {:?} {:?} {:?} {scripts:?}", spec.options, spec.disclosure, spec.sandbox.kind)
+}
+
 fn names(skills: &[SkillRef]) -> String {
     skills.iter().map(|skill| format!("{} {}\n", skill.digest, skill.directory)).collect()
 }
@@ -456,7 +476,10 @@ fn folders(searched: &[PathBuf], name: &str) -> Vec<PathBuf> {
 
 /// Holds a trial to its specification: the digests of task, skills and image, the agent's identity, and all limits.
 fn compare(spec: &TrialSpec, trial: ResolvedTrial) -> Result<ResolvedTrial, ResolveError> {
-    match difference(&spec.specification, &trial.specify(spec.seed), "") {
+    let found = difference(&spec.specification, &trial.specify(spec.seed), "");
+    // Records name the agent as the plan does.
+    let found = found.or_else(|| difference(&json!(spec.agent), &json!(label(&*trial.agent)), "label"));
+    match found {
         None => Ok(trial),
         Some((key, planned, found)) => Err(ResolveError::Differs {
             id: spec.id.short().to_owned(),

@@ -1,11 +1,11 @@
 //! One trial as data.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
 use assay_sandbox::Limits;
 use assay_skill::{Digest, Package};
-use assay_store::{AgentLabel, TrialId};
+use assay_store::{AgentLabel, TrialId, canonical};
 use assay_task::Task;
 use assay_trace::Disclosure;
 use serde::{Deserialize, Serialize};
@@ -71,32 +71,47 @@ pub struct TrialSpec {
     /// Variables of the host that `${VAR}` in the task may name.
     #[serde(with = "shared")]
     pub allow_env: Arc<Vec<String>>,
-    /// The store whose recorded replies answer in the provider's place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<PathBuf>,
 }
 
 impl TrialSpec {
     /// The format.
     pub const SCHEMA: &str = "assay.trial-spec/1";
 
-    /// Reads a specification, and checks its id.
+    /// The specification as it stands in a file: with a digest over all of it, beside the id that covers what can change an outcome.
     ///
     /// # Errors
-    /// A file that cannot be read, and one whose id is not that of what it says.
+    /// None for what a plan holds.
+    pub fn document(&self) -> Result<Value, serde_json::Error> {
+        let mut document = serde_json::to_value(self)?;
+        document["digest"] = Value::String(seal(&document));
+        Ok(document)
+    }
+
+    /// Reads a specification, and checks its digest and its id.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and one that was edited.
     pub fn load(path: &Path) -> Result<Self, SpecError> {
         let bytes =
             std::fs::read(path).map_err(|source| SpecError::Read { path: path.to_owned(), source })?;
-        let value: Value = serde_json::from_slice(&bytes)
+        let mut value: Value = serde_json::from_slice(&bytes)
             .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
         let schema = value.get("schema").and_then(Value::as_str).unwrap_or_default();
         if schema != Self::SCHEMA {
             return Err(SpecError::Schema { path: path.to_owned(), found: schema.to_owned() });
         }
+        let digest = value.as_object_mut().and_then(|document| document.shift_remove("digest"));
+        let is_sealed = digest.as_ref().and_then(Value::as_str) == Some(&seal(&value));
         let spec: Self = serde_json::from_value(value)
             .map_err(|source| SpecError::Json { path: path.to_owned(), source })?;
         if TrialId::of(&spec.specification) != spec.id {
             return Err(SpecError::Id { path: path.to_owned() });
+        }
+        // Folders are made under its name.
+        let mut parts = Path::new(&spec.task.name).components();
+        let is_name = matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None));
+        if !is_sealed || !is_name {
+            return Err(SpecError::Digest { path: path.to_owned() });
         }
         let protocol = spec.specification.get("protocol").and_then(Value::as_str).unwrap_or_default();
         if protocol != PROTOCOL {
@@ -147,12 +162,23 @@ pub enum SpecError {
         /// What it says.
         found: String,
     },
+    /// It was edited, in what is no part of the id.
+    #[error("{}: the digest is not that of the document", path.display())]
+    Digest {
+        /// Which.
+        path: PathBuf,
+    },
     /// It was edited.
     #[error("{}: the id is not the hash of the specification", path.display())]
     Id {
         /// Which.
         path: PathBuf,
     },
+}
+
+/// A digest over a document, which holds none yet.
+fn seal(document: &Value) -> String {
+    format!("blake3:{}", blake3::hash(canonical(document).as_bytes()).to_hex())
 }
 
 /// A path that leads to the same place from any folder.

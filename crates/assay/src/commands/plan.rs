@@ -57,7 +57,8 @@ fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
     let checks = plan.checks.iter().flat_map(|check| check.oracle.iter().chain([&check.nop]));
     for spec in plan.trials.values().chain(checks) {
         let path = folder.join(format!("{}.json", spec.id));
-        let text = serde_json::to_vec_pretty(&**spec).map_err(|error| failed(&path, &error))?;
+        let text = spec.document().and_then(|document| serde_json::to_vec_pretty(&document));
+        let text = text.map_err(|error| failed(&path, &error))?;
         std::fs::write(&path, text).map_err(|error| failed(&path, &error))?;
     }
     Ok(())

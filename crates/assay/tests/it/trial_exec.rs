@@ -59,6 +59,12 @@ fn records(store: &Path) -> BTreeMap<String, Value> {
         .collect()
 }
 
+/// The folder of a trial.
+fn trial_folder(trials: &Path, id: &str) -> PathBuf {
+    let shelves = fs::read_dir(trials).unwrap().map(|shelf| shelf.unwrap().path());
+    shelves.map(|shelf| shelf.join(id)).find(|folder| folder.is_dir()).unwrap()
+}
+
 #[test]
 fn a_specification_alone_gives_the_same_record_elsewhere() {
     needs_bubblewrap!();
@@ -92,9 +98,21 @@ fn a_specification_alone_gives_the_same_record_elsewhere() {
     for (id, record) in &here {
         assert_eq!(record, &there[id], "{id}");
     }
-    // What is recorded is not executed again.
+    // What is recorded is not executed again, and nothing is left of having looked.
+    let scratch = elsewhere.path(".assay/scratch");
+    let left = || fs::read_dir(&scratch).into_iter().flatten().count();
+    assert_eq!(left(), 0);
     let again = exec(&elsewhere, &specs[0], &folders).ok();
     assert!(again.stderr.contains("the store holds its result already"), "{}", again.stderr);
+    assert_eq!(left(), 0);
+    // A record that cannot be read is none.
+    let id = specs[0].file_stem().unwrap().to_str().unwrap();
+    let kept = elsewhere.path("kept");
+    let path = trial_folder(&kept.join("trials"), id).join("record.json");
+    fs::write(&path, "{\"schema\": ").unwrap();
+    let anew = exec(&elsewhere, &specs[0], &folders).ok();
+    assert!(anew.stderr.contains("and is made anew"), "{}", anew.stderr);
+    assert!(records(&kept).contains_key(id));
 }
 
 #[test]
@@ -173,8 +191,19 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
     let path = spec("none");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replacen("\"verifier_seconds\": 600.0", "\"verifier_seconds\": 6.0", 1)).unwrap();
-    let ran = exec(&lab, &path, &[]).ended(2);
-    assert!(ran.stderr.contains("the id is not the hash of the specification"), "{}", ran.stderr);
+    let refused = |expected: &str| {
+        let ran = exec(&lab, &path, &[]).ended(2);
+        assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
+    };
+    refused("the id is not the hash of the specification");
+    // Nor is one that keeps its id, and says something else of what a record holds.
+    for (key, value) in [("absent", json!([])), ("condition", json!("curated")), ("digest", json!(null))] {
+        let mut spec: Value = serde_json::from_str(&text).unwrap();
+        assert_ne!(spec[key], value);
+        spec[key] = value;
+        fs::write(&path, spec.to_string()).unwrap();
+        refused("the digest is not that of the document");
+    }
 }
 
 #[test]

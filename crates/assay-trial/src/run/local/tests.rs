@@ -1,4 +1,5 @@
 use assay_agent::{Ended, Part};
+use assay_model::Usage;
 use assay_sandbox::Exit;
 use assay_store::{Cell, Selection, pattern_means};
 use serde_json::Value;
@@ -391,6 +392,22 @@ fn a_cap_in_usd_holds_no_check_back() {
     let plan = stage.plan(meet, None);
     stage.run(&plan);
     assert_eq!((come.load(Ordering::SeqCst), met.load(Ordering::SeqCst)), (2, 2));
+}
+
+#[test]
+fn an_interrupted_attempt_is_paid_for() {
+    let stage = Stage { options: RunOptions::new(1), ..Stage::new() };
+    stage.house.experiment("timeout = 300", "timeout = 300\nprice = { input = 1.5, output = 1.0 }");
+    let cancel = stage.cancel.clone();
+    let pays = Ends(move |job: &assay_agent::Job<'_>| {
+        let million = Usage { input: 1_000_000, ..Usage::default() };
+        job.budget.unwrap().charge(&million, &Usage::default());
+        cancel.store(true, Ordering::SeqCst);
+        Ended::Finished
+    });
+    let pays: Arc<dyn assay_agent::Agent> = Arc::new(pays);
+    let cut = stage.run(&stage.plan(|_, _| PASS, Some(&pays))).outcome;
+    assert_eq!((cut.interrupted, cut.executed, cut.spent_usd), (true, 0, 1.5));
 }
 
 #[test]
