@@ -12,7 +12,7 @@ use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
-use assay_trial::{ExperimentError, PlanError, ResolveError, RunError, SpecError};
+use assay_trial::{ExperimentError, OnceError, PlanError, ResolveError, RunError, SpecError};
 
 use super::Failure;
 
@@ -65,6 +65,20 @@ impl From<RunError> for Failure {
     fn from(error: RunError) -> Self {
         match error {
             RunError::Store(error) => error.into(),
+            error => Self::infrastructure(assay_diagnostic::chain(&error)),
+        }
+    }
+}
+
+impl From<OnceError> for Failure {
+    fn from(error: OnceError) -> Self {
+        match error {
+            OnceError::Plan(error) => error.into(),
+            OnceError::Run(error) => error.into(),
+            OnceError::Store(error) => error.into(),
+            error @ OnceError::Excluded(_) => {
+                Self::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
+            }
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
         }
     }
@@ -252,4 +266,26 @@ impl From<ImportError> for Failure {
 /// How often each reason was met, one a line.
 pub(crate) fn lines(counts: &BTreeMap<String, usize>) -> impl Iterator<Item = String> {
     counts.iter().map(|(what, n)| format!("{n:6}  {}", clean(what)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_by_whatever_met_it() {
+        let full = || StoreError::Io {
+            action: "write",
+            path: "/store/events.jsonl".into(),
+            source: std::io::ErrorKind::StorageFull.into(),
+        };
+        let told = |failure: Failure| match failure {
+            Failure::Infrastructure { message, hint, source } => (message, hint, source.is_some()),
+            other => panic!("{other:?}"),
+        };
+        let expected = told(full().into());
+        assert!(expected.1.as_ref().is_some_and(|hint| hint.contains("room")) && expected.2, "{expected:?}");
+        assert_eq!(told(OnceError::Run(RunError::Store(full())).into()), expected);
+        assert_eq!(told(OnceError::Store(full()).into()), expected);
+    }
 }

@@ -188,12 +188,7 @@ fn examine(
             finding.checks.push(Check { what: "installed", holds: false, text: error.to_string() });
             return Ok(finding);
         }
-        Err(OnceError::Plan(error)) => return Err(error.into()),
-        Err(OnceError::Store(error)) => return Err(error.into()),
-        Err(error @ OnceError::Excluded(_)) => {
-            return Err(Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do"));
-        }
-        Err(error) => return Err(Failure::infrastructure(error.to_string())),
+        Err(error) => return Err(error.into()),
     };
     let left = Left::read(&store, record);
     store.clear_scratch();
