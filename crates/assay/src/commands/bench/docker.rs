@@ -20,7 +20,7 @@ use crate::failure::{Failure, Status};
 use crate::machine::docker_options;
 use crate::ui::Ui;
 
-/// Commands that an oracle's trial starts in its container: before it is killed, and after.
+/// Commands that the floor starts in its container, as many as an oracle's trial should: before it is killed, and after.
 const SOLUTION: u32 = 1;
 const VERIFIER: u32 = 1;
 
@@ -42,8 +42,6 @@ struct Figures {
 struct Row {
     concurrency: usize,
     trials: u32,
-    /// Commands started in the container, by a trial and by the floor.
-    commands_each: u32,
     trial: Cost,
     floor: Cost,
     /// CPU of both sides, in multiples of the floor's.
@@ -88,7 +86,6 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
         rows.push(Row {
             concurrency: at_once,
             trials,
-            commands_each: SOLUTION + VERIFIER,
             cpu_ratio: (trial.own_cpu_seconds + trial.daemon_cpu_seconds)
                 / (floor.own_cpu_seconds + floor.daemon_cpu_seconds),
             pace_ratio: trial.per_minute / floor.per_minute,
@@ -115,16 +112,17 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
 
 fn table(figures: &Figures) -> String {
     let mut text = format!(
-        "trivial oracle trials in Docker {}, {} processors\n\n\
-         | at once | commands | trials a minute | CPU-s a trial: own | daemon | floor: a minute | own | daemon | CPU ÷ floor | pace ÷ floor |\n\
-         |---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
-        figures.docker, figures.processors
+        "trivial oracle trials in Docker {}, {} processors; the floor starts {} commands in each container\n\n\
+         | at once | trials a minute | CPU-s a trial: own | daemon | floor: a minute | own | daemon | CPU ÷ floor | pace ÷ floor |\n\
+         |---:|---:|---:|---:|---:|---:|---:|---:|---:|\n",
+        figures.docker,
+        figures.processors,
+        SOLUTION + VERIFIER
     );
     for row in &figures.rows {
         text.push_str(&format!(
-            "| {} | {} | {:.0} | {:.4} | {:.3} | {:.0} | {:.4} | {:.3} | {:.2} | {:.2} |\n",
+            "| {} | {:.0} | {:.4} | {:.3} | {:.0} | {:.4} | {:.3} | {:.2} | {:.2} |\n",
             row.concurrency,
-            row.commands_each,
             row.trial.per_minute,
             row.trial.own_cpu_seconds,
             row.trial.daemon_cpu_seconds,
