@@ -30,6 +30,11 @@ pub struct RunSummary {
     pub damaged: Option<String>,
 }
 
+/// Keeps what a plan was made from. What is planned without a file has none.
+fn keep_source(path: &Path, source: &[u8]) -> Result<(), StoreError> {
+    if source.is_empty() { Ok(()) } else { write_atomically(path, source) }
+}
+
 impl Store {
     /// The folder of a run.
     pub fn run_folder(&self, run: &str) -> PathBuf {
@@ -37,7 +42,8 @@ impl Store {
     }
 
     /// Writes a plan down, under a name if that is free or holds the same plan, else under the name with the first free
-    /// number behind it. `source` is what it was made from: a file's name and content.
+    /// number behind it. `source` is what it was made from: a file's name and content; without content no file
+    /// is written.
     pub fn begin_run(
         &self,
         mut folder: RunFolder,
@@ -52,7 +58,7 @@ impl Store {
                 fs::create_dir_all(path.parent().unwrap_or(Path::new("."))).map_err(io)?;
                 // Another process may take the name in this moment: then its plan is looked at like any other.
                 if write_new(&path, &pretty(&folder, &path)?)? {
-                    write_atomically(&path.with_file_name(source_name), source)?;
+                    keep_source(&path.with_file_name(source_name), source)?;
                     return Ok(folder);
                 }
             }
@@ -72,7 +78,7 @@ impl Store {
                         fs::rename(&checks, path.with_file_name("checks.before.json")).map_err(io)?;
                     }
                     if write_new(&path, &pretty(&folder, &path)?)? {
-                        write_atomically(&path.with_file_name(source_name), source)?;
+                        keep_source(&path.with_file_name(source_name), source)?;
                         return Ok(folder);
                     }
                     read_json(&path)?

@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(store.clone().work().unwrap(), work);
         assert_eq!(fs::metadata(&work).unwrap().mode() & 0o777, 0o700);
         // A socket deep within it has a path that the kernel takes.
-        assert!(work.join("workshop-1000/trials/0123456789ab-1000/outlet/socket").as_os_str().len() < 108);
+        assert!(work.join("cache-1000/trials/0123456789ab-1000/outlet/socket").as_os_str().len() < 108);
         store.clear_scratch();
         assert!(!work.exists());
         let again = store.work().unwrap();

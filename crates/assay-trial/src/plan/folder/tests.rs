@@ -18,6 +18,21 @@ fn named(run: &str, extends: Option<&str>) -> (String, Option<String>) {
 }
 
 #[test]
+fn a_run_keeps_the_experiment_that_it_was_planned_from() {
+    let house = House::new();
+    let mut plan = house.plan();
+    let kept = |plan: &Plan| {
+        let run = plan.begin_run(&house.store).unwrap().run;
+        fs::read_to_string(house.store.run_folder(&run).join("experiment.toml")).ok()
+    };
+    assert_eq!(kept(&plan), fs::read_to_string(house.path("experiment.toml")).ok());
+    // Not every experiment has a file.
+    plan.experiment.source.clear();
+    plan.experiment.name = "other".to_owned();
+    assert_eq!(kept(&plan), None);
+}
+
+#[test]
 fn equal_plans_are_one_run_and_others_get_the_next_number() {
     let house = House::new();
     assert_eq!(begin(&house), named("test", None));
