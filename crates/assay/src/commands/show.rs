@@ -78,7 +78,7 @@ fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
     let diff = fs::read(attempt.join("workspace.diff"))
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .ok();
-    let grader = fs::read(attempt.join("verifier/test-stdout.txt"))
+    let verifier = fs::read(attempt.join("verifier/test-stdout.txt"))
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .ok();
     if ui.json() {
@@ -89,7 +89,7 @@ fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
             "record": record,
             "trajectory": trajectory,
             "workspace_diff": diff,
-            "verifier_output": grader,
+            "verifier_output": verifier,
         }));
     }
     let mut text = heading(id, record.as_ref(), &attempt);
@@ -101,8 +101,8 @@ fn show_trial(store: &Store, id: &TrialId, ui: &Ui) -> Result<(), Failure> {
     if let Some(diff) = diff {
         text.push_str(&format!("\n── changes ──\n{}\n", shown(&diff)));
     }
-    if let Some(grader) = grader {
-        text.push_str(&format!("\n── grader ──\n{}\n", shown(&grader)));
+    if let Some(verifier) = verifier {
+        text.push_str(&format!("\n── verifier ──\n{}\n", shown(&verifier)));
     }
     ui.out(&text)
 }

@@ -36,7 +36,7 @@ pub(crate) struct VerifierInContainer<'a> {
 }
 
 impl ImageEnvironment<'_> {
-    /// Runs what the task wants run between agent and grader, and brings its artifacts.
+    /// Runs what the task wants run between agent and verifier, and brings its artifacts.
     fn collect(&self, container: &mut Container) -> Result<(), Broken> {
         let config = &self.attempt.trial.task.config;
         if config.collect.is_empty() && config.artifacts.is_empty() {
