@@ -22,7 +22,7 @@ pub fn run(
     resolver: &Resolver<'_>,
     options: &RunOptions,
     cancel: &AtomicBool,
-    listen: &mut dyn FnMut(Event<'_>),
+    events: &mut dyn FnMut(Event<'_>),
 ) -> Result<RunOutcome, RunError> {
     let caps = Caps { tokens: options.max_tokens, usd: options.max_usd, requests: None };
     let budget = Budget::new(caps);
@@ -45,12 +45,12 @@ pub fn run(
         let batch =
             Batch { phase: "checks", specs: &trials, most: None, retries, retry_broken: true, stop_after };
         // They ask no model. The run's budget would hold them back one by one, as long as nobody knows what a trial costs.
-        let done = executor.execute(&batch, &Budget::default(), listen)?;
+        let done = executor.execute(&batch, &Budget::default(), events)?;
         outcome.checks_executed = done.executed;
         if !cancel.load(Ordering::Relaxed) {
             outcome.failed_checks = checks.iter().filter_map(|check| failed(check, store)).collect();
             for excluded in &outcome.failed_checks {
-                listen(Event::Note(format!("{} is left out: {}", excluded.task, excluded.reason)));
+                events(Event::Note(format!("{} is left out: {}", excluded.task, excluded.reason)));
             }
             // What is known of tasks that were not meant this time stays.
             let mut failed = store.failed_checks(run)?;
@@ -77,7 +77,7 @@ pub fn run(
         retry_broken: options.retry_broken,
         stop_after,
     };
-    let done = executor.execute(&batch, &budget, listen)?;
+    let done = executor.execute(&batch, &budget, events)?;
     outcome.planned = trials.len();
     outcome.executed = done.executed;
     outcome.spent_usd = budget.spent_usd();

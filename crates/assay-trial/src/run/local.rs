@@ -46,7 +46,7 @@ impl Executor for Local<'_> {
         &self,
         batch: &Batch<'_>,
         budget: &Budget,
-        listen: &mut dyn FnMut(Event<'_>),
+        events: &mut dyn FnMut(Event<'_>),
     ) -> Result<Done, RunError> {
         let Batch { phase, specs: trials, .. } = *batch;
         let mut waiting = VecDeque::new();
@@ -61,12 +61,12 @@ impl Executor for Local<'_> {
                 }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
-                    listen(Event::Note(format!("{}, and is made anew", assay_diagnostic::chain(&error))));
+                    events(Event::Note(format!("{}, and is made anew", assay_diagnostic::chain(&error))));
                     waiting.push_back(trial.clone());
                 }
             }
         }
-        listen(Event::Begin { phase, total: trials.len(), reused });
+        events(Event::Begin { phase, total: trials.len(), reused });
         let broken: BTreeMap<TrialId, u32> = waiting
             .iter()
             .filter_map(|trial| Some((trial.id.clone(), self.context.store.record(&trial.id).ok()??.attempt)))
@@ -97,13 +97,13 @@ impl Executor for Local<'_> {
                         let count = if elsewhere { &mut done.reused } else { &mut done.executed };
                         *count += 1;
                         self.log(phase, &record, elsewhere, &mut failure);
-                        listen(Event::End { record: &record, elsewhere });
+                        events(Event::End { record: &record, elsewhere });
                     }
                     Message::Retry(record) => {
                         self.log("retry", &record, false, &mut failure);
-                        listen(Event::Retry { record: &record });
+                        events(Event::Retry { record: &record });
                     }
-                    Message::Note(note) => listen(Event::Note(note)),
+                    Message::Note(note) => events(Event::Note(note)),
                     Message::Broke(error) => failure = Some(error),
                 }
                 if failure.is_some() {
@@ -111,7 +111,7 @@ impl Executor for Local<'_> {
                 }
             }
         });
-        self.context.resolver.settle();
+        self.context.resolver.wait_for_removals();
         done.stopped = shared.breaker.tripped();
         failure.map_or(Ok(done), Err)
     }
@@ -142,28 +142,33 @@ impl Local<'_> {
             let next = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(trial) = next else { return };
             // Nobody listens any more only when the pool itself is gone.
-            let tell = |message| {
+            let report = |message| {
                 let _ = sender.send(message);
             };
-            match self.one(&trial, shared, &tell) {
+            match self.one(&trial, shared, &report) {
                 Ok(true) => {}
                 Ok(false) => {
                     // Another process has it: look again when the others are through.
                     shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).push_back(trial);
                     std::thread::sleep(PATIENCE);
                 }
-                Err(error) => return tell(Message::Broke(error)),
+                Err(error) => return report(Message::Broke(error)),
             }
         }
     }
 
     /// Brings one trial to its end, or says that it has to wait: another process has it, or the money is spoken for.
-    fn one(&self, trial: &TrialSpec, shared: &Shared<'_>, tell: &dyn Fn(Message)) -> Result<bool, RunError> {
+    fn one(
+        &self,
+        trial: &TrialSpec,
+        shared: &Shared<'_>,
+        report: &dyn Fn(Message),
+    ) -> Result<bool, RunError> {
         if shared.budget.capped().is_some() {
             return Ok(true);
         }
         match shared.budget.start() {
-            Start::Go(permit) => self.permitted(&permit, trial, shared, tell),
+            Start::Go(permit) => self.permitted(&permit, trial, shared, report),
             Start::Wait => Ok(false),
             Start::Stop => Ok(true),
         }
@@ -175,14 +180,14 @@ impl Local<'_> {
         permit: &Permit,
         trial: &TrialSpec,
         shared: &Shared<'_>,
-        tell: &dyn Fn(Message),
+        report: &dyn Fn(Message),
     ) -> Result<bool, RunError> {
         let lease = match self.context.store.claim(&trial.id)? {
             Claim::Mine(lease) => lease,
             Claim::Held(owner) if owner.is_alive() || owner.is_dead() => return Ok(false),
             // Whether it lives is not known here, and so neither is how long to wait.
             Claim::Held(_) => {
-                tell(Message::Note(format!(
+                report(Message::Note(format!(
                     "{} is left out: a process on another machine, or in another container, has its lease; run this again when that \
                      is through, or remove {} if it is gone",
                     trial.id.short(),
@@ -196,7 +201,7 @@ impl Local<'_> {
             && (record.outcome.counts()
                 || shared.broken.get(&trial.id).is_none_or(|known| record.attempt > *known))
         {
-            tell(Message::End(Box::new(record), true));
+            report(Message::End(Box::new(record), true));
             return Ok(true);
         }
         let taken =
@@ -218,18 +223,18 @@ impl Local<'_> {
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
                         let stopped = shared.breaker.note(trial, &record);
-                        tell(Message::End(record, false));
+                        report(Message::End(record, false));
                         if let Some(reason) = stopped {
                             shared.stop.store(true, Ordering::Relaxed);
-                            tell(Message::Note(format!("stopping the run: {reason}")));
+                            report(Message::Note(format!("stopping the run: {reason}")));
                         }
                         return Ok(true);
                     }
                     if record.cause == Some(Cause::Harness) {
-                        tell(Message::Note(record.reason.clone().unwrap_or_default()));
+                        report(Message::Note(record.reason.clone().unwrap_or_default()));
                     }
                     permit.retry();
-                    tell(Message::Retry(record));
+                    report(Message::Retry(record));
                     self.pause(round);
                 }
             }

@@ -240,10 +240,10 @@ impl<'a> Resolver<'a> {
     }
 
     /// Waits until nothing of trials is left that only waits to be removed.
-    pub(crate) fn settle(&self) {
+    pub(crate) fn wait_for_removals(&self) {
         let backends: Vec<_> = self.opened().backends.values().cloned().collect();
         for backend in backends {
-            backend.settle();
+            backend.wait_for_removals();
         }
     }
 
@@ -449,7 +449,13 @@ fn backend_key(spec: &TrialSpec) -> String {
 
 fn agent_key(spec: &TrialSpec, scripts: &Path) -> String {
     let AgentLabel { name, version, .. } = &spec.agent;
-    format!("{name} {version} {:?} {:?} {:?} {scripts:?}", spec.options, spec.disclosure, spec.sandbox.kind)
+    format!(
+        "{name} {version} {:?} {:?} {:?} {}",
+        spec.options,
+        spec.disclosure,
+        spec.sandbox.kind,
+        scripts.display()
+    )
 }
 
 fn names(skills: &[SkillRef]) -> String {

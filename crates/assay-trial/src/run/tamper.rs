@@ -101,7 +101,7 @@ pub(crate) fn planted_in(logs: &Path) -> Vec<String> {
 }
 
 /// Folders of the grader that nothing of the agent's may point into.
-const GRADER: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
+const VERIFIER_FOLDERS: [&str; 4] = ["/tests", "/logs/verifier", "/solution", "/proc"];
 
 /// One writable folder after the agent.
 pub(crate) struct Folder<'a> {
@@ -148,7 +148,7 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
             FileKind::Other => found.push(format!("{shown}: neither file nor folder")),
             FileKind::Link => {
                 let target = entry.target.as_deref().unwrap_or(Path::new(""));
-                if let Some(folder) = points_into_grader(folder.root, &change.path, target) {
+                if let Some(folder) = points_into_verifier(folder.root, &change.path, target) {
                     found.push(format!("{shown}: a link into {folder}"));
                 }
                 if (is_hook(&name) || is_metadata(&name) || is_entry_points(&change.path))
@@ -357,7 +357,7 @@ fn texts(task: &Task, name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The grader's folder that a link leads to, by its text alone: what it would resolve to once the grader's folders stand.
-pub(crate) fn points_into_grader(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
+pub(crate) fn points_into_verifier(root: &Path, link: &Path, target: &Path) -> Option<&'static str> {
     let from = root.join(link.parent().unwrap_or(Path::new("")));
     let mut resolved = PathBuf::from("/");
     for part in from.join(target).components() {
@@ -369,7 +369,9 @@ pub(crate) fn points_into_grader(root: &Path, link: &Path, target: &Path) -> Opt
             Component::RootDir | Component::CurDir | Component::Prefix(_) => {}
         }
     }
-    GRADER.into_iter().find(|folder| resolved.starts_with(folder) || Path::new(folder).starts_with(&resolved))
+    VERIFIER_FOLDERS
+        .into_iter()
+        .find(|folder| resolved.starts_with(folder) || Path::new(folder).starts_with(&resolved))
 }
 
 #[cfg(test)]

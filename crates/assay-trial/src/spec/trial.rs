@@ -182,7 +182,7 @@ fn seal(document: &Value) -> String {
 }
 
 /// A path that leads to the same place from any folder.
-fn whole(path: &Path) -> PathBuf {
+fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
@@ -205,7 +205,7 @@ impl From<&Task> for TaskRef {
             name: task.name.clone(),
             digest: task.digest,
             environment: task.environment_digest,
-            folder: whole(&task.root),
+            folder: absolute(&task.root),
         }
     }
 }
@@ -229,7 +229,7 @@ impl From<&Package> for SkillRef {
             name: skill.name.clone(),
             directory: skill.directory.clone(),
             digest: skill.digest,
-            folder: whole(&skill.root),
+            folder: absolute(&skill.root),
         }
     }
 }

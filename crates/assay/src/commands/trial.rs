@@ -80,10 +80,10 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, args.replay.as_deref());
     let absolute = |folders: &[PathBuf]| folders.iter().map(std::path::absolute).collect::<Result<_, _>>();
-    let whole = |error: std::io::Error| Failure::bad_input(format!("cannot find a folder: {error}"));
+    let failed = |error: std::io::Error| Failure::bad_input(format!("cannot find a folder: {error}"));
     let sources = Sources {
-        suite: absolute(&args.suite).map_err(whole)?,
-        library: absolute(&args.library).map_err(whole)?,
+        suite: absolute(&args.suite).map_err(failed)?,
+        library: absolute(&args.library).map_err(failed)?,
         scripts: args.scripts.clone(),
         made: store.made(),
     };

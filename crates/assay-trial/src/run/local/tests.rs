@@ -67,7 +67,7 @@ impl Stage {
     fn run(&self, plan: &Staged) -> Ran {
         let folder = plan.begin_run(&self.house.store).unwrap();
         let mut told = Vec::new();
-        let mut listen = |event: Event<'_>| {
+        let mut events = |event: Event<'_>| {
             told.push(match event {
                 Event::Begin { phase, total, reused } => format!("begin {phase} {total} {reused}"),
                 Event::End { record, elsewhere: false } => format!("end {}", record.outcome.word()),
@@ -81,7 +81,7 @@ impl Stage {
             let mut resolver = plan.resolver(store, machine);
             resolver.fake =
                 crate::run::resolve::Fake { backend: Some(plan.backend.clone()), agent: plan.agent.clone() };
-            run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut listen).unwrap()
+            run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut events).unwrap()
         });
         Ran { outcome, told }
     }

@@ -15,7 +15,7 @@ use assay_task::Task;
 use super::{HOOKS, INTERPRETERS, VERIFIER_LOGS, is_expected, planted};
 
 /// Folders of the grader, which do not exist while an agent lives.
-const GRADER: [&str; 2] = ["/tests", "/solution"];
+const VERIFIER_FOLDERS: [&str; 2] = ["/tests", "/solution"];
 
 /// Folders that hold an image's libraries, with all that is in them.
 const LIBRARIES: [&str; 5] = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
@@ -154,7 +154,7 @@ fn reason(
     let path = change.path.as_path();
     let name = path.file_name()?.to_string_lossy().into_owned();
     let replaced = change.kind != ChangeKind::Added;
-    if GRADER.iter().any(|folder| path.starts_with(folder)) {
+    if VERIFIER_FOLDERS.iter().any(|folder| path.starts_with(folder)) {
         return Some("stands where the grader's own belongs".to_owned());
     }
     if path.starts_with(VERIFIER_LOGS) {

@@ -19,7 +19,7 @@ fn links_into_the_graders_folders_are_found_by_their_text() {
         ("tests", "/app/checks", None),
     ] {
         assert_eq!(
-            points_into_grader(Path::new("/app"), Path::new(link), Path::new(target)),
+            points_into_verifier(Path::new("/app"), Path::new(link), Path::new(target)),
             expected,
             "{link} → {target}"
         );

@@ -9,7 +9,7 @@ use assay_task::Artifact;
 
 use crate::run::broken::{Broken, LOG_CAPS};
 use crate::run::environment::phases::Changes;
-use crate::run::tamper::points_into_grader;
+use crate::run::tamper::points_into_verifier;
 
 /// Most changed paths beside the work folder that are looked at one by one.
 const ODD: usize = 500;
@@ -34,7 +34,7 @@ pub(super) fn look_at_odd(
         let shown = assay_diagnostic::escape_path(&change.path);
         if let Some(target) = &there.link {
             let inside = change.path.strip_prefix("/").unwrap_or(&change.path);
-            if let Some(folder) = points_into_grader(Path::new("/"), inside, target) {
+            if let Some(folder) = points_into_verifier(Path::new("/"), inside, target) {
                 found.tampered.push(format!("{shown}: a link into {folder}"));
             }
         } else if !there.is_dir && !there.is_file {
