@@ -127,11 +127,13 @@ pub(crate) fn tasks(rows: &[TaskRow], labels: &Labels) -> Vec<Grid> {
 }
 
 fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
-    let conditions: Vec<&str> = rows
-        .iter()
-        .max_by_key(|row| row.arms.len())
-        .map(|row| row.arms.iter().map(|arm| arm.condition.as_str()).collect())
-        .unwrap_or_default();
+    // A task need not have every condition.
+    let mut conditions: Vec<&str> = Vec::new();
+    for arm in rows.iter().flat_map(|row| &row.arms) {
+        if !conditions.contains(&arm.condition.as_str()) {
+            conditions.push(&arm.condition);
+        }
+    }
     let mut caption = if fractional {
         "Mean score, passed of valid trials, and points against the baseline".to_owned()
     } else {

@@ -319,6 +319,31 @@ fn a_run_without_results() {
     ");
 }
 
+/// Tasks need not have the same conditions, and none of them all.
+#[test]
+fn a_condition_that_any_task_has_is_a_column() {
+    let tasks = vec![
+        row("first", &[("none", 1, None), ("placebo", 2, Some(0.2))]),
+        row("second", &[("none", 3, None), ("curated", 4, Some(0.2))]),
+    ];
+    let report = Report { tasks, ..nothing() };
+    for name in ["terminal", "markdown", "html"] {
+        let page = crate::find(name).unwrap().render(&report, Style::default());
+        for cell in ["placebo", "2/5", "4/5"] {
+            assert!(page.contains(cell), "{cell} in {name}: {page}");
+        }
+    }
+    let page = plain(&report);
+    let lines = page
+        .lines()
+        .filter(|line| ["task ", "first ", "second "].iter().any(|word| line.trim().starts_with(word)));
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+    task    none    placebo    curated
+    first    1/5  2/5 (+20)          –
+    second   3/5          –  4/5 (+20)
+    ");
+}
+
 /// The verdict's lines alone.
 fn verdict(comparison: Comparison) -> String {
     let report = Report { comparisons: vec![comparison], ..nothing() };
