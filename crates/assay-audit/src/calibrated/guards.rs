@@ -38,12 +38,20 @@ pub(super) fn guards(path: &str, code: &str) -> Vec<String> {
     found
 }
 
-/// By the extension; of a file without one, whether it is a shell script.
+/// By the extension; of a file without one, whether its first line names a shell.
+///
+/// The auditor is calibrated on these languages, so they do not follow those that the workspace knows otherwise.
 fn language(path: &str, code: &str) -> Option<Language> {
     let name = path.rsplit('/').next().unwrap_or(path);
-    match name.rsplit_once('.') {
-        Some((_, extension)) => Language::by_extension(extension),
-        None => Language::by_interpreter(code).filter(|language| *language == Language::Shell),
+    match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("py" | "pyi") => Some(Language::Python),
+        Some("sh" | "bash" | "bats" | "zsh") => Some(Language::Shell),
+        Some("js" | "mjs" | "cjs" | "jsx" | "ts" | "tsx") => Some(Language::JavaScript),
+        Some(_) => None,
+        None => {
+            let first = code.lines().next()?;
+            (first.starts_with("#!") && first.contains("sh")).then_some(Language::Shell)
+        }
     }
 }
 
@@ -101,7 +109,20 @@ mod tests {
             "set -Eeuo pipefail\ntrap cleanup EXIT\n[[ -f \"$1\" ]] || exit 2\necho 'trap x'\nset x\nmain\n",
             &["set -Eeuo pipefail", "trap cleanup EXIT", "[[ -f \"$1\" ]] || exit 2"],
         );
-        check("run", "#!/bin/bash\nset -e\n", &["set -e"]);
+        for first in ["#!/bin/bash", "#!/bin/ash", "#!/bin/sh -e main"] {
+            check("run", &format!("{first}\nset -e\n"), &["set -e"]);
+        }
+        check("run", "#!/usr/bin/env python3\nassert x\n", &[]);
+        check("a.pyi", "assert x\n", &["assert x"]);
+        for extension in ["ksh", "command"] {
+            check(&format!("run.{extension}"), "set -e\n", &[]);
+        }
+        for extension in ["pyw", "pth", "PY"] {
+            check(&format!("a.{extension}"), "assert x\n", &[]);
+        }
+        for extension in ["mts", "cts"] {
+            check(&format!("x.{extension}"), "throw x\n", &[]);
+        }
         check(
             "x.js",
             "if (!a) { throw new Error('x') }\ntry { b() } catch (e) { c() }\n",
