@@ -44,11 +44,11 @@ impl Language {
         }
     }
 
-    /// By what follows the last dot of a file's name, in lower case.
+    /// By what follows the last dot of a file's name, in lower case. Python's stubs (`.pyi`) do not run and are not code here.
     pub fn by_extension(extension: &str) -> Option<Self> {
         match extension {
             "sh" | "bash" | "zsh" | "ksh" | "command" | "bats" => Some(Self::Shell),
-            "py" | "pyi" | "pyw" | "pth" => Some(Self::Python),
+            "py" | "pyw" | "pth" => Some(Self::Python),
             "js" | "mjs" | "cjs" | "jsx" | "ts" | "mts" | "cts" | "tsx" => Some(Self::JavaScript),
             _ => None,
         }
@@ -121,7 +121,8 @@ mod tests {
         check("#!/usr/bin/fish", None);
         check("bash", None);
         assert_eq!(Language::named("tsx"), Some(Language::JavaScript));
-        assert_eq!(Language::by_extension("pyi"), Some(Language::Python));
+        assert_eq!(Language::by_extension("pyw"), Some(Language::Python));
+        assert_eq!(Language::of("stubs.pyi", "x = 1"), None);
         assert_eq!(Language::by_extension("md"), None);
     }
 
