@@ -134,10 +134,14 @@ fn controls(report: &Report) -> Section {
 
 fn arms(report: &Report, labels: &Labels) -> Section {
     let mut blocks = Vec::new();
-    if report.arms.is_empty() && report.negative_controls.is_none() {
-        blocks.push(Block::Text(
-            "No task of this run could be run and graded here: there are no results.".to_owned(),
-        ));
+    if report.arms.is_empty() {
+        let text = match report.negative_controls {
+            None => "No task of this run could be run and graded here: there are no results.",
+            Some(_) => {
+                "No task of this run could be run and graded here, other than its negative controls: there are no other results."
+            }
+        };
+        blocks.push(Block::Text(text.to_owned()));
     }
     if !report.arms.is_empty() {
         blocks.push(Block::Grid(grids::arms(&report.arms, labels)));

@@ -1,7 +1,7 @@
 use assay_analysis::explore::{Exploration, Repetitions, TestArm, TestChange, TestRow};
 use assay_analysis::{
-    AgentKey, Arm, Comparison, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered, Note,
-    Reason, RepliedModel, TaskArm, TaskRow,
+    AgentKey, Arm, Comparison, Direction, EstimatedShare, ExposureShares, FamilyInterval, Gathered,
+    NegativeControls, Note, Reason, RepliedModel, TaskArm, TaskRow,
 };
 use assay_store::{Exclusion, RunFolder};
 use serde_json::json;
@@ -317,6 +317,24 @@ fn a_run_without_results() {
      task  none  curated
      t      0/0      0/0
     ");
+}
+
+#[test]
+fn a_run_of_negative_controls_alone_says_that_it_has_no_other_results() {
+    let controls =
+        NegativeControls { arms: vec![arm("none", 0.4)], comparisons: Vec::new(), tasks: Vec::new() };
+    let report = Report {
+        arms: Vec::new(),
+        comparisons: Vec::new(),
+        tasks: Vec::new(),
+        negative_controls: Some(controls),
+        ..nothing()
+    };
+    for name in ["terminal", "markdown", "html"] {
+        let page = crate::find(name).unwrap().render(&report, Style::default());
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(page.contains("graded here, other than its negative controls"), "{name}: {page}");
+    }
 }
 
 /// Tasks need not have the same conditions, and none of them all.
