@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::{Component, Path};
 
 use crate::FsError;
+use crate::kind::LINK;
 
 /// A file's bytes, up to a cap.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +20,20 @@ pub struct Content {
 ///
 /// No link is followed beneath `dir`, not even one that stays inside: what fills the folder may be hostile, and may still run. Opening never
 /// waits. Links, folders, pipes and devices are [`FsError::NotAFile`]; a path that is absolute, holds `..` or goes through a link is
-/// [`FsError::Escape`]; a longer file is [`FsError::TooLarge`].
+/// [`FsError::Escape`]; a longer file is [`FsError::TooLarge`]. There is no file at the empty path, nor at that of a file with a `/` after it.
 pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
-    let Some((file, size)) = open_beneath(dir, relative)? else { return Ok(None) };
+    if relative.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let opened = match open_beneath(dir, relative) {
+        Ok(_) if asks_for_a_folder(relative) => return Ok(None),
+        // A link is gone through where it is not the last part.
+        Err(FsError::NotAFile { found: LINK, .. }) if asks_for_a_folder(relative) => {
+            return Err(FsError::Escape { path: relative.to_owned() });
+        }
+        opened => opened?,
+    };
+    let Some((file, size)) = opened else { return Ok(None) };
     let path = dir.join(relative);
     let too_large = |path| Err(FsError::TooLarge { path, cap });
     if size > cap {
@@ -31,6 +43,13 @@ pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<
     let read = file.take(cap.saturating_add(1)).read_to_end(&mut content);
     read.map_err(|error| FsError::io("read", &path, error))?;
     if content.len() as u64 > cap { too_large(path) } else { Ok(Some(content)) }
+}
+
+/// Whether a path ends in `/` or `/.`, which its components do not show.
+fn asks_for_a_folder(relative: &Path) -> bool {
+    let bytes = relative.as_os_str().as_encoded_bytes();
+    let bytes = bytes.strip_suffix(b".").unwrap_or(bytes);
+    bytes.last().is_some_and(|&last| std::path::is_separator(char::from(last)))
 }
 
 /// Reads a file within a folder, up to `cap` bytes. Links are followed as long as they stay within the folder.
@@ -107,12 +126,14 @@ fn open_parts<'a>(
             Ok(next) => next,
             Err(Errno::NOENT) => return Ok(None),
             Err(error @ (Errno::NOTDIR | Errno::LOOP)) => {
-                return match statat(&current, folder, AtFlags::SYMLINK_NOFOLLOW) {
-                    Ok(stat) if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink => {
-                        Err(FsError::Escape { path: relative.to_owned() })
-                    }
-                    _ if error == Errno::LOOP => Err(FsError::Escape { path: relative.to_owned() }),
-                    _ => Ok(None),
+                let stat = statat(&current, folder, AtFlags::SYMLINK_NOFOLLOW);
+                let kind = stat.map(|stat| FileType::from_raw_mode(stat.st_mode));
+                // What is a folder now was none when it was to be opened, and may have been a link.
+                let may_be_a_link = matches!(kind, Ok(FileType::Symlink | FileType::Directory));
+                return if error == Errno::LOOP || may_be_a_link {
+                    Err(FsError::Escape { path: relative.to_owned() })
+                } else {
+                    Ok(None)
                 };
             }
             Err(error) => return Err(fail("open", error)),
@@ -252,6 +273,72 @@ mod tests {
                 }
             }
             done.store(true, Ordering::Relaxed);
+        });
+    }
+
+    #[test]
+    fn paths_without_a_file_are_told_apart() {
+        let temp = TempDir::new().unwrap();
+        fs::create_dir(temp.path().join("sub")).unwrap();
+        fs::write(temp.path().join("file"), "12345").unwrap();
+        symlink("file", temp.path().join("link")).unwrap();
+        let check = |path: &str, expected: &str| {
+            let found = match read_beneath(temp.path(), Path::new(path), 4) {
+                Ok(Some(_)) => "a file",
+                Ok(None) => "nothing",
+                Err(FsError::NotAFile { found, .. }) => found,
+                Err(FsError::Escape { .. }) => "escape",
+                Err(FsError::TooLarge { .. }) => "too large",
+                Err(FsError::Io { .. }) => "refused",
+            };
+            assert_eq!(found, expected, "{path:?}");
+        };
+        check("file", "too large");
+        check("./file", "too large");
+        for path in ["", "file/", "file/.", "file//", "file/x", "gone", "gone/"] {
+            check(path, "nothing");
+        }
+        for path in [".", "./", "sub", "sub/", "sub/."] {
+            check(path, "a folder");
+        }
+        check("link", "a symbolic link");
+        for path in ["link/", "link/.", "link/x", "..", "sub/..", "/"] {
+            check(path, "escape");
+        }
+        for path in ["\0", "file\0", "sub\0/file", "sub/\0"] {
+            check(path, "refused");
+        }
+    }
+
+    /// What is a folder and a link in turns is one of both whenever one looks.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_folder_exchanged_for_a_link_is_never_missing() {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let temp = TempDir::new().unwrap();
+        let (root, outside) = (temp.path().join("root"), temp.path().join("outside"));
+        fs::create_dir_all(root.join("sub")).unwrap();
+        fs::create_dir(&outside).unwrap();
+        fs::write(root.join("sub/file"), "public").unwrap();
+        fs::write(outside.join("file"), "secret").unwrap();
+        symlink(&outside, root.join("other")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    let (one, other) = (root.join("sub"), root.join("other"));
+                    let _ = renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE);
+                }
+            });
+            let found: Vec<_> = (0..20_000).map(|_| read_beneath(&root, Path::new("sub/file"), 9)).collect();
+            done.store(true, Ordering::Relaxed);
+            for found in found {
+                match found {
+                    Ok(bytes) => assert_eq!(bytes.as_deref(), Some(&b"public"[..])),
+                    Err(error) => assert!(matches!(error, FsError::Escape { .. }), "{error}"),
+                }
+            }
         });
     }
 }

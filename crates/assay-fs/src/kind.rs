@@ -32,13 +32,16 @@ impl From<FileType> for FileKind {
     }
 }
 
+/// What a link is, for messages.
+pub(crate) const LINK: &str = "a symbolic link";
+
 /// What something that is not a regular file is, for messages.
 #[cfg(unix)]
 pub fn describe(kind: rustix::fs::FileType) -> &'static str {
     use rustix::fs::FileType;
     match kind {
         FileType::Directory => "a folder",
-        FileType::Symlink => "a symbolic link",
+        FileType::Symlink => LINK,
         FileType::Fifo => "a pipe",
         FileType::Socket => "a socket",
         FileType::CharacterDevice | FileType::BlockDevice => "a device",
@@ -51,7 +54,7 @@ pub fn describe(kind: rustix::fs::FileType) -> &'static str {
 pub(crate) fn describe_kind(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Directory => "a folder",
-        FileKind::Link => "a symbolic link",
+        FileKind::Link => LINK,
         FileKind::File | FileKind::Other => "something else",
     }
 }
