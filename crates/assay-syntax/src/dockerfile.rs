@@ -67,7 +67,7 @@ impl Source {
     /// Divides a text into directives and instructions. Never fails.
     pub fn read(text: &str) -> Self {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let lines: Vec<&str> = text.lines().collect();
+        let lines: Vec<&str> = text.lines().map(|line| line.trim_end_matches('\r')).collect();
         let directives = directives(&lines);
         let backtick = directives.iter().any(|found| found.name == "escape" && found.value == "`");
         let instructions = instructions(&lines, if backtick { '`' } else { '\\' });
@@ -120,9 +120,10 @@ fn content(line: &str) -> Option<&str> {
     (!text.is_empty() && !text.starts_with('#')).then_some(text)
 }
 
-/// The length of a line without the sign that continues it.
+/// The length of a line without the sign that continues it: one with no other before it, and only blanks and tabs after it.
 fn continued(line: &str, escape: char) -> Option<usize> {
-    line.trim_end().strip_suffix(escape).map(str::len)
+    let body = line.trim_end_matches([' ', '\t']).strip_suffix(escape)?;
+    (!body.ends_with(escape)).then_some(body.len())
 }
 
 /// The directives among the comments at the top.
@@ -136,14 +137,18 @@ fn directives(lines: &[&str]) -> Vec<Directive> {
     lines.iter().enumerate().map_while(directive).collect()
 }
 
-/// The ends of here-documents that a line asks for (`<<EOF`, `<<-"EOF"`), and whether tabs before them are stripped.
+/// The ends of here-documents that a line asks for (`<<EOF`, `<<-"EOF"`), and whether tabs before them are stripped. What stands in quotes asks
+/// for none, nor does a shift by a number.
 pub fn heredocs(rest: &str) -> Vec<(String, bool)> {
-    rest.split_whitespace()
+    quoted_words(rest)
+        .iter()
         .filter_map(|word| {
             let word = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
             let (word, strip) = word.strip_prefix('-').map_or((word, false), |word| (word, true));
-            let name = word.trim_matches(['"', '\'']);
-            let plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
+            let unquoted = |quote| word.strip_prefix(quote)?.strip_suffix(quote);
+            let name = unquoted('"').or_else(|| unquoted('\'')).unwrap_or(word);
+            let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && name.chars().all(|c| c.is_alphanumeric() || c == '_');
             plain.then(|| (name.to_owned(), strip))
         })
         .collect()
@@ -298,6 +303,42 @@ mod tests {
         check("RUN cat <<-'E' > /x\nFROM y\n\tE\nUSER u", &[(1, "RUN", "cat <<-'E' > /x"), (4, "USER", "u")]);
         check("RUN echo $((1 <<2))\nUSER u", &[(1, "RUN", "echo $((1 <<2))"), (2, "USER", "u")]);
         check("RUN <<EOF\nUSER u", &[(1, "RUN", "<<EOF"), (2, "USER", "u")]);
+        check("RUN a \\\t \r\r\n b", &[(1, "RUN", "a  b")]);
+        check("RUN a\\\n\\\nb", &[(1, "RUN", "ab")]);
+        // Docker goes on to the next line after neither of these.
+        for end in ["\\\\", "\\\\\\", "\\\u{c}", "\\\u{a0}"] {
+            let found = Source::read(&format!("RUN echo {end}\nUSER u")).instructions;
+            assert_eq!(found.iter().map(|i| i.name.as_str()).collect::<Vec<_>>(), ["RUN", "USER"], "{end:?}");
+        }
+    }
+
+    #[test]
+    fn here_documents_are_asked_for_outside_quotes() {
+        let check = |rest: &str, expected: &[(&str, bool)]| {
+            let found = heredocs(rest);
+            let found: Vec<_> = found.iter().map(|(name, strip)| (name.as_str(), *strip)).collect();
+            assert_eq!(found, expected, "{rest}");
+        };
+        check("<<A 3<<-B cat", &[("A", false), ("B", true)]);
+        check("cat <<'A' <<-\"_b1\" <<é", &[("A", false), ("_b1", true), ("é", false)]);
+        for rest in [
+            "echo \"a <<E b\"",
+            "sh -c \"cat <<E\"",
+            "sh -c 'cat <<E '",
+            "echo $(( 1 <<2 ))",
+            "echo \\<<E",
+            "echo a\\ <<E",
+            "cat <<\"E",
+            "cat <<'E\"",
+            "cat <<",
+            "cat <<\"\"",
+            "cat <<<E",
+            "[\"cat\", \"a <<E\"]",
+        ] {
+            check(rest, &[]);
+        }
+        let found = Source::read("RUN echo \"a <<E b\"\nRUN --network=host curl \\\nE").instructions;
+        assert_eq!(found[1].rest, "--network=host curl E");
     }
 
     #[test]

@@ -246,6 +246,8 @@ mod tests {
             ("# syntax=evil/frontend\nFROM a", 1, "evil/frontend"),
             ("FROM a\nRUN --security=insecure mount", 2, "privileges"),
             ("FROM a\n\nRUN --network=host curl", 3, "host's network"),
+            ("FROM a\nRUN echo \\\\\nRUN --network=host curl", 3, "host's network"),
+            ("FROM a\nRUN echo \"a <<E b\"\nRUN --network=host curl \\\nE", 3, "host's network"),
             ("FROM a\nRUN --mount=type=secret,id=x cat", 2, "secret"),
             ("FROM a\nRUN --mount=id=x,type=ssh cat", 2, "secret"),
             ("FROM a\nRUN --device=x cat", 2, "device"),
@@ -269,6 +271,8 @@ mod tests {
     fn sees_what_only_buildkit_builds() {
         for (text, expected) in [
             ("FROM a\nRUN echo $((1<<2))", None),
+            ("FROM a\nRUN echo $(( 1 <<2 ))", None),
+            ("FROM a\nRUN sh -c \"cat <<E\"", None),
             ("FROM a\nRUN cat <<< x", None),
             ("FROM a\nRUN <<EOF\nx\nEOF", Some("RUN <<EOF")),
             ("FROM a\nCOPY <<-\"EOF\" /x\nx\n\tEOF", Some("COPY <<EOF")),
