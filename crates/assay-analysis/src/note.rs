@@ -238,7 +238,7 @@ pub enum ControlNote {
         tasks: usize,
         /// The margin of "no effect".
         margin: f64,
-        ///  that would be needed, where that is known.
+        /// Tasks that would be needed, where that is known.
         needed: Option<usize>,
     },
 }
