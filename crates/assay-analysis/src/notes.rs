@@ -76,12 +76,14 @@ pub(crate) fn notes(run: &RunFolder, gathered: &Gathered, findings: &Findings<'_
     notes
 }
 
-/// Notes on conditions that were measured at different times.
+/// Notes on conditions that were measured at different times. Of those that read alike, with times to the minute and an overlap in per cent,
+/// there is one.
 pub(crate) fn different_times<'a>(
     run: &RunFolder,
     comparisons: impl Iterator<Item = &'a Comparison>,
 ) -> Vec<Note> {
     let mut notes = Vec::new();
+    let mut seen = BTreeSet::new();
     for comparison in comparisons {
         let (Some(overlap), Some(measured)) = (comparison.time_overlap, &comparison.measured) else {
             continue;
@@ -89,14 +91,12 @@ pub(crate) fn different_times<'a>(
         if overlap >= LEAST_OVERLAP {
             continue;
         }
-        let note = Note::DifferentTimes {
-            arm: of(run, comparison),
-            baseline: comparison.baseline.clone(),
-            measured: measured.clone(),
-            overlap,
-        };
-        if !notes.contains(&note) {
-            notes.push(note);
+        let (arm, baseline) = (of(run, comparison), comparison.baseline.clone());
+        let minutes =
+            measured.clone().map(|span| span.map(|time| time.get(..16).unwrap_or(&time).to_owned()));
+        let percent = format!("{:.0}", 100.0 * overlap);
+        if seen.insert((arm.condition.clone(), arm.by.clone(), baseline.clone(), minutes, percent)) {
+            notes.push(Note::DifferentTimes { arm, baseline, measured: measured.clone(), overlap });
         }
     }
     notes

@@ -49,6 +49,29 @@ fn conditions_of_different_days_are_compared_with_a_warning() {
     assert!(!notes.iter().any(|note| note.contains("different times")), "{notes:?}");
 }
 
+/// Two harnesses of one model are named alike: seconds between their trials make no second note of the same words.
+#[test]
+fn notes_that_read_alike_are_given_once() {
+    let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
+    let rows: Vec<(&str, &[&str])> = names.iter().map(|name| (name.as_str(), &["PF", "PP"][..])).collect();
+    let notes = |start: &str| {
+        let suite = Suite::new(&["none", "curated"], &rows)
+            .agent("openai:one", &rows)
+            .plan(|run| run.agents[1].label.name = "other".to_owned());
+        let of_other: Vec<_> =
+            suite.run.cells.iter().filter(|cell| cell.agent == 1).map(|cell| cell.trial.clone()).collect();
+        let suite = on_days(suite, |record| if record.condition == "none" { 5 } else { 25 }).each(|record| {
+            if of_other.contains(&record.trial) {
+                record.started_at = record.started_at.replace("T10:00:00Z", start);
+            }
+        });
+        let notes = sentences(&suite.report().notes);
+        notes.iter().filter(|note| note.contains("measured at different times")).count()
+    };
+    assert_eq!(notes("T10:00:07Z"), 1);
+    assert_eq!(notes("T09:59:00Z"), 2);
+}
+
 #[test]
 fn two_runs_of_different_days_are_compared_with_a_warning() {
     let run = |name: &str, day: u32| {
