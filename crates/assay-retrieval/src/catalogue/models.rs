@@ -110,8 +110,10 @@ impl DenseWanted {
     }
 
     pub(super) fn missing(&self, name: &'static str, around: &RetrieverContext<'_>) -> Option<OpenError> {
-        let is_here = self.embedder != EmbedderWanted::Installed || is_model(around.embedder.as_deref());
-        (!is_here).then(|| OpenError::NotInstalled {
+        if self.embedder != EmbedderWanted::Installed {
+            return None;
+        }
+        unusable(around.embedder.as_deref(), || OpenError::NotInstalled {
             name,
             what: "a model of embeddings",
             place: around.embedder.clone(),
@@ -202,8 +204,10 @@ impl RerankerWanted {
     }
 
     pub(super) fn missing(&self, around: &RetrieverContext<'_>) -> Option<OpenError> {
-        let is_here = *self != Self::Installed || is_model(around.reranker.as_deref());
-        (!is_here).then(|| OpenError::NotInstalled {
+        if *self != Self::Installed {
+            return None;
+        }
+        unusable(around.reranker.as_deref(), || OpenError::NotInstalled {
             name: "rerank",
             what: "a cross-encoder",
             place: around.reranker.clone(),
@@ -257,7 +261,11 @@ fn open_reranker(folder: &Path) -> Result<Box<dyn Reranker>, RetrieverError> {
 /// Whether this build can run a model of a folder.
 const LOCAL: bool = cfg!(feature = "local-models");
 
-/// Whether a folder looks like that of a model.
-fn is_model(folder: Option<&Path>) -> bool {
-    LOCAL && folder.is_some_and(|folder| folder.join("config.json").is_file())
+/// Why the model that is installed in a folder cannot be run: there is none, or this build cannot run it.
+fn unusable(folder: Option<&Path>, none: impl FnOnce() -> OpenError) -> Option<OpenError> {
+    match folder.filter(|folder| folder.join("config.json").is_file()) {
+        None => Some(none()),
+        Some(_) if LOCAL => None,
+        Some(folder) => Some(RetrieverError::NoLocalModels { folder: folder.to_owned() }.into()),
+    }
 }

@@ -102,6 +102,12 @@ fn what_is_not_installed_is_said() {
     check("rerank", Some("`rerank` needs a cross-encoder, and there is none"));
     check("rerank:first=dense,model=/m", Some("`dense` needs a model of embeddings"));
     check("dense:model=/m", None);
+    // A model is there, and a build without the feature says that it cannot run it.
+    std::fs::create_dir(place.path().join("mini")).unwrap();
+    std::fs::write(place.path().join("mini/config.json"), "{}").unwrap();
+    let refused = "without the feature `local-models`";
+    check("dense", (!cfg!(feature = "local-models")).then_some(refused));
+    check("rerank:first=dense,model=/m", (!cfg!(feature = "local-models")).then_some(refused));
     // A folder that is named and is no model's.
     let named = format!("dense:model={}", place.path().display());
     let error = Wanted::parse(&named).unwrap().open(Vec::new(), &around).err().unwrap();
