@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::registry::RULES;
-use super::rule::Trigger;
+use super::rule::{Rule, Trigger};
 
 /// Kinds of rule that have a candidate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -46,35 +46,73 @@ struct Needles {
     kinds: Vec<u8>,
 }
 
-static NEEDLES: LazyLock<Option<Needles>> = LazyLock::new(|| {
-    // Rules share words; the automaton has each once.
-    let mut kinds_of: BTreeMap<&str, u8> = BTreeMap::new();
-    for (trigger, words) in RULES.iter().flat_map(|rule| rule.triggers) {
-        for word in *words {
-            *kinds_of.entry(word).or_default() |= Hits::of(*trigger).0;
+static NEEDLES: LazyLock<Option<Needles>> = LazyLock::new(|| Needles::of(RULES.iter().copied()));
+
+impl Needles {
+    /// The trigger words of some rules.
+    fn of<'r>(rules: impl Iterator<Item = &'r Rule>) -> Option<Self> {
+        // Rules share words; the automaton has each once.
+        let mut kinds_of: BTreeMap<&str, u8> = BTreeMap::new();
+        for (trigger, words) in rules.flat_map(|rule| rule.triggers) {
+            for word in *words {
+                *kinds_of.entry(word).or_default() |= Hits::of(*trigger).0;
+            }
         }
+        let (words, kinds): (Vec<&str>, Vec<u8>) = kinds_of.into_iter().unzip();
+        let automaton = AhoCorasick::builder()
+            .ascii_case_insensitive(true)
+            .kind(Some(AhoCorasickKind::DFA))
+            .match_kind(MatchKind::Standard)
+            .build(words)
+            .ok()?;
+        Some(Self { automaton, kinds })
     }
-    let (words, kinds): (Vec<&str>, Vec<u8>) = kinds_of.into_iter().unzip();
-    let automaton = AhoCorasick::builder()
-        .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::DFA))
-        .match_kind(MatchKind::Standard)
-        .build(words)
-        .ok()?;
-    Some(Needles { automaton, kinds })
-});
+
+    fn hits(&self, bytes: &[u8], enough: impl Fn(Hits) -> bool) -> Hits {
+        let mut hits = Hits::default();
+        for found in self.automaton.find_overlapping_iter(bytes) {
+            hits.0 |= self.kinds[found.pattern().as_usize()];
+            if enough(hits) {
+                break;
+            }
+        }
+        hits
+    }
+}
 
 /// Which kinds of rule a text is a candidate for, looked at up to where that is enough.
 pub(crate) fn hits(bytes: &[u8], enough: impl Fn(Hits) -> bool) -> Hits {
-    let Some(needles) = NEEDLES.as_ref() else { return Hits::ALL };
-    let mut hits = Hits::default();
-    for found in needles.automaton.find_overlapping_iter(bytes) {
-        hits.0 |= needles.kinds[found.pattern().as_usize()];
-        if enough(hits) {
-            break;
-        }
+    #[cfg(test)]
+    if let Some(needles) = only::chosen() {
+        return needles.hits(bytes, enough);
     }
-    hits
+    NEEDLES.as_ref().map_or(Hits::ALL, |needles| needles.hits(bytes, enough))
+}
+
+/// A first pass with the words of one rule, for tests of what they lead to.
+#[cfg(test)]
+pub(crate) mod only {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::{Needles, Rule};
+
+    thread_local! {
+        static CHOSEN: RefCell<Option<Rc<Needles>>> = const { RefCell::new(None) };
+    }
+
+    pub(super) fn chosen() -> Option<Rc<Needles>> {
+        CHOSEN.with_borrow(Clone::clone)
+    }
+
+    /// Has this thread's first passes look for the words of this rule alone while `work` runs.
+    pub(crate) fn words_of<T>(rule: &Rule, work: impl FnOnce() -> T) -> T {
+        let needles = Needles::of(std::iter::once(rule)).expect("words make an automaton");
+        CHOSEN.set(Some(Rc::new(needles)));
+        let done = work();
+        CHOSEN.set(None);
+        done
+    }
 }
 
 /// Whether letters stand apart in a text (`i g n o r e`), where no word can be found.
