@@ -72,7 +72,7 @@ fn open(args: &GatewayArgs) -> Result<Proxy, Failure> {
         limits.retries = 0;
     }
     let prices = args.prices.as_deref().map(prices).transpose()?.unwrap_or_default();
-    Gateway::new(GatewayOptions { limits, prices, ..GatewayOptions::default() }).open(session).map_err(failed)
+    Gateway::new(GatewayOptions { limits, prices }).open(session).map_err(failed)
 }
 
 fn watched(path: &Path) -> Result<WatchedSkill, Failure> {
