@@ -104,7 +104,7 @@ impl Budget {
         lock(&self.run.account).totals.requests += 1;
     }
 
-    /// Counts what it came to.
+    /// Records what the exchange cost.
     pub(crate) fn finish(&self, exchange: &Exchange) {
         let mut account = lock(&self.run.account);
         account.totals.add(exchange);

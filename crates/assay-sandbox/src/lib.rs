@@ -160,7 +160,7 @@ pub enum Mechanism {
     Nothing,
 }
 
-/// What holds each limit of one session; it goes into the trial's record.
+/// What holds each limit of one session. Records have a type of their own for it: their format does not follow this one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Enforcement {
     /// Processor time.

@@ -71,7 +71,7 @@ pub struct Varies {
     pub texts: &'static [(&'static str, &'static str)],
 }
 
-/// The process numbers that Gemini CLI, and Qwen Code after it, tell of a command.
+/// The process numbers that Gemini CLI and Qwen Code, its fork, report for a command.
 pub(super) const PROCESSES: (&str, &str) = (r"\b(PGID|PIDs?): [0-9][0-9, ]*", "$1: <pid>");
 
 /// What an agent is started with.

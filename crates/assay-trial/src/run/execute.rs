@@ -95,7 +95,7 @@ pub fn run(
     Ok(outcome)
 }
 
-/// Why a task's results would say nothing, judged by what its solution and doing nothing came to.
+/// Why a task's results would be meaningless, judged by its checks (oracle and no-op).
 fn failed(check: &Check, store: &Store) -> Option<Exclusion> {
     let exclude = |reason: String| Some(Exclusion { task: check.task.clone(), condition: None, reason });
     let result = |trial: &TrialSpec| store.record(&trial.id).ok().flatten();

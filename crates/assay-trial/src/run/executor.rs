@@ -41,7 +41,7 @@ pub struct Batch<'a> {
     pub stop_after: u32,
 }
 
-/// What a batch came to.
+/// The outcome of a batch.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
     /// Trials executed now.
@@ -141,7 +141,7 @@ pub enum Event<'a> {
     Note(String),
 }
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RunOutcome {
     /// Distinct trials asked for, those of excluded tasks left out.

@@ -139,7 +139,7 @@ pub(crate) enum Command {
     Audit(AuditArgs),
     /// Compare the arms that two runs share
     Compare(CompareArgs),
-    /// List what runs came to, one after another
+    /// Show verdicts of past runs over time
     History,
     /// Read trials that were executed elsewhere into the store, as a run
     Import(ImportArgs),

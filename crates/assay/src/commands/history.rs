@@ -1,4 +1,4 @@
-//! `assay history`: what runs came to, one after another.
+//! `assay history`: verdicts of past runs over time.
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use assay_corpus::input::BadLine;
 
 use crate::ui::Ui;
 
-/// Tells of lines that hold no record: the first hundred, for the rest a count is enough.
+/// Reports lines that hold no record: the first hundred in full, the rest as a count.
 pub(super) struct BadLines<'a> {
     ui: &'a Ui,
     path: &'a Path,

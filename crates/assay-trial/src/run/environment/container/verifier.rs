@@ -48,7 +48,7 @@ impl ImageEnvironment<'_> {
             for collect in &config.collect {
                 let timeout = Duration::from_secs_f64(collect.timeout);
                 let command = plain_command(&["/bin/sh", "-c", &collect.command], timeout);
-                // What it came to shows in the artifacts.
+                // Its effect shows in the artifacts.
                 container.exec_as(&command, collect.user.as_deref(), self.attempt.cancel)?;
             }
             container.halt()?;
