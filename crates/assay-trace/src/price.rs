@@ -6,7 +6,7 @@ use crate::{Price, Usage};
 
 /// What a model's tokens cost from a day on. Prices are the user's: none is built in, because they change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "PriceEntry")]
 pub struct DatedPrice {
     /// The model's name; `*` stands for any text.
     pub model: String,
@@ -17,21 +17,22 @@ pub struct DatedPrice {
     pub price: Price,
 }
 
-/// A price as a list of prices has it: every field is there, and no other.
+/// [`DatedPrice`] in one level: a parser knows the line of an error only where no field is flattened.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "Price")]
-struct Written {
+struct PriceEntry {
     model: String,
     from: jiff::civil::Date,
     input: f64,
     output: f64,
-    cache_read: f64,
-    cache_write: f64,
+    cache_read: Option<f64>,
+    cache_write: Option<f64>,
 }
 
-impl From<Written> for DatedPrice {
-    fn from(Written { model, from, input, output, cache_read, cache_write }: Written) -> Self {
-        Self { model, from, price: Price { input, output, cache_read, cache_write } }
+impl From<PriceEntry> for DatedPrice {
+    fn from(entry: PriceEntry) -> Self {
+        let PriceEntry { model, from, input, output, cache_read, cache_write } = entry;
+        Self { model, from, price: Price::new(input, output, cache_read, cache_write) }
     }
 }
 
@@ -76,6 +77,26 @@ fn names(pattern: &str, text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dated_price_is_read_as_a_price_is() {
+        let check = |fields: &str| {
+            let dated = format!(r#"{{"model":"m","from":"2025-01-01",{fields}}}"#);
+            let dated = serde_json::from_str::<DatedPrice>(&dated).map(|dated| dated.price);
+            let price = serde_json::from_str::<Price>(&format!("{{{fields}}}"));
+            assert_eq!(dated.ok(), price.ok(), "{fields}");
+        };
+        check(r#""input":1.0,"output":2.0"#);
+        check(r#""input":1.0,"output":2.0,"cache_read":0.1"#);
+        check(r#""input":1.0,"output":2.0,"cache_write":3.0"#);
+        check(r#""input":1.0"#);
+        check(r#""input":1.0,"output":2.0,"cached":0.1"#);
+        let plain = r#"{"model":"m","from":"2025-01-01","input":1.0,"output":2.0}"#;
+        let plain = serde_json::from_str::<DatedPrice>(plain).unwrap();
+        assert_eq!(plain.price, Price::new(1.0, 2.0, None, None));
+        let lines = "{\"model\":\"m\",\n\"from\":\"2025-01-01\",\n\"input\":\"x\"}";
+        assert_eq!(serde_json::from_str::<DatedPrice>(lines).unwrap_err().line(), 3);
+    }
 
     #[test]
     fn the_price_is_that_of_the_day_and_of_the_model() {

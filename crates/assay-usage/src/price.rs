@@ -6,7 +6,7 @@ use crate::Usage;
 
 /// What a model's tokens cost, in USD per million. One field for each of [`Usage`]'s four.
 ///
-/// Where a price is read, `cache_read` and `cache_write` may be left out: then they are that of `input`.
+/// Wherever a price is read, `cache_read` and `cache_write` may be left out ([`Price::new`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written")]
 pub struct Price {
@@ -32,6 +32,13 @@ struct Written {
 
 impl From<Written> for Price {
     fn from(Written { input, output, cache_read, cache_write }: Written) -> Self {
+        Self::new(input, output, cache_read, cache_write)
+    }
+}
+
+impl Price {
+    /// A price whose cache fields may be unknown: each is then that of `input`. Whatever reads a price applies this rule.
+    pub fn new(input: f64, output: f64, cache_read: Option<f64>, cache_write: Option<f64>) -> Self {
         Self {
             input,
             output,
@@ -39,9 +46,7 @@ impl From<Written> for Price {
             cache_write: cache_write.unwrap_or(input),
         }
     }
-}
 
-impl Price {
     /// What `usage` costs, in USD: the sum of tokens times price over the four fields, divided by a million.
     pub fn cost(&self, usage: &Usage) -> f64 {
         let millionths = usage.input as f64 * self.input

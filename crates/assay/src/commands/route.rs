@@ -157,10 +157,7 @@ fn template(args: &RouteBenchArgs) -> Result<Template, Failure> {
 fn price(args: &RouteBenchArgs) -> Result<Option<Price>, Failure> {
     match args.price[..] {
         [] => Ok(None),
-        [input, output] if input >= 0.0 && output >= 0.0 => {
-            // Nothing is said of a cache, so what comes from one costs as much as what does not.
-            Ok(Some(Price { input, output, cache_read: input, cache_write: input }))
-        }
+        [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
         _ => Err(Failure::bad_input("`--price` takes two sums of money: `--price 3,15`")),
     }
 }
