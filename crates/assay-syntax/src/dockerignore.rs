@@ -23,10 +23,10 @@ pub enum IgnoreError {
         /// The line, from 1.
         line: usize,
     },
-    /// Patterns that are too large together.
-    #[error("patterns that are too large together")]
+    /// A pattern that is too large on its own.
+    #[error("a pattern that is too large")]
     TooLarge {
-        /// The last line, from 1.
+        /// Its line, from 1.
         line: usize,
     },
 }
@@ -43,7 +43,8 @@ impl IgnoreError {
 /// The lines of a `.dockerignore`.
 #[derive(Debug, Clone, Default)]
 pub struct Ignore {
-    patterns: GlobSet,
+    /// The patterns in sets, and which pattern is the first of each: a set is limited in size.
+    sets: Vec<(usize, GlobSet)>,
     /// Of each pattern, whether it brings back what it matches.
     keeps: Vec<bool>,
 }
@@ -51,9 +52,9 @@ pub struct Ignore {
 impl Ignore {
     /// Reads the text of a `.dockerignore`.
     pub fn parse(text: &str) -> Result<Self, IgnoreError> {
-        let mut patterns = GlobSetBuilder::new();
+        let mut patterns = Vec::new();
         let mut keeps = Vec::new();
-        let mut last = 0;
+        let mut lines = Vec::new();
         for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
             let line = line.trim();
             if line.is_empty() || line.starts_with('#') {
@@ -65,26 +66,45 @@ impl Ignore {
             if normal.as_os_str().is_empty() {
                 continue;
             }
-            last = index + 1;
-            patterns.add(pattern(&normal.to_string_lossy()).ok_or(IgnoreError::Pattern { line: last })?);
+            let line = index + 1;
+            patterns.push(pattern(&normal.to_string_lossy()).ok_or(IgnoreError::Pattern { line })?);
             keeps.push(keep);
+            lines.push(line);
         }
-        let patterns = patterns.build().map_err(|_| IgnoreError::TooLarge { line: last })?;
-        Ok(Self { patterns, keeps })
+        let mut sets = Vec::new();
+        divide(&patterns, 0, &mut sets).map_err(|index| IgnoreError::TooLarge { line: lines[index] })?;
+        Ok(Self { sets, keeps })
     }
 
     /// Whether a path, relative to the context, is sent.
     pub fn keeps(&self, path: &Path) -> bool {
-        if self.keeps.is_empty() {
-            return true;
-        }
-        let last = path
-            .ancestors()
-            .filter(|part| !part.as_os_str().is_empty())
-            .filter_map(|part| self.patterns.matches(part).last().copied())
-            .max();
+        let parts = || path.ancestors().filter(|part| !part.as_os_str().is_empty());
+        // The first set that matches, from the last one on, has the pattern that decides.
+        let last = self.sets.iter().rev().find_map(|(first, set)| {
+            let last = parts().filter_map(|part| set.matches(part).last().copied()).max()?;
+            Some(first + last)
+        });
         last.is_none_or(|index| self.keeps[index])
     }
+}
+
+/// Adds sets of patterns, the first of which has the number `first`: one set, or where that is too large those of both halves. Fails with the
+/// number of a pattern that is too large on its own.
+fn divide(patterns: &[Glob], first: usize, sets: &mut Vec<(usize, GlobSet)>) -> Result<(), usize> {
+    let mut builder = GlobSetBuilder::new();
+    for pattern in patterns {
+        builder.add(pattern.clone());
+    }
+    match builder.build() {
+        Ok(set) => sets.push((first, set)),
+        Err(_) if patterns.len() < 2 => return Err(first),
+        Err(_) => {
+            let (left, right) = patterns.split_at(patterns.len() / 2);
+            divide(left, first, sets)?;
+            divide(right, first + left.len(), sets)?;
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -116,5 +136,25 @@ mod tests {
         }
         assert_eq!(Ignore::parse("a\n\n[").unwrap_err(), IgnoreError::Pattern { line: 3 });
         assert!(Ignore::default().keeps(Path::new("x")));
+    }
+
+    #[test]
+    fn many_lines_are_divided_into_sets() {
+        // 64 patterns that fit into no one set, as few long lines do as well as very many short ones.
+        let any = "?".repeat(5_000);
+        let text: String = (0..64).map(|number| format!("{number}-*{any}\n")).collect();
+        let ignore = Ignore::parse(&format!("*.log\n!7-kept*\n{text}!9-kept*\n")).unwrap();
+        assert!(ignore.sets.len() > 1, "the patterns fit into one set");
+        let long = "x".repeat(5_000);
+        let check = |path: String, kept: bool| assert_eq!(ignore.keeps(Path::new(&path)), kept, "{path:.20}");
+        check("x.log".to_owned(), false);
+        check(format!("0-{long}"), false);
+        check(format!("63-{long}/x"), false);
+        check(format!("64-{long}"), true);
+        check(format!("7-kept{long}"), false);
+        check(format!("9-kept{long}"), true);
+        check("9-".to_owned(), true);
+        let large = format!("a\n*{}\nb", "?".repeat(400_000));
+        assert_eq!(Ignore::parse(&large).unwrap_err(), IgnoreError::TooLarge { line: 2 });
     }
 }
