@@ -46,7 +46,8 @@ pub(super) fn parsed(arguments: &Value) -> Value {
     object(text.unwrap_or_else(|| arguments.clone()))
 }
 
-/// A call in the shape of chat completions; `id` is its name where it has none.
+/// A call in the shape of chat completions. Its name and arguments stand under `function`, and where it has none in the call itself;
+/// `id` stands for an id that is missing.
 pub(super) fn function_call(call: &Value, id: &str) -> ToolCall {
     let function = call.get("function").unwrap_or(call);
     let arguments = parsed(function.get("arguments").unwrap_or(&Value::Null));

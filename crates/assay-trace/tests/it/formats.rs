@@ -91,6 +91,27 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
 }
 
 #[test]
+fn swe_agent_calls_without_a_function_have_their_own_name_and_arguments() {
+    let said = |role: &str, text: &str| json!({ "role": role, "content": text, "agent": "main" });
+    let mut reply = said("assistant", "Open.");
+    reply["action"] = "open a.py".into();
+    reply["tool_calls"] = json!([
+        { "id": "c1", "name": "open", "arguments": "{\"path\": \"a.py\"}" },
+        { "id": "c2", "name": "goto", "arguments": { "line": 7 } },
+        { "id": "c3", "function": { "name": "submit" }, "name": "other", "arguments": "{\"x\": 1}" },
+    ]);
+    let history = json!([said("user", "Fix it."), reply, said("tool", "x = 1")]);
+    let steps = json!([{ "action": "open a.py", "observation": "x = 1", "response": "Open." }]);
+    for document in [json!({ "history": history }), json!({ "history": history, "trajectory": steps })] {
+        let found = read_as(&document.to_string(), "swe-agent");
+        assert_eq!(calls(&found), ["open", "goto", "submit"].map(|name| call(name, "x = 1", None)));
+        let calls = found.trajectory.steps.iter().flat_map(|step| &step.tool_calls);
+        let arguments: Vec<_> = calls.map(|call| call.arguments.clone()).collect();
+        assert_eq!(arguments, [json!({ "path": "a.py" }), json!({ "line": 7 }), json!({})]);
+    }
+}
+
+#[test]
 fn openhands_has_the_calls_of_its_actions_and_counts_each_reply_once() {
     let response = |id: &str, text: &str, input: u64, output: u64| {
         json!({ "id": id, "model": "openai/m", "choices": [{ "message": { "role": "assistant", "content": text, "tool_calls": [
