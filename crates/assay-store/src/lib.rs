@@ -1,7 +1,8 @@
-//! Records, plans as data, and the store they lie in.
+//! Specifications of trials, records, plans as data, and the store they lie in.
 //!
-//! A [`RunFolder`] says what was planned, a [`Record`] what came of one trial; both lie in a [`Store`], a folder of plain files.
-//! Reports are computed from these alone. This crate starts nothing: no sandbox, no agent, no model.
+//! A [`TrialSpec`] holds all that is needed to execute one trial. A [`RunFolder`] says what was planned, a [`Record`] what came of
+//! one trial; both lie in a [`Store`], a folder of plain files. Reports are computed from these alone. This crate starts nothing: no
+//! sandbox, no agent, no model.
 //!
 //! A store is read on every system. What executing trials needs of it (leases, their owners, folders of work, sweeps) is there on Linux
 //! only.
@@ -24,6 +25,7 @@ mod run;
 mod runs;
 mod sandbox;
 mod selection;
+mod spec;
 mod store;
 #[cfg(target_os = "linux")]
 mod work;
@@ -46,4 +48,8 @@ pub use run::{
 pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
 pub use selection::{Selection, pattern_means};
+pub use spec::agent::AgentSpec;
+pub use spec::network::NetworkPolicy;
+pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};
+pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};
 pub use store::Store;

@@ -8,13 +8,17 @@ pub mod condition;
 mod experiment;
 pub mod import;
 mod plan;
+mod reference;
 mod run;
-mod spec;
 #[cfg(test)]
 mod testing;
 
+pub use assay_store::{
+    AgentSpec, NetworkPolicy, PROTOCOL, ProvisionSpec, SandboxChoice, SandboxKind, SkillRef, SpecError,
+    TaskRef, TrialSpec,
+};
 pub use condition::Pairing;
-pub use experiment::{AgentSpec, Experiment, ExperimentError, NetworkGrant, SandboxChoice, SandboxKind};
+pub use experiment::{Experiment, ExperimentError, NetworkGrant};
 pub use plan::agents::AgentEntry;
 pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::error::PlanError;
@@ -33,5 +37,3 @@ pub use run::resolve::{ResolveError, Resolver, Sources};
 pub use run::route::{ModelRoute, Shipping};
 pub use run::sweep::{Swept, sweep};
 pub use run::trial::{AbsentSkill, ResolvedTrial};
-pub use spec::network::NetworkPolicy;
-pub use spec::trial::{PROTOCOL, ProvisionSpec, SkillRef, SpecError, TaskRef, TrialSpec};

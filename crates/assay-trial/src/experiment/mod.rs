@@ -5,9 +5,10 @@ mod mistake;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_agent::{CostCap, Disclosure, LoopOptions, Placement};
+use assay_agent::{Disclosure, Placement};
 use assay_model::Price;
-use serde::{Deserialize, Serialize};
+use assay_store::{AgentSpec, SandboxChoice, SandboxKind};
+use serde::Deserialize;
 
 use self::mistake::Mistake;
 use crate::condition::{self, Pairing};
@@ -82,38 +83,6 @@ pub struct Experiment {
     pub pairings: BTreeMap<String, Pairing>,
 }
 
-/// Which sandbox trials run in.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct SandboxChoice {
-    /// `auto`, `bubblewrap`, `docker` or `none`.
-    pub kind: SandboxKind,
-    /// What stands in for an image in bubblewrap: `host`, or a folder with a root filesystem.
-    pub roots: BTreeMap<String, String>,
-    /// What stands in for an image in Docker: the name of another.
-    pub images: BTreeMap<String, String>,
-    /// Whether images that are missing may be pulled.
-    pub pull: bool,
-    /// Whether what a Dockerfile runs has a network.
-    pub build_network: bool,
-    /// Whether tasks whose compose file mounts the host's credentials for the agent's own login run without them.
-    pub drop_login_mounts: bool,
-}
-
-/// A kind of sandbox, as asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SandboxKind {
-    /// Bubblewrap where the task's Dockerfile allows it.
-    #[default]
-    Auto,
-    /// Bubblewrap for every task that it can hold.
-    Bubblewrap,
-    /// Docker.
-    Docker,
-    /// No isolation at all.
-    None,
-}
-
 /// What an experiment lets its trials reach.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum NetworkGrant {
@@ -124,133 +93,6 @@ pub enum NetworkGrant {
     Public,
     /// These hosts.
     Hosts(Vec<String>),
-}
-
-/// An entry of `[[agents]]`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct AgentSpec {
-    /// The harness.
-    #[serde(default)]
-    pub name: String,
-    /// Its version, of `name = "NAME@VERSION"`; unset for the one that assay is tested with.
-    #[serde(skip)]
-    pub version: Option<String>,
-    /// `provider:model`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Several harnesses in place of one; spread over entries when the experiment is read.
-    #[serde(default, skip_serializing)]
-    names: Vec<String>,
-    /// Several models in place of one; spread likewise.
-    #[serde(default, skip_serializing)]
-    models: Vec<String>,
-    /// Where it finds skills; unset, as the experiment says, else as is its own way.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub placement: Option<Placement>,
-    /// Most replies.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_turns: Option<usize>,
-    /// Most tokens in all.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_tokens: Option<u64>,
-    /// Most USD in all; needs a price.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_usd: Option<f64>,
-    /// Most seconds of the agent's own time, whatever the tasks say; unset, each task's own limit holds.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<f64>,
-    /// Most seconds of one command.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub command_timeout: Option<f64>,
-    /// Most tokens of conversation sent at once.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub context_tokens: Option<u64>,
-    /// Most tokens of one reply.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_output_tokens: Option<u32>,
-    /// Sampling temperature.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub temperature: Option<f64>,
-    /// Where the model is served, instead of its provider's own address.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub base_url: Option<String>,
-    /// Which variable holds the key, instead of the provider's usual one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub api_key_env: Option<String>,
-    /// USD for a million tokens; without it costs are unknown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub price: Option<Price>,
-}
-
-impl AgentSpec {
-    /// One with a name and defaults.
-    pub fn named(name: &str) -> Self {
-        Self {
-            name: name.to_owned(),
-            version: None,
-            model: None,
-            placement: None,
-            names: Vec::new(),
-            models: Vec::new(),
-            max_turns: None,
-            max_tokens: None,
-            max_usd: None,
-            timeout: None,
-            command_timeout: None,
-            context_tokens: None,
-            max_output_tokens: None,
-            temperature: None,
-            base_url: None,
-            api_key_env: None,
-            price: None,
-        }
-    }
-
-    /// One for each pair of its names and models.
-    fn spread(self) -> Result<Vec<Self>, Mistake> {
-        let Self { name, model, names, models, .. } = &self;
-        let names = match (name.is_empty(), names.is_empty()) {
-            (false, true) => vec![name.clone()],
-            (true, false) => names.clone(),
-            (true, true) => return Err(Mistake::NoName),
-            (false, false) => return Err(Mistake::Both { one: "name", several: "names" }),
-        };
-        let models = match (model, models.is_empty()) {
-            (Some(_), false) => return Err(Mistake::Both { one: "model", several: "models" }),
-            (model, true) => vec![model.clone()],
-            (None, false) => models.iter().cloned().map(Some).collect(),
-        };
-        let pair = |name: &String, model: &Option<String>| {
-            let (name, version) = assay_agent::cli_agents::named_version(name)?;
-            if version.is_some() && assay_agent::cli_agents::find(name).is_none() {
-                return Err(Mistake::NoVersion(name.to_owned()));
-            }
-            Ok(Self {
-                name: name.to_owned(),
-                version: version.map(str::to_owned),
-                model: model.clone(),
-                names: Vec::new(),
-                models: Vec::new(),
-                ..self.clone()
-            })
-        };
-        names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect()
-    }
-
-    /// The loop's options, with its defaults where nothing is said.
-    pub fn loop_options(&self) -> LoopOptions {
-        let default = LoopOptions::default();
-        LoopOptions {
-            max_turns: self.max_turns.unwrap_or(default.max_turns),
-            max_tokens: self.max_tokens.unwrap_or(default.max_tokens),
-            cost_cap: self.max_usd.zip(self.price).map(|(usd, price)| CostCap { usd, price }),
-            command_timeout: self.command_timeout.unwrap_or(default.command_timeout),
-            context_tokens: self.context_tokens.unwrap_or(default.context_tokens),
-            max_output_tokens: self.max_output_tokens,
-            temperature: self.temperature,
-        }
-    }
 }
 
 /// Why an experiment cannot be read.
@@ -482,7 +324,7 @@ impl Experiment {
         let agents_at = file.agents.span().start;
         let mut agents = Vec::new();
         for table in file.agents.into_inner() {
-            agents.extend(table.spread().map_err(|mistake| at(agents_at, mistake.to_string()))?);
+            agents.extend(spread(&table).map_err(|mistake| at(agents_at, mistake.to_string()))?);
         }
         for name in file.prices.keys() {
             let is_used = agents.iter().any(|agent| agent.model.as_ref() == Some(name));
@@ -587,6 +429,37 @@ impl Experiment {
 fn default_primary(conditions: &[String]) -> Option<String> {
     let compared = conditions.get(1..).unwrap_or_default();
     compared.iter().find(|name| *name == PRIMARY).filter(|_| compared.len() > 1).cloned()
+}
+
+/// One agent for each pair of an entry's names and models.
+fn spread(spec: &AgentSpec) -> Result<Vec<AgentSpec>, Mistake> {
+    let AgentSpec { name, model, names, models, .. } = spec;
+    let names = match (name.is_empty(), names.is_empty()) {
+        (false, true) => vec![name.clone()],
+        (true, false) => names.clone(),
+        (true, true) => return Err(Mistake::NoName),
+        (false, false) => return Err(Mistake::Both { one: "name", several: "names" }),
+    };
+    let models = match (model, models.is_empty()) {
+        (Some(_), false) => return Err(Mistake::Both { one: "model", several: "models" }),
+        (model, true) => vec![model.clone()],
+        (None, false) => models.iter().cloned().map(Some).collect(),
+    };
+    let pair = |name: &String, model: &Option<String>| {
+        let (name, version) = assay_agent::cli_agents::named_version(name)?;
+        if version.is_some() && assay_agent::cli_agents::find(name).is_none() {
+            return Err(Mistake::NoVersion(name.to_owned()));
+        }
+        Ok(AgentSpec {
+            name: name.to_owned(),
+            version: version.map(str::to_owned),
+            model: model.clone(),
+            names: Vec::new(),
+            models: Vec::new(),
+            ..spec.clone()
+        })
+    };
+    names.iter().flat_map(|name| models.iter().map(move |model| pair(name, model))).collect()
 }
 
 fn primary(value: &toml::Value, conditions: &[String]) -> Result<Option<String>, Mistake> {

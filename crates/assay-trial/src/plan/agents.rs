@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use assay_agent::Agent;
 use assay_model::Price;
-use assay_store::AgentLabel;
+use assay_store::{AgentLabel, AgentSpec};
 use assay_trace::Placement;
 
+use crate::Experiment;
 use crate::plan::error::PlanError;
 use crate::run::context::MachineContext;
 use crate::run::open_agent::{AgentSetting, OpenedAgent, open_agent};
 use crate::run::route::ModelRoute;
-use crate::{AgentSpec, Experiment};
 
 /// An agent of a plan.
 #[derive(Clone)]

@@ -5,8 +5,8 @@ use assay_task::{NetworkWish, Task};
 
 use crate::run::backend::BackendError;
 use crate::run::env::EnvError;
-use crate::spec::network::NetworkPolicy;
 use crate::{Experiment, NetworkGrant};
+use assay_store::NetworkPolicy;
 
 /// Why a task is excluded. Messages are sentence fragments: they are the reason of an exclusion.
 #[derive(Debug, thiserror::Error)]

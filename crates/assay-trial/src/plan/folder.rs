@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use assay_skill::{Digest, Package};
-use assay_store::{PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, Store, StoreError};
+use assay_store::{
+    PlannedAgent, PlannedProvision, PlannedSkill, PlannedTask, RunFolder, SkillRef, Store, StoreError,
+};
 
 use crate::plan::Plan;
-use crate::spec::trial::SkillRef;
 
 impl Plan {
     /// Writes the plan down, under the experiment's name if that name is free or holds the same plan, else under the name with

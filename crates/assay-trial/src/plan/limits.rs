@@ -1,9 +1,9 @@
 //! Limits that an experiment and a task can both state: which one holds, and who stated it.
 
-use assay_store::{Limit, TaskLimits};
+use assay_store::{AgentSpec, Limit, TaskLimits};
 use assay_task::TaskConfig;
 
-use crate::{AgentSpec, Experiment, Plan};
+use crate::{Experiment, Plan};
 
 /// Seconds of an agent's own time where neither experiment nor task states any.
 const DEFAULT_SECONDS: f64 = 600.0;

@@ -14,26 +14,26 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::Agent;
-use assay_sandbox::Limits;
 use assay_skill::{Diagnostic, Digest, Library, Package, Severity};
-use assay_store::{Cell, Exclusion, Store, TrialId};
+use assay_store::{
+    AgentSpec, Cell, Exclusion, NetworkPolicy, ProvisionSpec, SandboxChoice, SandboxLimits, SkillRef, Store,
+    TaskRef, TrialId, TrialSpec,
+};
 use assay_task::{Suite, Task, Unreadable};
 use serde_json::Value;
 
 use self::agents::{AgentEntry, open_agents};
 use self::error::PlanError;
 use self::feasible::{Infeasible, check_task, policy};
+use crate::Experiment;
 use crate::condition::{self, ConditionContext, Provision};
-use crate::experiment::SandboxChoice;
+use crate::reference::{skill_ref, task_ref};
 use crate::run::backend::Backend;
 use crate::run::context::MachineContext;
 use crate::run::egress_proxy;
 use crate::run::env::TaskEnv;
 use crate::run::resolve::{Resolver, Sources};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
-use crate::spec::network::NetworkPolicy;
-use crate::spec::trial::{ProvisionSpec, SkillRef, TaskRef, TrialSpec};
-use crate::{AgentSpec, Experiment};
 
 /// The code of what is said where tasks ask for more processors than there are.
 const CAPPED: &str = "cpus-capped";
@@ -334,7 +334,7 @@ impl Provided {
             condition: condition.to_owned(),
             provision_spec: Arc::new(ProvisionSpec::from(&provision)),
             absent: Arc::new(absent.iter().map(|skill| AbsentSkill::from(*skill)).collect()),
-            absent_spec: Arc::new(absent.into_iter().map(SkillRef::from).collect()),
+            absent_spec: Arc::new(absent.into_iter().map(skill_ref).collect()),
             provision: Arc::new(provision),
         }
     }
@@ -347,7 +347,7 @@ struct Setup {
     backend: Arc<Backend>,
     sandbox: Arc<SandboxChoice>,
     scripts: Arc<PathBuf>,
-    limits: Limits,
+    limits: SandboxLimits,
     warnings: Arc<Vec<String>>,
     network: NetworkPolicy,
     verifier_network: NetworkPolicy,
@@ -371,7 +371,7 @@ impl Setup {
         }
         let asked = experiment.cpus.or(config.environment.cpus);
         let (cpus, warnings) = capped_cpus(asked, backend.processors());
-        let limits = Limits {
+        let limits = SandboxLimits {
             cpus,
             memory_bytes: Some(limits::memory_bytes(experiment, config).value),
             pids: Some(config.environment.pids.and_then(|pids| pids.try_into().ok()).unwrap_or(DEFAULT_PIDS)),
@@ -381,7 +381,7 @@ impl Setup {
         let absolute = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
         Ok(Self {
             task: task.clone(),
-            reference: TaskRef::from(&**task),
+            reference: task_ref(task),
             sandbox: Arc::new(backend.settled_choice(&experiment.sandbox, &absolute)),
             scripts: Arc::new(absolute),
             backend: Arc::new(backend),

@@ -9,11 +9,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use assay_diagnostic::chain;
 use assay_sandbox::docker::{Docker, DockerOptions, ImageError, ImageSource};
 use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
-use assay_store::Store;
+use assay_store::{SandboxChoice, SandboxKind, Store};
 use assay_task::{Task, TaskError, VerifierMode};
 use serde_json::{Value, json};
-
-use crate::{SandboxChoice, SandboxKind};
 
 /// The sandboxes of this machine.
 pub struct Sandboxes {

@@ -19,6 +19,7 @@ use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 use crate::run::attempt::Attempt;
 use crate::run::broken::{Broken, create_folder};
 use crate::run::route::ModelRoute;
+use crate::run::sandbox_record;
 use crate::run::trial::ResolvedTrial;
 
 /// Where the way in lies inside a sandbox: the socket and the program that leads to it.
@@ -72,7 +73,7 @@ impl ProxyHandle {
         };
         let proxy = attempt.cache.gateway.open(session).map_err(|error| Broken::harness_error(&error))?;
         // In the host's network the port must be free; in one of its own every port is.
-        let port = match trial.network.network() {
+        let port = match sandbox_record::network(&trial.network) {
             Network::None => PORT,
             Network::Public => TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
                 .and_then(|listener| listener.local_addr())

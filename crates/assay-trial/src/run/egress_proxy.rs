@@ -6,13 +6,12 @@ use std::time::{Duration, Instant};
 
 use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
-use assay_store::Cause;
+use assay_store::{Cause, NetworkPolicy};
 
 use crate::run::backend::Backend;
 use crate::run::broken::Broken;
 use crate::run::route::Shipping;
 use crate::run::trial::ResolvedTrial;
-use crate::spec::network::NetworkPolicy;
 
 /// Where the way out lies inside a sandbox.
 const INSIDE: &str = "/opt/assay/outlet";

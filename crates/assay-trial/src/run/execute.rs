@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_gateway::{Budget, Caps};
-use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store};
+use assay_store::{Cause, Cell, Exclusion, Outcome, Record, Store, TrialSpec};
 use serde_json::Value;
 
 use crate::plan::{Check, Plan};
 use crate::run::executor::{Batch, Event, Executor, ExecutorContext, RunError, RunOptions, RunOutcome};
 use crate::run::local::Local;
 use crate::run::resolve::Resolver;
-use crate::spec::trial::TrialSpec;
 
 /// Executes a plan's trials that have no result yet.
 pub fn run(

@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use assay_gateway::Budget;
-use assay_store::{Exclusion, Record, Selection, Store, StoreError};
+use assay_store::{Exclusion, Record, Selection, Store, StoreError, TrialSpec};
 
 use crate::run::resolve::{ResolveError, Resolver};
-use crate::spec::trial::TrialSpec;
 
 /// Executes trials: on this machine, or by handing their specifications to others.
 pub trait Executor {

@@ -9,14 +9,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use assay_gateway::{Budget, Permit, Start};
-use assay_store::{Cause, Claim, Outcome, Record, StoreError, TrialId};
+use assay_store::{Cause, Claim, Outcome, Record, StoreError, TrialId, TrialSpec};
 use serde_json::json;
 
 use self::breaker::Breaker;
 use crate::run::executor::{Batch, Done, Event, Executor, ExecutorContext, RunError};
 use crate::run::life::{Executed, Runner};
 use crate::run::prep_cache::PrepCache;
-use crate::spec::trial::TrialSpec;
 
 /// How long to wait before asking again for trials that other processes hold.
 const PATIENCE: Duration = Duration::from_millis(50);

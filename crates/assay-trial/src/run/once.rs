@@ -3,10 +3,10 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use assay_store::{Record, Store, StoreError};
+use assay_store::{AgentSpec, Record, SandboxChoice, Store, StoreError};
 
 use crate::condition::Pairing;
-use crate::experiment::{AgentSpec, Experiment, SandboxChoice};
+use crate::experiment::Experiment;
 use crate::plan::Plan;
 use crate::plan::error::PlanError;
 use crate::run::context::MachineContext;

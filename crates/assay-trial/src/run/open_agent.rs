@@ -4,12 +4,12 @@ use std::path::Path;
 use std::sync::Arc;
 
 use assay_agent::cli_agents::{Harness, Installation, Script};
-use assay_agent::{Agent, CliAgent, Disclosure, OpenError, Placement};
+use assay_agent::{Agent, CliAgent, CostCap, Disclosure, LoopOptions, OpenError, Placement};
 use assay_gateway::{Caps, GatewayError, PatternError, Provider, ProviderOptions, Varying};
 use assay_model::{ModelError, ModelOptions};
+use assay_store::{AgentSpec, SandboxKind};
 use serde_json::json;
 
-use crate::experiment::{AgentSpec, SandboxKind};
 use crate::run::context::MachineContext;
 use crate::run::route::ModelRoute;
 
@@ -112,7 +112,7 @@ pub(crate) fn open_agent(
     };
     let model =
         spec.model.as_deref().map(|model| assay_model::open(model, &options, &machine.env)).transpose()?;
-    let agent = assay_agent::open(&spec.name, model, spec.loop_options())?;
+    let agent = assay_agent::open(&spec.name, model, loop_options(spec))?;
     Ok(OpenedAgent { agent, way: None, placement: None })
 }
 
@@ -151,7 +151,7 @@ fn open_cli_agent(
     let script = (!provider.measures_a_model())
         .then(|| Script { identity: provider.identity(), reads_condition: provider.reads_condition() });
     let caps = Caps {
-        tokens: Some(spec.loop_options().max_tokens),
+        tokens: Some(loop_options(spec).max_tokens),
         requests: spec.max_turns.and_then(|turns| turns.try_into().ok()),
         usd: spec.max_usd,
     };
@@ -174,4 +174,18 @@ fn open_cli_agent(
     let varying = Varying::new(varies.fields, varies.texts)?;
     let shipping = shipping.clone();
     Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
+}
+
+/// The loop's options, with its defaults where nothing is said.
+fn loop_options(spec: &AgentSpec) -> LoopOptions {
+    let default = LoopOptions::default();
+    LoopOptions {
+        max_turns: spec.max_turns.unwrap_or(default.max_turns),
+        max_tokens: spec.max_tokens.unwrap_or(default.max_tokens),
+        cost_cap: spec.max_usd.zip(spec.price).map(|(usd, price)| CostCap { usd, price }),
+        command_timeout: spec.command_timeout.unwrap_or(default.command_timeout),
+        context_tokens: spec.context_tokens.unwrap_or(default.context_tokens),
+        max_output_tokens: spec.max_output_tokens,
+        temperature: spec.temperature,
+    }
 }

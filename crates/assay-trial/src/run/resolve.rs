@@ -6,20 +6,19 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use assay_skill::{Digest, Library, Package};
-use assay_store::AgentLabel;
+use assay_store::{AgentLabel, AgentSpec, ProvisionSpec, SkillRef, TaskRef, TrialSpec};
 use assay_task::{Task, TaskError};
 use serde_json::{Value, json};
 
 use crate::condition::{Provision, placebo_of};
-use crate::experiment::AgentSpec;
 use crate::plan::agents::label;
+use crate::reference::task_ref;
 use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
 use crate::run::egress_proxy;
 use crate::run::env::{EnvError, TaskEnv};
 use crate::run::open_agent::{AgentError, AgentSetting, OpenedAgent, open_agent};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
-use crate::spec::trial::{ProvisionSpec, SkillRef, TaskRef, TrialSpec};
 
 /// Where tasks, skills and scripts lie here, where that is not where they lay when the trial was planned.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -165,7 +164,7 @@ impl<'a> Resolver<'a> {
 
     /// Takes a task that is in memory already.
     pub(crate) fn seed_task(&self, task: &Arc<Task>) {
-        self.opened().tasks.insert(task_key(&TaskRef::from(&**task)), task.clone());
+        self.opened().tasks.insert(task_key(&task_ref(task)), task.clone());
     }
 
     /// Takes a skill that is in memory already.

@@ -1,7 +1,21 @@
-//! What a sandbox says of itself, in the words of records.
+//! Limits and networks of specifications as sandboxes take them, and what a sandbox says of itself in the words of records.
 
 use assay_sandbox as sandbox;
-use assay_store::{Enforcement, Mechanism, SandboxUsage};
+use assay_store::{Enforcement, Mechanism, NetworkPolicy, SandboxLimits, SandboxUsage};
+
+/// The limits of a session.
+pub(crate) fn limits(planned: SandboxLimits) -> sandbox::Limits {
+    let SandboxLimits { cpus, memory_bytes, pids, storage_bytes } = planned;
+    sandbox::Limits { cpus, memory_bytes, pids, storage_bytes }
+}
+
+/// The network of a session. Listed hosts are reached through the egress proxy, which needs none.
+pub(crate) fn network(policy: &NetworkPolicy) -> sandbox::Network {
+    match policy {
+        NetworkPolicy::Public => sandbox::Network::Public,
+        NetworkPolicy::None | NetworkPolicy::Hosts(_) => sandbox::Network::None,
+    }
+}
 
 /// What enforced the limits of a session.
 pub(crate) fn enforcement(found: sandbox::Enforcement) -> Enforcement {

@@ -5,9 +5,8 @@ use std::sync::Arc;
 
 use assay_agent::{Agent, CatalogueEntry};
 use assay_model::{Price, Scene};
-use assay_sandbox::Limits;
 use assay_skill::Package;
-use assay_store::{AgentLabel, TrialId};
+use assay_store::{AgentLabel, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId};
 use assay_task::Task;
 use assay_trace::Disclosure;
 
@@ -17,8 +16,6 @@ use crate::condition::Provision;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
 use crate::run::route::{ModelRoute, Shipping};
-use crate::spec::network::NetworkPolicy;
-use crate::spec::trial::PROTOCOL;
 
 /// A trial's live objects, on the machine that executes it.
 pub struct ResolvedTrial {
@@ -45,7 +42,7 @@ pub struct ResolvedTrial {
     /// Where it runs.
     pub backend: Arc<Backend>,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// What this machine cannot give of what the task asks for.
     pub warnings: Arc<Vec<String>>,
     /// What the agent can reach.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use assay_diagnostic::chain;
 use assay_fs::{Caps, Manifest, copy_tree};
 use assay_sandbox::{Mount, Root, Sandbox, Session, Spec, Usage, unified_diff};
-use assay_store::Cause;
+use assay_store::{Cause, NetworkPolicy};
 
 use super::phases::{
     AgentPhase, Changes, Compared, DIFF_CAP, Environment, Graded, StoppedAgent, VerifierPhase,
@@ -16,8 +16,8 @@ use crate::run::broken::{Broken, create_folder, inside};
 use crate::run::cli_agents;
 use crate::run::egress_proxy::{self, EgressProxy};
 use crate::run::prep_cache::Base;
+use crate::run::sandbox_record;
 use crate::run::tamper::{Folder, planted_in, read_small, tampering};
-use crate::spec::network::NetworkPolicy;
 
 /// Where programs are looked for, in every phase.
 pub(crate) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -190,8 +190,8 @@ impl<'a> Folders<'a> {
             tmpfs: Vec::new(),
             workdir: self.attempt.workdir(),
             env,
-            network: reach.network(),
-            limits: trial.limits,
+            network: sandbox_record::network(reach),
+            limits: sandbox_record::limits(trial.limits),
             label: format!("{}-{phase}", trial.id.short()),
         }
     }

@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use assay_store::{Cause, Outcome, Record};
-
-use crate::spec::trial::TrialSpec;
+use assay_store::{Cause, Outcome, Record, TrialSpec};
 
 /// Counts, for each provider, the trials that were lost to it in a row.
 #[derive(Debug)]

@@ -9,7 +9,7 @@ use assay_diagnostic::clean;
 use assay_fs::Caps;
 use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
 use assay_sandbox::{Enforcement, Exec, ExecOutcome, Exit, Hold, Mount, SandboxError, Session, Sink, Usage};
-use assay_store::Cause;
+use assay_store::{Cause, NetworkPolicy};
 
 use super::account::{self, Account};
 use super::pristine::Pristine;
@@ -19,7 +19,7 @@ use crate::run::broken::{Broken, create_folder};
 use crate::run::egress_proxy::EgressProxy;
 use crate::run::image_scan::ImageInventory;
 use crate::run::prep_cache::Prepared;
-use crate::spec::network::NetworkPolicy;
+use crate::run::sandbox_record;
 
 /// A task's image, built, found and searched, for one attempt.
 pub(crate) struct ImageEnvironment<'a> {
@@ -110,7 +110,7 @@ impl<'a> ImageEnvironment<'a> {
         spec.workdir = Some(self.workdir.clone());
         spec.env.clone_from(&trial.env.agent);
         spec.network = network(reach);
-        spec.limits = trial.limits;
+        spec.limits = sandbox_record::limits(trial.limits);
         spec
     }
 

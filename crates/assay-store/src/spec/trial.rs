@@ -3,17 +3,16 @@
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use assay_sandbox::Limits;
-use assay_skill::{Digest, Package};
-use assay_store::{AgentLabel, TrialId, canonical};
-use assay_task::Task;
+use assay_fs::Digest;
 use assay_trace::Disclosure;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::condition::Provision;
-use crate::experiment::{AgentSpec, SandboxChoice};
+use crate::identity::{TrialId, canonical};
+use crate::record::AgentLabel;
+use crate::spec::agent::AgentSpec;
 use crate::spec::network::NetworkPolicy;
+use crate::spec::sandbox::{SandboxChoice, SandboxLimits};
 
 /// Changes whenever the way a trial is executed changes so that old results no longer stand for new ones.
 pub const PROTOCOL: &str = "assay.trial/2";
@@ -54,7 +53,7 @@ pub struct TrialSpec {
     #[serde(with = "shared")]
     pub sandbox: Arc<SandboxChoice>,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: SandboxLimits,
     /// What the machine that planned it cannot give of what the task asks for.
     #[serde(with = "shared")]
     pub warnings: Arc<Vec<String>>,
@@ -181,11 +180,6 @@ fn seal(document: &Value) -> String {
     format!("blake3:{}", blake3::hash(canonical(document).as_bytes()).to_hex())
 }
 
-/// A path that leads to the same place from any folder.
-fn absolute(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
 /// A task, by reference.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskRef {
@@ -197,17 +191,6 @@ pub struct TaskRef {
     pub environment: Digest,
     /// Where it lay.
     pub folder: PathBuf,
-}
-
-impl From<&Task> for TaskRef {
-    fn from(task: &Task) -> Self {
-        Self {
-            name: task.name.clone(),
-            digest: task.digest,
-            environment: task.environment_digest,
-            folder: absolute(&task.root),
-        }
-    }
 }
 
 /// A skill, by reference.
@@ -223,17 +206,6 @@ pub struct SkillRef {
     pub folder: PathBuf,
 }
 
-impl From<&Package> for SkillRef {
-    fn from(skill: &Package) -> Self {
-        Self {
-            name: skill.name.clone(),
-            directory: skill.directory.clone(),
-            digest: skill.digest,
-            folder: absolute(&skill.root),
-        }
-    }
-}
-
 /// What a trial gets, with skills by reference.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProvisionSpec {
@@ -243,16 +215,6 @@ pub struct ProvisionSpec {
     pub preface: String,
     /// Whether the folder of skills is empty and the agent's to fill.
     pub writes_skills: bool,
-}
-
-impl From<&Provision> for ProvisionSpec {
-    fn from(provision: &Provision) -> Self {
-        Self {
-            skills: provision.skills.iter().map(SkillRef::from).collect(),
-            preface: provision.preface.clone(),
-            writes_skills: provision.writes_skills,
-        }
-    }
 }
 
 /// What many trials of a plan have in common is in memory once. In a file it stands in each.

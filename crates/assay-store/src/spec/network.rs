@@ -1,6 +1,5 @@
 //! What a phase of a trial may reach.
 
-use assay_sandbox::Network;
 use serde::{Deserialize, Serialize};
 
 /// What a phase of a trial can reach.
@@ -13,14 +12,4 @@ pub enum NetworkPolicy {
     Public,
     /// These hosts, through the egress proxy.
     Hosts(Vec<String>),
-}
-
-impl NetworkPolicy {
-    /// What the sandbox itself is given.
-    pub(crate) fn network(&self) -> Network {
-        match self {
-            Self::Public => Network::Public,
-            Self::None | Self::Hosts(_) => Network::None,
-        }
-    }
 }
