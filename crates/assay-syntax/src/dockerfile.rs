@@ -5,6 +5,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+pub use crate::heredoc::{UnclearHeredoc, heredocs};
+
 /// One instruction with its continuation lines joined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
@@ -18,6 +20,8 @@ pub struct Instruction {
     pub rest: String,
     /// Whether here-documents follow it (they are no instructions).
     pub heredoc: bool,
+    /// Whether here-documents may follow it, depending on the builder's version. `heredoc` is false then.
+    pub is_unclear: bool,
     /// The lines of its here-documents, counted from 0, with the words that end them.
     pub body: Range<usize>,
 }
@@ -98,20 +102,31 @@ fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
         let logical = logical.trim();
         let (name, rest) = logical.split_once(char::is_whitespace).unwrap_or((logical, ""));
         let name = name.to_uppercase();
-        let ends = if matches!(name.as_str(), "RUN" | "COPY" | "ADD") { heredocs(rest) } else { Vec::new() };
+        let ends = if asks(&name, rest) { heredocs(rest) } else { Ok(Vec::new()) };
+        let is_unclear = ends.is_err();
         let first = at;
         let mut heredoc = false;
-        for (end, strip) in ends {
+        for (end, strip) in ends.unwrap_or_default() {
             let is_end = |line: &&str| (if strip { line.trim_start_matches('\t') } else { line }) == end;
-            if let Some(length) = lines[at..].iter().position(is_end) {
-                at += length + 1;
-                heredoc = true;
-            }
+            // The builder refuses a file in which one is not ended.
+            let Some(length) = lines[at..].iter().position(is_end) else { break };
+            at += length + 1;
+            heredoc = true;
         }
         let rest = rest.trim().to_owned();
-        found.push(Instruction { line: start + 1, lines: start..at, name, rest, heredoc, body: first..at });
+        let (line, lines, body) = (start + 1, start..at, first..at);
+        found.push(Instruction { line, lines, name, rest, heredoc, is_unclear, body });
     }
     found
+}
+
+/// Whether an instruction may ask for here-documents; one behind `ONBUILD` may as well.
+fn asks(name: &str, rest: &str) -> bool {
+    let is_one = |name: &str| matches!(name, "RUN" | "COPY" | "ADD");
+    match name {
+        "ONBUILD" => flags(rest).1.split_whitespace().next().is_some_and(|name| is_one(&name.to_uppercase())),
+        _ => is_one(name),
+    }
 }
 
 /// The text of a line, unless it is empty or a comment.
@@ -135,23 +150,6 @@ fn directives(lines: &[&str]) -> Vec<Directive> {
         known.then(|| Directive { line: index + 1, name, value: value.trim().to_owned() })
     };
     lines.iter().enumerate().map_while(directive).collect()
-}
-
-/// The ends of here-documents that a line asks for (`<<EOF`, `<<-"EOF"`), and whether tabs before them are stripped. What stands in quotes asks
-/// for none, nor does a shift by a number.
-pub fn heredocs(rest: &str) -> Vec<(String, bool)> {
-    quoted_words(rest)
-        .iter()
-        .filter_map(|word| {
-            let word = word.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix("<<")?;
-            let (word, strip) = word.strip_prefix('-').map_or((word, false), |word| (word, true));
-            let unquoted = |quote| word.strip_prefix(quote)?.strip_suffix(quote);
-            let name = unquoted('"').or_else(|| unquoted('\'')).unwrap_or(word);
-            let plain = name.starts_with(|c: char| c.is_alphabetic() || c == '_')
-                && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-            plain.then(|| (name.to_owned(), strip))
-        })
-        .collect()
 }
 
 /// The flags at the start of an instruction's arguments, and what follows them.
@@ -313,32 +311,29 @@ mod tests {
     }
 
     #[test]
-    fn here_documents_are_asked_for_outside_quotes() {
-        let check = |rest: &str, expected: &[(&str, bool)]| {
-            let found = heredocs(rest);
-            let found: Vec<_> = found.iter().map(|(name, strip)| (name.as_str(), *strip)).collect();
-            assert_eq!(found, expected, "{rest}");
+    fn the_lines_of_here_documents_are_no_instructions() {
+        let check = |text: &str, expected: &[&str]| {
+            let found = Source::read(text).instructions;
+            let names: Vec<_> = found.iter().map(|one| one.name.as_str()).collect();
+            assert_eq!(names, expected, "{text:?}");
         };
-        check("<<A 3<<-B cat", &[("A", false), ("B", true)]);
-        check("cat <<'A' <<-\"_b1\" <<é", &[("A", false), ("_b1", true), ("é", false)]);
-        for rest in [
-            "echo \"a <<E b\"",
-            "sh -c \"cat <<E\"",
-            "sh -c 'cat <<E '",
-            "echo $(( 1 <<2 ))",
-            "echo \\<<E",
-            "echo a\\ <<E",
-            "cat <<\"E",
-            "cat <<'E\"",
-            "cat <<",
-            "cat <<\"\"",
-            "cat <<<E",
-            "[\"cat\", \"a <<E\"]",
-        ] {
-            check(rest, &[]);
-        }
+        check("COPY <<X <<Y /dest\nY\nX\nX\nY\nUSER u", &["COPY", "USER"]);
+        check("RUN 3<<E\nENV\nE\nUSER u", &["RUN", "USER"]);
+        check("RUN <<-E\n\tENV\n\tE\nUSER u", &["RUN", "USER"]);
+        check("RUN <<E\n\tE\nE\nUSER u", &["RUN", "USER"]);
+        check("RUN <<E\r\nENV\r\nE\r\nUSER u", &["RUN", "USER"]);
+        check("onbuild run <<E\nENV\nE\nUSER u", &["ONBUILD", "USER"]);
+        check("USER <<E\nE", &["USER", "E"]);
+        // A line that ends a here-document neither continues nor is passed over.
+        check("RUN <<'E\\'\nE\\\nUSER u", &["RUN", "USER"]);
+        check("RUN <<'# E'\nx \\\n# E\nUSER u", &["RUN", "USER"]);
+        check("RUN <<' '\nx \\\n \nUSER u", &["RUN", "USER"]);
+        // An open quote, so no here-document.
+        check("RUN true <<E # it's\nUSER u\nE", &["RUN", "USER", "E"]);
         let found = Source::read("RUN echo \"a <<E b\"\nRUN --network=host curl \\\nE").instructions;
         assert_eq!(found[1].rest, "--network=host curl E");
+        let found = Source::read("RUN true <<E ${x#y}\nUSER u\nE").instructions;
+        assert!(found[0].is_unclear && !found[0].heredoc && found[1].name == "USER");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 pub mod code;
 pub mod dockerfile;
 pub mod dockerignore;
+mod heredoc;
 pub mod markdown;
 pub mod shell;
 pub mod yaml;

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_syntax::dockerfile::{Directive, Source, Unknown, expand, heredocs};
+use assay_syntax::dockerfile::{Directive, Instruction, Source, UnclearHeredoc, Unknown, expand, heredocs};
 
 /// Why a Dockerfile is not built.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +52,10 @@ pub(super) fn rewrite<E>(
         let line = instruction.line;
         let refuse = |reason: String| Ok(Err(Refusal { line, reason }));
         let (flags, rest) = instruction.flags();
-        if let Some(reason) = asked_of_buildkit(&instruction.name, &flags, rest) {
+        if instruction.is_unclear {
+            return refuse(UnclearHeredoc.to_string());
+        }
+        if let Some(reason) = asked_of_buildkit(&instruction, &flags, rest) {
             buildkit.get_or_insert(Refusal { line, reason });
         }
         if let Some(reason) = refused(&instruction.name, &flags, rest, network) {
@@ -126,18 +129,21 @@ fn refused_syntax(directive: &Directive) -> Option<Refusal> {
     (!directive.is_default()).then_some(Refusal { line: directive.line, reason })
 }
 
-fn asked_of_buildkit(keyword: &str, flags: &[&str], rest: &str) -> Option<String> {
+fn asked_of_buildkit(instruction: &Instruction, flags: &[&str], rest: &str) -> Option<String> {
+    let keyword = instruction.name.as_str();
     let ours: &[&str] = match keyword {
         "RUN" => &["--mount", "--network", "--security", "--device"],
         "COPY" => &["--link", "--chmod", "--parents", "--exclude"],
         "ADD" => &["--link", "--chmod", "--checksum", "--keep-git-dir", "--exclude", "--unpack"],
+        "ONBUILD" => &[],
         _ => return None,
     };
     let name = |flag: &&str| flag.split('=').next().unwrap_or_default().to_owned();
     if let Some(flag) = flags.iter().map(name).find(|flag| ours.contains(&flag.as_str())) {
         return Some(format!("{keyword} {flag}"));
     }
-    heredocs(rest).first().map(|(word, _)| format!("{keyword} <<{word}"))
+    let ends = heredocs(rest).ok().filter(|_| instruction.heredoc)?;
+    ends.first().map(|(word, _)| format!("{keyword} <<{word}"))
 }
 
 fn refused(keyword: &str, flags: &[&str], rest: &str, network: bool) -> Option<String> {
@@ -257,6 +263,9 @@ mod tests {
             ("FROM", 1, "without an image"),
             // A continued line goes on where it broke off.
             ("FROM a\nRUN --secu\\\nrity=insecure mount", 2, "privileges"),
+            ("FROM a\nRUN <<'E\\'\nE\\\nRUN --network=host curl", 4, "host's network"),
+            ("FROM a\nRUN true <<E # it's\nRUN --network=host curl\nE", 3, "host's network"),
+            ("FROM a\nRUN true <<E ${x#y}\nRUN --network=host curl\nE", 2, "depends on Docker's version"),
             // A here-document that never ends hides nothing.
             ("FROM a\nRUN cat <<E\nRUN --network=host curl", 3, "host's network"),
         ] {
@@ -276,6 +285,8 @@ mod tests {
             ("FROM a\nRUN cat <<< x", None),
             ("FROM a\nRUN <<EOF\nx\nEOF", Some("RUN <<EOF")),
             ("FROM a\nCOPY <<-\"EOF\" /x\nx\n\tEOF", Some("COPY <<EOF")),
+            ("FROM a\nRUN cat << EOF\nx\nEOF", Some("RUN <<EOF")),
+            ("FROM a\nONBUILD RUN 3<<EOF\nx\nEOF", Some("ONBUILD <<EOF")),
             ("FROM a\nRUN --mount=type=cache,target=/x y", Some("RUN --mount")),
             ("FROM a\nCOPY --chmod=755 x y", Some("COPY --chmod")),
             ("FROM a\nCOPY --chown=1 x y", None),

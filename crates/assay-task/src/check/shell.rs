@@ -37,9 +37,11 @@ pub(super) fn dockerfile(text: &str) -> Vec<Pipeline> {
     let mut shell = vec![String::new(); lines.len()];
     for run in Source::read(text).instructions.iter().filter(|instruction| instruction.name == "RUN") {
         let command = run.flags().1;
-        let (alone, ends) = (command.starts_with("<<"), heredocs(command));
+        let (alone, ends) = (command.starts_with("<<"), heredocs(command).unwrap_or_default());
         if !alone {
-            let is_own = |word: &&str| run.body.is_empty() || !word.starts_with("<<");
+            let is_digit = |c: char| c.is_ascii_digit();
+            let is_own =
+                |word: &&str| run.body.is_empty() || !word.trim_start_matches(is_digit).starts_with("<<");
             let own: Vec<&str> = command.split(' ').filter(is_own).collect();
             shell[run.line - 1] = own.join(" ");
         }

@@ -409,6 +409,11 @@ fn dependencies_are_pinned() {
     );
     docker(
         "dependency-unpinned",
+        "RUN cat << EOF > /x && pip install late\npip install never\nEOF\nRUN cat 3<<-E\npip install never\n\tE",
+        "warn 2 no version: late",
+    );
+    docker(
+        "dependency-unpinned",
         "RUN --mount=type=cache,target=/c <<EOF\nset -e\npip install inner\nEOF",
         "warn 4 no version: inner",
     );

@@ -105,8 +105,8 @@ impl Reader {
     }
 
     fn instruction(&mut self, instruction: &Instruction) {
-        let &Instruction { line, ref name, ref rest, heredoc, .. } = instruction;
-        if heredoc {
+        let &Instruction { line, ref name, ref rest, heredoc, is_unclear, .. } = instruction;
+        if heredoc || is_unclear {
             return self.unsupported(line, format!("{name} with a here-document"));
         }
         let done = match name.as_str() {
