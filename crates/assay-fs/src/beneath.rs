@@ -62,7 +62,7 @@ pub fn read_within(root: &Path, relative: &Path, cap: u64) -> io::Result<Content
     let real = fs::canonicalize(base.join(relative))?;
     let inside = real.strip_prefix(&base).map_err(|_| leaves())?;
     read_resolved(&base, inside, cap).map_err(|error| match error {
-        FsError::Io { source, .. } => source,
+        FsError::Io(error) => error.source,
         FsError::Escape { .. } => leaves(),
         FsError::NotAFile { .. } | FsError::TooLarge { .. } => io::Error::other("not a regular file"),
     })

@@ -3,12 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::{Io, escape};
+
 /// Why a file or folder could not be read, copied or removed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FsError {
     /// Not a regular file.
-    #[error("{} is {found}, not a regular file", path.display())]
+    #[error("{} is {found}, not a regular file", escape(&path.to_string_lossy()))]
     NotAFile {
         /// Where.
         path: PathBuf,
@@ -16,13 +18,13 @@ pub enum FsError {
         found: &'static str,
     },
     /// A path that is absolute, climbs out or goes through a link.
-    #[error("{} leads out of its folder", path.display())]
+    #[error("{} leads out of its folder", escape(&path.to_string_lossy()))]
     Escape {
         /// The path.
         path: PathBuf,
     },
     /// Too large.
-    #[error("{} is larger than {cap} bytes", path.display())]
+    #[error("{} is larger than {cap} bytes", escape(&path.to_string_lossy()))]
     TooLarge {
         /// Where.
         path: PathBuf,
@@ -30,21 +32,35 @@ pub enum FsError {
         cap: u64,
     },
     /// The operating system refused.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// `read`, …
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] Io),
 }
 
 impl FsError {
     /// An error of the operating system, with what was attempted and on what.
     pub fn io(action: &'static str, path: &Path, source: impl Into<io::Error>) -> Self {
-        Self::Io { action, path: path.to_owned(), source: source.into() }
+        Self::Io(Io::new(action, path)(source.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whoever made the file chose its name, and a terminal shows the error.
+    #[test]
+    fn names_of_files_are_escaped() {
+        let path = PathBuf::from("a\u{1b}[2Jb");
+        for error in [
+            FsError::NotAFile { path: path.clone(), found: "a pipe" },
+            FsError::Escape { path: path.clone() },
+            FsError::TooLarge { path: path.clone(), cap: 1 },
+            FsError::io("read", &path, io::ErrorKind::NotFound),
+        ] {
+            let text = error.to_string();
+            assert!(text.contains("a\\u{1b}[2Jb") && !text.contains('\u{1b}'), "{text:?}");
+        }
+        let error = FsError::io("read", &path, io::ErrorKind::NotFound);
+        assert!(std::error::Error::source(&error).is_some());
     }
 }

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::Io;
+
 use crate::Routed;
 
 /// A folder of answers: one file each, named by the digest of everything that can change the answer.
@@ -16,16 +18,8 @@ pub struct Answers {
 #[derive(Debug, thiserror::Error)]
 pub enum AnswersError {
     /// The disk failed.
-    #[error("cannot {action} {}", path.display())]
-    Io {
-        /// `create`, `write`, `read`.
-        action: &'static str,
-        /// On what.
-        path: PathBuf,
-        /// Why.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error(transparent)]
+    Io(#[from] Io),
     /// A file that is no answer.
     #[error("{} is no answer: {source}", path.display())]
     Format {
@@ -56,7 +50,7 @@ impl Answers {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(source) if source.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(AnswersError::Io { action: "read", path, source }),
+            Err(source) => return Err(AnswersError::Io(Io { action: "read", path, source })),
         };
         serde_json::from_slice(&bytes).map(Some).map_err(|source| AnswersError::Format { path, source })
     }
@@ -70,7 +64,7 @@ impl Answers {
         let folder = path.parent().unwrap_or(Path::new("."));
         let failed = |action: &'static str| {
             let path = path.clone();
-            move |source| AnswersError::Io { action, path, source }
+            move |source| AnswersError::Io(Io { action, path, source })
         };
         fs::create_dir_all(folder).map_err(failed("create the folder of"))?;
         let mut draft = tempfile::NamedTempFile::new_in(folder).map_err(failed("create a file beside"))?;

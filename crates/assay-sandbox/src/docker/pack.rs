@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use assay_diagnostic::Io;
 use assay_fs::Tally;
 use assay_fs::walk::{self, Item, Next, Sequence, Visitor, walk};
 use bytes::Bytes;
@@ -75,12 +76,12 @@ pub(super) fn joined<T>(
 }
 
 fn is_broken_pipe(error: &FsError) -> bool {
-    matches!(error, FsError::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe)
+    matches!(error, FsError::Io(error) if error.source.kind() == io::ErrorKind::BrokenPipe)
 }
 
 pub(super) fn unreadable(from: &Path, error: FsError) -> SandboxError {
     match error {
-        FsError::Io { action, path, source } => SandboxError::Io { action, path, source },
+        FsError::Io(Io { action, path, source }) => SandboxError::Io { action, path, source },
         error => SandboxError::Io { action: "pack", path: from.to_owned(), source: io::Error::other(error) },
     }
 }
