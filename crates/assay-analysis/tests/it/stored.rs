@@ -166,3 +166,21 @@ fn forty_thousand_records_take_under_two_seconds_and_300_megabytes() {
     // For those who ask with --nocapture.
     let _ = std::io::Write::write_all(&mut std::io::stderr(), format!("{said}\n").as_bytes());
 }
+
+/// A record under another trial's id is nobody's result.
+#[test]
+fn a_record_of_another_trial_counts_as_unreadable() {
+    let suite = Suite::new(&["none", "curated"], &[("a", &["PP", "PF"])]);
+    let (_folder, store) = stored(&suite);
+    let trials = || {
+        let report = assay_analysis::report(&store, &suite.run).unwrap();
+        let notes = crate::suite::sentences(&report.notes);
+        let unreadable = notes.iter().filter(|note| note.contains("not readable")).count();
+        (report.arms.iter().map(|arm| arm.trials).sum::<usize>(), unreadable)
+    };
+    assert_eq!(trials(), (4, 0));
+    let mut records = suite.records();
+    let ((first, _), (_, other)) = (records.next().unwrap(), records.next().unwrap());
+    put(&store, first, &serde_json::to_string(other.unwrap()).unwrap());
+    assert_eq!(trials(), (3, 1));
+}
