@@ -12,7 +12,8 @@ pub(crate) struct ReportArgs {
     /// Show the verifiers' tests that a condition turned from failed to passed or back
     #[arg(long)]
     pub(crate) tests: bool,
-    /// Show cost against pass rate, variance, and the parts of the suite too, as the other formats do
+    /// Show on a terminal what the other formats always have: cost against pass rate, variance, the parts of the
+    /// suite, all columns, and how to read the figures
     #[arg(long)]
     pub(crate) details: bool,
 }
