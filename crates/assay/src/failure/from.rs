@@ -86,13 +86,15 @@ impl From<OnceError> for Failure {
 
 impl From<ResolveError> for Failure {
     fn from(error: ResolveError) -> Self {
-        let failure = Self::infrastructure(assay_diagnostic::chain(&error));
+        let message = assay_diagnostic::chain(&error);
         match error {
             ResolveError::NoTask { .. } | ResolveError::OtherTask { .. } => {
-                failure.hint("`--suite DIR` says where the planned tasks lie")
+                Self::bad_input(message).hint("`--suite DIR` says where the planned tasks lie")
             }
-            ResolveError::NoSkill { .. } => failure.hint("`--library DIR` says where the planned skills lie"),
-            _ => failure,
+            ResolveError::NoSkill { .. } => {
+                Self::bad_input(message).hint("`--library DIR` says where the planned skills lie")
+            }
+            _ => Self::infrastructure(message),
         }
     }
 }

@@ -46,7 +46,7 @@ fn containers(lab: &Lab, filter: &[&str]) -> Vec<String> {
 }
 
 /// The experiment in Docker, with the images of these tests mapped.
-fn in_docker(design: Design) -> Design {
+pub(crate) fn in_docker(design: Design) -> Design {
     design
         .no_sandbox()
         .agent("timeout = 60\n")

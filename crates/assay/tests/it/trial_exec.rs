@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::fixture::{Lab, Ran, Running, needs_bubblewrap, read_json};
+use crate::docker::{in_docker, needs_docker};
+use crate::fixture::{Lab, Ran, Running, needs_bubblewrap, observed, read_json};
 use crate::{agents, suite};
 
 /// One task under three conditions, one of which makes a skill; the script runs a file of its own, for the task of that name.
@@ -130,6 +131,55 @@ fn without_flags_things_are_found_where_they_lay() {
     assert_eq!(records(&planned.path("recorded")), records(&elsewhere.path("kept")));
 }
 
+/// The specification of the loop under a condition.
+fn loop_spec(specs: &[PathBuf], condition: &str) -> PathBuf {
+    let is_it = |path: &&PathBuf| {
+        let spec = read_json(path).unwrap();
+        spec["condition"] == condition && spec["agent"]["name"] == "loop"
+    };
+    specs.iter().find(is_it).unwrap().clone()
+}
+
+#[test]
+fn a_specification_is_executed_in_docker() {
+    needs_docker!();
+    let planned = Lab::new()
+        .task("t1", |task| task.dockerfile("FROM python:3.12-slim\nWORKDIR /app\nRUN echo built > built.txt\n"))
+        .script(&[json!({ "turn": 0, "run": "cat built.txt; cp built.txt /logs/artifacts; echo right > answer.txt" })])
+        .experiment(in_docker);
+    let spec = loop_spec(&specs(&planned), "none");
+    let elsewhere = Lab::new();
+    fs::rename(planned.path("tasks/t1"), elsewhere.path("renamed")).unwrap();
+    let suite = elsewhere.path("renamed").display().to_string();
+    let document = exec(&elsewhere, &spec, &["--suite", &suite]).ok().json();
+    let record = &document["record"];
+    assert_eq!(record["outcome"], "passed", "{record:#}");
+    assert_eq!((&record["sandbox"], &record["task"]), (&json!("docker"), &json!("t1")), "{record:#}");
+    let folder = Path::new(document["folder"].as_str().unwrap());
+    assert_eq!(fs::read_to_string(folder.join("artifacts/built.txt")).unwrap(), "built\n");
+}
+
+/// A specification names variables, and their values are those of the machine that executes it.
+#[test]
+fn allowed_variables_are_looked_up_where_a_specification_is_executed() {
+    needs_bubblewrap!();
+    let asks = "version = \"1.0\"\n[environment]\nenv = { TOKEN = \"${LAB_TOKEN}\" }\n";
+    let planned = Lab::new()
+        .env("LAB_TOKEN", "planned")
+        .task("t1", |task| task.toml(asks))
+        .script(&[json!({ "turn": 0, "run": "echo token=$TOKEN" })])
+        .experiment(|e| e.top("allow_env = [\"LAB_TOKEN\"]"));
+    let spec = loop_spec(&specs(&planned), "none");
+    let unset = Lab::new();
+    let refused = exec(&unset, &spec, &[]).ended(3);
+    assert!(refused.stderr.contains("it asks for the variable `LAB_TOKEN`"), "{}", refused.stderr);
+    assert!(records(&unset.path("kept")).is_empty());
+    let elsewhere = Lab::new().env("LAB_TOKEN", "executed");
+    let mut record = exec(&elsewhere, &spec, &[]).ok().json()["record"].clone();
+    record["folder"] = json!(trial_folder(&elsewhere.path("kept/trials"), record["trial"].as_str().unwrap()));
+    assert_eq!(observed(&record)[0], "token=executed\n[exit status 0]");
+}
+
 #[test]
 fn a_cli_agent_executes_a_specification() {
     needs_bubblewrap!();
@@ -159,13 +209,7 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
     needs_bubblewrap!();
     let lab = lab();
     let specs = specs(&lab);
-    let spec = |condition: &str| {
-        let is_it = |path: &&PathBuf| {
-            let spec = read_json(path).unwrap();
-            spec["condition"] == condition && spec["agent"]["name"] == "loop"
-        };
-        specs.iter().find(is_it).unwrap().clone()
-    };
+    let spec = |condition: &str| loop_spec(&specs, condition);
     let refused = |condition: &str, more: &[&str], code: i32, expected: &str| {
         let ran = exec(&lab, &spec(condition), more).ended(code);
         assert!(ran.stderr.contains(expected), "{expected}: {}", ran.stderr);
@@ -177,12 +221,12 @@ fn what_is_not_as_it_was_planned_is_not_executed() {
         check();
         lab.write(path, before);
     };
-    refused("none", &["--suite", "/nonexistent"], 3, "there is no task `t1` in /nonexistent");
+    refused("none", &["--suite", "/nonexistent"], 2, "there is no task `t1` in /nonexistent");
     edited("tasks/t1/instruction.md", "Another.\n", &|| {
-        refused("none", &[], 3, "is not the one that was planned");
+        refused("none", &[], 2, "is not the one that was planned");
     });
     edited("skills/reports/SKILL.md", "---\nname: reports\ndescription: Other.\n---\nOther.\n", &|| {
-        refused("curated", &[], 3, "there is no skill `reports` with the planned content");
+        refused("curated", &[], 2, "there is no skill `reports` with the planned content");
     });
     edited("turns.jsonl", "{\"say\": \"Other.\"}\n", &|| {
         refused("none", &[], 3, "would be another one here: `agent.script");
