@@ -1,10 +1,14 @@
 //! The trial ids of the examples, compared with a committed list: a refactor must not change them, for every recorded trial
 //! would then be executed again.
 //!
-//! `trial_ids.txt` was written at protocol `assay.trial/2`. Commit 8a3a32c had `assay.trial/1`. With that word in place of the
-//! other, the ids of the checks (oracle, no-op) are those of that commit. The others need more: version 1 of the loop, which
-//! tells the model its limits since then; and in agents.toml the tasks' 60 s, which the experiment's 300 override since then, and
-//! the versions of Claude Code and OpenCode of that day.
+//! `trial_ids.txt` holds the ids at protocol `assay.trial/2`. They are not those of commit 8a3a32c and cannot be: an earlier change
+//! raised the protocol from `assay.trial/1`, and the protocol is part of every id. This test therefore does not compare with
+//! 8a3a32c; it fails for any change since the fixture was written. Whoever raises the protocol, or changes an agent's version or
+//! the examples, writes the fixture anew.
+//!
+//! Ids of 8a3a32c cannot be had by putting its protocol in place either, except for the checks (oracle, no-op). The others differ
+//! in more: the loop's version was 1, before its prompt stated its limits; and in agents.toml the tasks' 60 s held, which the
+//! experiment's 300 now override, and Claude Code and OpenCode had older versions.
 
 use std::fs;
 use std::path::{Path, PathBuf};
