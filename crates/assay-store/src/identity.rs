@@ -33,6 +33,14 @@ impl TrialId {
     }
 }
 
+/// A text that is not 64 lowercase hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is not a trial's id")]
+pub struct InvalidTrialId {
+    /// As given.
+    pub text: String,
+}
+
 impl fmt::Display for TrialId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -40,19 +48,19 @@ impl fmt::Display for TrialId {
 }
 
 impl FromStr for TrialId {
-    type Err = String;
+    type Err = InvalidTrialId;
 
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, InvalidTrialId> {
         let well_formed =
             text.len() == 64 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
-        if well_formed { Ok(Self(text.to_owned())) } else { Err(format!("{text:?} is not a trial's id")) }
+        if well_formed { Ok(Self(text.to_owned())) } else { Err(InvalidTrialId { text: text.to_owned() }) }
     }
 }
 
 impl TryFrom<String> for TrialId {
-    type Error = String;
+    type Error = InvalidTrialId;
 
-    fn try_from(text: String) -> Result<Self, String> {
+    fn try_from(text: String) -> Result<Self, InvalidTrialId> {
         text.parse()
     }
 }

@@ -34,7 +34,7 @@ pub use error::StoreError;
 #[cfg(target_os = "linux")]
 pub use execution::Swept;
 pub use files::{pretty, write_atomically, write_json, write_new};
-pub use identity::{TrialId, canonical};
+pub use identity::{InvalidTrialId, TrialId, canonical};
 #[cfg(target_os = "linux")]
 pub use lease::{Claim, Lease};
 pub use limits::{Limit, LimitSource, TaskLimits};

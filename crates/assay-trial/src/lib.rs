@@ -24,7 +24,7 @@ pub use plan::dependencies::{Dependencies, SkillPlace};
 pub use plan::error::PlanError;
 pub use plan::preflight::{PreflightError, PreflightEvent, preflight};
 pub use plan::{Check, Plan};
-pub use run::backend::{Backend, BackendError, Sandboxes};
+pub use run::backend::{Backend, BackendError, SandboxUnavailable, Sandboxes};
 pub use run::context::MachineContext;
 pub use run::env::{EnvError, TaskEnv};
 pub use run::execute::run;

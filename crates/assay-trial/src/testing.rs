@@ -18,7 +18,10 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::run::backend::BackendKind;
-use crate::{Backend, Experiment, MachineContext, Plan, PlanError, ResolvedTrial, Sandboxes, TrialSpec};
+use crate::{
+    Backend, Experiment, MachineContext, Plan, PlanError, ResolvedTrial, SandboxUnavailable, Sandboxes,
+    TrialSpec,
+};
 
 /// A skill's text, with enough telling lines to be told by.
 pub(crate) const SKILL: &str = "---\nname: one\ndescription: Writes ledgers in the house format.\n---\n# One\n\
@@ -43,8 +46,10 @@ timeout = 300
 /// A machine without bubblewrap and Docker, with a key for every provider.
 pub(crate) fn on_machine<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
     let env = |name: &str| name.ends_with("_KEY").then(|| "key".to_owned());
-    let sandboxes =
-        Sandboxes::new(Err("not in these tests".to_owned()), Err("no Docker in these tests".to_owned()));
+    let sandboxes = Sandboxes::new(
+        Err(SandboxUnavailable::NotOffered("not in these tests")),
+        Err(SandboxUnavailable::NotOffered("no Docker in these tests")),
+    );
     work(&MachineContext { env: &env, sandboxes: &sandboxes, dry: false, shipping: None })
 }
 

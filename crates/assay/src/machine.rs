@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
 use assay_store::{Owner, Store, StoreError};
-use assay_trial::{MachineContext, Sandboxes, Shipping};
+use assay_trial::{MachineContext, SandboxUnavailable, Sandboxes, Shipping};
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -95,12 +95,14 @@ pub(crate) fn probe() -> Result<Probe, SandboxError> {
 
 /// The sandboxes of this machine that need no store.
 pub(crate) fn sandboxes() -> Sandboxes {
-    Sandboxes::new(bubblewrap(), Err("Docker needs a store".to_owned()))
+    Sandboxes::new(bubblewrap(), Err(SandboxUnavailable::NotOffered("Docker needs a store")))
 }
 
-fn bubblewrap() -> Result<Arc<Bubblewrap>, String> {
+fn bubblewrap() -> Result<Arc<Bubblewrap>, SandboxUnavailable> {
     let (program, args) = init();
-    probe().map(|_| Arc::new(Bubblewrap::new(program, args))).map_err(|error| error.to_string())
+    probe()
+        .map(|_| Arc::new(Bubblewrap::new(program, args)))
+        .map_err(|error| SandboxUnavailable::Bubblewrap(Arc::new(error)))
 }
 
 /// The sandboxes of this machine, for trials of a store.
@@ -112,20 +114,18 @@ pub(crate) fn sandboxes_for(settings: &Settings) -> Result<Sandboxes, Failure> {
 }
 
 /// The sandboxes of this machine, with a way to its Docker daemon.
-pub(crate) fn sandboxes_with(docker: Result<DockerOptions, String>) -> Sandboxes {
+pub(crate) fn sandboxes_with(docker: Result<DockerOptions, SandboxUnavailable>) -> Sandboxes {
     Sandboxes::new(bubblewrap(), docker)
 }
 
 /// How to reach the Docker daemon: at `DOCKER_HOST`, where that is a socket of this machine, or where it usually is.
-pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, String> {
+pub(crate) fn docker_options(label: &str, owner: &str) -> Result<DockerOptions, SandboxUnavailable> {
     let socket = match env("DOCKER_HOST") {
         None => None,
         Some(host) => match host.strip_prefix("unix://") {
             Some(path) if !path.is_empty() => Some(PathBuf::from(path)),
             _ => {
-                return Err(format!(
-                    "DOCKER_HOST is {host:?}; only sockets of this machine are used (unix:///…)"
-                ));
+                return Err(SandboxUnavailable::RemoteDocker { host });
             }
         },
     };

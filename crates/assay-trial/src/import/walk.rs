@@ -135,29 +135,43 @@ fn is_trial(folder: &Path) -> bool {
             .is_ok_and(|config| config.is_some_and(|(config, _)| config.get("trial_name").is_some()))
 }
 
+/// Why a JSON file cannot be read, to stand behind the file's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum JsonFileError {
+    #[error("is too large")]
+    TooLarge,
+    #[error("is a link or no file")]
+    NotAFile,
+    #[error("cannot be read")]
+    Unreadable,
+    #[error("is empty")]
+    Empty,
+    #[error("is not UTF-8")]
+    NotUtf8,
+    #[error("is cut off")]
+    CutOff,
+    #[error("is not JSON")]
+    NotJson,
+}
+
 /// A JSON file of a folder, and its digest; `None` where there is none.
-///
-/// # Errors
-/// Why it cannot be read, to stand behind the file's name.
-pub(super) fn read_json(folder: &Path, name: &str) -> Result<Option<(Value, String)>, String> {
+pub(super) fn read_json(folder: &Path, name: &str) -> Result<Option<(Value, String)>, JsonFileError> {
     let bytes = match read_beneath(folder, Path::new(name), JSON_CAP) {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return Ok(None),
-        Err(FsError::TooLarge { .. }) => return Err("is too large".to_owned()),
-        Err(FsError::NotAFile { .. } | FsError::Escape { .. }) => {
-            return Err("is a link or no file".to_owned());
-        }
-        Err(_) => return Err("cannot be read".to_owned()),
+        Err(FsError::TooLarge { .. }) => return Err(JsonFileError::TooLarge),
+        Err(FsError::NotAFile { .. } | FsError::Escape { .. }) => return Err(JsonFileError::NotAFile),
+        Err(_) => return Err(JsonFileError::Unreadable),
     };
     if bytes.iter().all(u8::is_ascii_whitespace) {
-        return Err("is empty".to_owned());
+        return Err(JsonFileError::Empty);
     }
     if std::str::from_utf8(&bytes).is_err() {
-        return Err("is not UTF-8".to_owned());
+        return Err(JsonFileError::NotUtf8);
     }
     match serde_json::from_slice(&bytes) {
         Ok(value) => Ok(Some((value, blake3::hash(&bytes).to_hex().to_string()))),
-        Err(error) if error.is_eof() => Err("is cut off".to_owned()),
-        Err(_) => Err("is not JSON".to_owned()),
+        Err(error) if error.is_eof() => Err(JsonFileError::CutOff),
+        Err(_) => Err(JsonFileError::NotJson),
     }
 }

@@ -70,7 +70,10 @@ fn identities(house: &House) -> BTreeMap<&'static str, Vec<TrialId>> {
 /// A machine with bubblewrap, which is not tried.
 fn with_bubblewrap<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
     let bubblewrap = Arc::new(assay_sandbox::Bubblewrap::new("/bin/false".into(), Vec::new()));
-    let sandboxes = Sandboxes::new(Ok(bubblewrap), Err("no Docker in these tests".to_owned()));
+    let sandboxes = Sandboxes::new(
+        Ok(bubblewrap),
+        Err(crate::SandboxUnavailable::NotOffered("no Docker in these tests")),
+    );
     work(&MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: false, shipping: None })
 }
 

@@ -8,18 +8,47 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use assay_diagnostic::chain;
 use assay_sandbox::docker::{Docker, DockerOptions, ImageError, ImageSource};
-use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox};
+use assay_sandbox::{Bubblewrap, NoSandbox, Root, Sandbox, SandboxError};
 use assay_store::{SandboxChoice, SandboxKind, Store};
 use assay_task::{Task, TaskError, VerifierMode};
 use serde_json::{Value, json};
 
+/// Why a kind of sandbox cannot be used on this machine.
+#[derive(Debug, Clone, thiserror::Error)]
+#[non_exhaustive]
+pub enum SandboxUnavailable {
+    /// Bubblewrap does not work here.
+    #[error("{0}")]
+    Bubblewrap(Arc<SandboxError>),
+    /// No Docker daemon answers.
+    #[error("{}", chain(&**.0))]
+    Docker(Arc<SandboxError>),
+    /// `DOCKER_HOST` leads to another machine.
+    #[error("DOCKER_HOST is {host:?}; only sockets of this machine are used (unix:///…)")]
+    RemoteDocker {
+        /// The variable's value.
+        host: String,
+    },
+    /// The store cannot remember that its trials may have been in Docker.
+    #[error("cannot write {}: {error}", path.display())]
+    Sign {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: Arc<std::io::Error>,
+    },
+    /// The caller offers no such sandbox, for this reason.
+    #[error("{0}")]
+    NotOffered(&'static str),
+}
+
 /// The sandboxes of this machine.
 pub struct Sandboxes {
     /// Bubblewrap, or why it cannot be used.
-    pub bubblewrap: Result<Arc<Bubblewrap>, String>,
-    docker: Result<DockerOptions, String>,
+    pub bubblewrap: Result<Arc<Bubblewrap>, SandboxUnavailable>,
+    docker: Result<DockerOptions, SandboxUnavailable>,
     /// Asked for when the first task needs it: a machine may have a daemon that answers slowly, and no task for it.
-    connected: OnceLock<Result<Docker, String>>,
+    connected: OnceLock<Result<Docker, SandboxUnavailable>>,
     /// What image names stand for, by name.
     images: Mutex<BTreeMap<String, String>>,
     /// Digests of root filesystems, by folder: each is walked once.
@@ -31,7 +60,10 @@ pub struct Sandboxes {
 impl Sandboxes {
     /// Bubblewrap, or why it cannot be used; how to reach a Docker daemon, or why that is not tried. The image map and the leave to pull are the
     /// experiment's.
-    pub fn new(bubblewrap: Result<Arc<Bubblewrap>, String>, docker: Result<DockerOptions, String>) -> Self {
+    pub fn new(
+        bubblewrap: Result<Arc<Bubblewrap>, SandboxUnavailable>,
+        docker: Result<DockerOptions, SandboxUnavailable>,
+    ) -> Self {
         Self {
             bubblewrap,
             docker,
@@ -53,9 +85,13 @@ impl Sandboxes {
             let mut options = self.docker.clone()?;
             options.image_map.clone_from(&choice.images);
             options.pull = choice.pull;
-            let docker = Docker::connect(options).map_err(|error| chain(&error))?;
+            let docker =
+                Docker::connect(options).map_err(|error| SandboxUnavailable::Docker(Arc::new(error)))?;
             if let Some(sign) = &self.sign {
-                fs::write(sign, "").map_err(|error| format!("cannot write {}: {error}", sign.display()))?;
+                fs::write(sign, "").map_err(|error| SandboxUnavailable::Sign {
+                    path: sign.clone(),
+                    error: Arc::new(error),
+                })?;
             }
             Ok(docker)
         };
@@ -147,7 +183,7 @@ pub enum BackendError {
     Image(ImageError),
     /// The sandbox does not work on this machine.
     #[error("{0}")]
-    Unavailable(String),
+    Unavailable(SandboxUnavailable),
     /// Neither of the two that were tried.
     #[error("{bubblewrap}; and in Docker: {docker}")]
     Neither {

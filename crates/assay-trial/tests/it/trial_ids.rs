@@ -17,7 +17,7 @@ use std::sync::Arc;
 use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
 use assay_store::{Store, TrialId};
-use assay_trial::{Experiment, MachineContext, Plan, Sandboxes, Shipping, TrialSpec};
+use assay_trial::{Experiment, MachineContext, Plan, SandboxUnavailable, Sandboxes, Shipping, TrialSpec};
 use serde_json::json;
 
 const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];
@@ -42,7 +42,7 @@ fn ids(example: &str) -> String {
     let store = Store::open(&folder.path().join("store")).unwrap();
     let sandboxes = Sandboxes::new(
         Ok(Arc::new(Bubblewrap::new(PathBuf::from("/nonexistent"), Vec::new()))),
-        Err("no Docker in this test".to_owned()),
+        Err(SandboxUnavailable::NotOffered("no Docker in this test")),
     );
     let shipping = Shipping {
         cache: install_all(folder.path()),

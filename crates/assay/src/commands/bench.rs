@@ -75,7 +75,7 @@ pub(crate) fn run(args: &BenchArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let sandboxes = machine::sandboxes();
     if let Err(reason) = &sandboxes.bubblewrap {
-        return Err(Failure::infrastructure(reason.clone()).hint("`assay doctor` tells what to do"));
+        return Err(Failure::infrastructure(reason.to_string()).hint("`assay doctor` tells what to do"));
     }
     let folder = tempfile::tempdir().map_err(|error| io("create a folder", &error))?;
     let mut rows = Vec::new();

@@ -94,6 +94,7 @@ fn limit(what: &'static str, mechanism: Mechanism) -> Finding {
 
 fn docker() -> Vec<Finding> {
     let found = machine::docker_options("doctor", "doctor")
+        .map_err(|error| error.to_string())
         .and_then(|options| Docker::connect(options).map_err(|error| error.to_string()));
     match found {
         Ok(docker) => {

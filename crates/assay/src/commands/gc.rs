@@ -109,8 +109,8 @@ fn prune(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
         reason = "not negative, and saturating"
     )]
     let bytes = (gigabytes * 1e9) as u64;
-    let options =
-        machine::docker_options(store.label(), &store.owner().mark()).map_err(Failure::infrastructure)?;
+    let options = machine::docker_options(store.label(), &store.owner().mark())
+        .map_err(|error| Failure::infrastructure(error.to_string()))?;
     let told = |error: SandboxError| Failure::infrastructure(error.to_string());
     Docker::connect(options).map_err(told)?.prune(bytes).map_err(told)
 }

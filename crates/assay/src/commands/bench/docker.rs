@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use assay_sandbox::SandboxError;
 use assay_sandbox::docker::{ContainerSpec, Docker, ImageSource};
-use assay_trial::{SandboxChoice, SandboxKind, Sandboxes};
+use assay_trial::{SandboxChoice, SandboxKind, SandboxUnavailable, Sandboxes};
 use serde::Serialize;
 
 use super::{BASE, TICKS, execute, io, peak_memory, processor_time};
@@ -61,8 +61,8 @@ struct Cost {
 
 pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> Result<Status, Failure> {
     let folder = tempfile::tempdir().map_err(|error| io("create a folder", &error))?;
-    let options =
-        docker_options("bench", &std::process::id().to_string()).map_err(Failure::infrastructure)?;
+    let options = docker_options("bench", &std::process::id().to_string())
+        .map_err(|error| Failure::infrastructure(error.to_string()))?;
     let docker = Docker::connect(options.clone()).map_err(|error| {
         Failure::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
     })?;
@@ -72,7 +72,8 @@ pub(super) fn run(trials: u32, concurrency: &[usize], image: &str, ui: &Ui) -> R
         .map_err(|error| Failure::infrastructure(error.to_string()))?;
     let images = BTreeMap::from([(BASE.to_owned(), image.to_owned())]);
     let sandbox = SandboxChoice { kind: SandboxKind::Docker, images, ..SandboxChoice::default() };
-    let sandboxes = Sandboxes::new(Err("only Docker is asked for".to_owned()), Ok(options));
+    let sandboxes =
+        Sandboxes::new(Err(SandboxUnavailable::NotOffered("only Docker is asked for")), Ok(options));
     let daemon = Daemon::find();
     let mut rows = Vec::new();
     for &at_once in concurrency {
