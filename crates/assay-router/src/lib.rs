@@ -5,7 +5,7 @@
 //! words. [`findings`] turns answers into figures: strict and lenient, with intervals over requests, for the answers to one
 //! request resemble each other.
 //!
-//! The design is that of the researcher plan of the context-engineering collection; docs/ROUTING.md tells where this one
+//! The design is that of the researcher plan of the context-engineering collection; docs/lab/ROUTING.md tells where this one
 //! differs and why.
 
 mod answers;

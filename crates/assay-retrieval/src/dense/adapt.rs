@@ -15,7 +15,7 @@ use crate::retriever::{RetrieverError, best};
 /// Of the softmax over cosines; that of SkillRet and of most contrastive training of encoders.
 const TEMPERATURE: f32 = 0.05;
 
-/// Of the squared map. Of .001, .01, .1 and .3, the first two lost held out; see docs/RETRIEVAL.md.
+/// Of the squared map. Of .001, .01, .1 and .3, the first two lost held out; see docs/lab/RETRIEVAL.md.
 const RIDGE: f32 = 0.1;
 
 /// Passes over the requests, requests of a step, and the step's length (Adam: Kingma & Ba 2015).

@@ -71,7 +71,7 @@ fn the_documented_example_finds_its_skill() {
     }
 }
 
-/// The constants were fitted to none of these repositories' requests and to none of these off-topic ones. The bar is that of docs/RETRIEVAL.md.
+/// The constants were fitted to none of these repositories' requests and to none of these off-topic ones. The bar is that of docs/lab/RETRIEVAL.md.
 #[test]
 fn off_topic_requests_are_declined_and_others_answered() {
     let mut queries: Vec<Query> =

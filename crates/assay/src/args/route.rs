@@ -19,7 +19,7 @@ pub(crate) enum RouteWhat {
     Bench(RouteBenchArgs),
 }
 
-/// The format of the prompt file, as `route bench --help` has it; docs/ROUTING.md has the same table.
+/// The format of the prompt file, as `route bench --help` has it; docs/lab/ROUTING.md has the same table.
 const PROMPT_FORMAT: &str = r#"Prompt file: JSON Lines, one request a line. An unknown key is an error.
   prompt_id                    unique in the file (required)
   prompt                       the request (required)

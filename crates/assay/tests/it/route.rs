@@ -151,10 +151,10 @@ fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
 #[test]
 fn the_prompt_file_format_is_in_the_help() {
     let help = lab().assay(&["route", "bench", "--help"]).ok().stdout;
-    let documented = include_str!("../../../../docs/ROUTING.md");
+    let documented = include_str!("../../../../docs/lab/ROUTING.md");
     for key in assay_router::KEYS {
         assert!(help.contains(key), "{key} is not in {help}");
-        assert!(documented.contains(&format!("| `{key}` |")), "{key} is not in docs/ROUTING.md");
+        assert!(documented.contains(&format!("| `{key}` |")), "{key} is not in docs/lab/ROUTING.md");
     }
 }
 

@@ -17,11 +17,14 @@ pub(crate) struct Line {
 /// Every command that a reader is told to type: README.md, CONTRIBUTING.md, and docs/ without what is generated or tested as data.
 pub(crate) fn commands(project: &Path) -> Vec<Line> {
     let mut documents = vec!["CONTRIBUTING.md".to_owned(), "README.md".to_owned()];
-    for entry in fs::read_dir(project.join("docs")).unwrap() {
-        let name = entry.unwrap().file_name().into_string().unwrap();
-        let is_page = Path::new(&name).extension().is_some_and(|extension| extension == "md");
-        if is_page && name != "COMMANDS.md" && name != "RULES.md" {
-            documents.push(format!("docs/{name}"));
+    for folder in ["docs", "docs/guide", "docs/lab"] {
+        let Ok(entries) = fs::read_dir(project.join(folder)) else { continue };
+        for entry in entries {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            let is_page = Path::new(&name).extension().is_some_and(|extension| extension == "md");
+            if is_page && name != "COMMANDS.md" && name != "RULES.md" {
+                documents.push(format!("{folder}/{name}"));
+            }
         }
     }
     documents.sort();
