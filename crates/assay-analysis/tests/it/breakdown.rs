@@ -92,29 +92,3 @@ fn reports_that_are_none_give_no_tests() {
     }
     assert_eq!(Suite::new(&["none"], &[("a", &["P"])]).report().exploration.tests, []);
 }
-
-#[test]
-fn imported_runs_and_late_rewards_are_noted() {
-    let suite = Suite::new(&["none", "placebo"], &[("a", &["PT", "PP"])])
-        .plan(|run| run.imported = Some("harbor".into()))
-        .each(|record| {
-            if record.repetition == 2 && record.condition == "none" {
-                record.late = true;
-            }
-        });
-    let notes = suite.notes();
-    // Nothing is said of a placebo that nobody read: nobody knows.
-    assert_eq!(notes.len(), 2, "{notes:#?}");
-    assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
-    assert!(notes[1].starts_with("1 trial was graded after its deadline"), "{notes:#?}");
-    // What was lost elsewhere cannot be tried again here.
-    assert!(suite.report().comparisons.iter().all(|comparison| comparison.imported));
-}
-
-#[test]
-fn what_the_machine_could_not_give_is_noted() {
-    let said = "1 task asks for more processors than this machine has";
-    let suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
-        .plan(|run| run.warnings = vec![said.to_owned()]);
-    assert!(suite.notes().iter().any(|note| note == said));
-}

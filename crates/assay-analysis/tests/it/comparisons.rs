@@ -192,22 +192,6 @@ fn tasks_of_one_cluster_are_one_unit() {
 }
 
 #[test]
-fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
-    let suite = |cluster: fn(usize) -> Option<String>| {
-        Suite::uniform(&["none", "curated"], &["FFF", "PPP"]).plan(|run| {
-            for (n, task) in run.tasks.iter_mut().enumerate() {
-                task.curated = vec![format!("blake3:{}", n % 5)];
-                task.cluster = cluster(n);
-            }
-        })
-    };
-    let note = |suite: Suite| suite.notes().into_iter().find(|note| note.contains("`cluster`"));
-    let told = note(suite(|_| None)).unwrap();
-    assert!(told.starts_with("20 tasks share 5 curated skills and declare no common `cluster`"), "{told}");
-    assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);
-}
-
-#[test]
 fn the_primary_comparison_is_judged_apart_from_the_others() {
     let conditions = ["none", "curated", "placebo", "full"];
     let words: &[&str] = &["PFFFF", "PPPFF", "PFFFF", "PPFFF"];
@@ -250,4 +234,35 @@ fn a_family_spans_agents_and_an_arm_that_is_not_there_is_not_in_it() {
         [(Some("openai:one"), "curated"), (Some("openai:two"), "curated"), (Some("openai:two"), "placebo")]
     );
     assert_eq!(report.arms.len(), 5);
+}
+
+#[test]
+fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdict() {
+    let rows: &[(&str, &[&str])] = &[
+        ("a", &["FFPFF", "PPFPF"]),
+        ("b", &["PPPPP", "PPPPP"]),
+        ("c", &["FFFFF", "FFFFF"]),
+        ("d", &["FPFPF", "PPPPF"]),
+        ("e", &["FFFFF", "PPPPP"]),
+        ("f", &["PPFPP", "FPPPP"]),
+    ];
+    let compared = Suite::new(&["none", "curated"], rows).compared();
+    let scores = |word: &str| word.chars().map(|letter| f64::from(u8::from(letter == 'P'))).collect();
+    let tasks: Vec<PairedTask> = rows
+        .iter()
+        .map(|(_, words)| PairedTask { arm: scores(words[1]), base: scores(words[0]), cluster: None })
+        .collect();
+    let these = assay_stats::within_tasks_interval(&tasks, 0.95).unwrap();
+    assert_eq!(compared.these_tasks_ci95, Some([these.low, these.high]));
+    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Underpowered, Some(Reason::Noise)));
+    assert_eq!(compared.tasks_needed, assay_stats::tasks_needed(&tasks, 1, 0.1));
+    assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
+    let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);
+    assert!(6 < confirm && confirm < detect, "{confirm} {detect}");
+    // Nothing to confirm where a verdict was given, and where no difference was seen.
+    let found = |words: &[&str]| Suite::uniform(&["none", "curated"], words).compared();
+    assert_eq!(found(&["FFF", "PPP"]).tasks_to_confirm, None);
+    let six: Vec<(&str, &[&str])> = rows.iter().map(|(task, _)| (*task, &["PF", "PF"][..])).collect();
+    let equal = Suite::new(&["none", "curated"], &six).compared();
+    assert_eq!((equal.tasks_to_confirm, equal.tasks_needed.is_some()), (None, true));
 }

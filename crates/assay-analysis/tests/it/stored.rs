@@ -3,6 +3,7 @@
 use std::fs;
 use std::time::{Duration, Instant};
 
+use assay_analysis::Note;
 use assay_store::{Cell, Record, RunFolder, Store, TrialId};
 use serde_json::{Value, json};
 
@@ -174,8 +175,7 @@ fn a_record_of_another_trial_counts_as_unreadable() {
     let (_folder, store) = stored(&suite);
     let trials = || {
         let report = assay_analysis::report(&store, &suite.run).unwrap();
-        let notes = crate::suite::sentences(&report.notes);
-        let unreadable = notes.iter().filter(|note| note.contains("not readable")).count();
+        let unreadable = report.notes.iter().filter(|note| matches!(note, Note::Unreadable { .. })).count();
         (report.arms.iter().map(|arm| arm.trials).sum::<usize>(), unreadable)
     };
     assert_eq!(trials(), (4, 0));

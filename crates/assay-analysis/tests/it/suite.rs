@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_analysis::{Comparison, Gathered, Note, Report, find};
+use assay_analysis::{Comparison, Gathered, Report, find};
 use assay_store::{
     AgentLabel, Cause, Cell, Exclusion, Outcome, PlannedAgent, PlannedTask, Record, RunFolder, Seconds,
     Selection, StoreError, TrialId,
@@ -146,19 +146,10 @@ impl Suite {
         report
     }
 
-    /// The report's notes in sentences.
-    pub(crate) fn notes(&self) -> Vec<String> {
-        sentences(&self.report().notes)
-    }
-
     /// The first comparison of the report.
     pub(crate) fn compared(&self) -> Comparison {
         self.report().comparisons.remove(0)
     }
-}
-
-pub(crate) fn sentences(notes: &[Note]) -> Vec<String> {
-    notes.iter().map(assay_report::note).collect()
 }
 
 pub(crate) fn close(found: impl Into<Option<f64>>, expected: f64) {

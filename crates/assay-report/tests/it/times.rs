@@ -1,11 +1,10 @@
-//! Conditions that were measured at different times, and what a comparison prints beside its verdict.
+//! Notes on conditions that were measured at different times.
 
-use assay_analysis::{Reason, VerdictKind};
 use assay_analysis::{RunComparison, compare_gathered};
-use assay_stats::PairedTask;
 use assay_store::Record;
 
-use crate::suite::{Suite, close, sentences};
+use crate::sentences::sentences;
+use crate::suite::{Suite, close};
 
 /// Each record on a day of its own condition, one minute after another.
 fn on_days(suite: Suite, day: impl Fn(&Record) -> u32) -> Suite {
@@ -88,35 +87,4 @@ fn two_runs_of_different_days_are_compared_with_a_warning() {
         "{found:?}"
     );
     assert_eq!(against(&run("before", 5), &run("after", 5)).notes, []);
-}
-
-#[test]
-fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdict() {
-    let rows: &[(&str, &[&str])] = &[
-        ("a", &["FFPFF", "PPFPF"]),
-        ("b", &["PPPPP", "PPPPP"]),
-        ("c", &["FFFFF", "FFFFF"]),
-        ("d", &["FPFPF", "PPPPF"]),
-        ("e", &["FFFFF", "PPPPP"]),
-        ("f", &["PPFPP", "FPPPP"]),
-    ];
-    let compared = Suite::new(&["none", "curated"], rows).compared();
-    let scores = |word: &str| word.chars().map(|letter| f64::from(u8::from(letter == 'P'))).collect();
-    let tasks: Vec<PairedTask> = rows
-        .iter()
-        .map(|(_, words)| PairedTask { arm: scores(words[1]), base: scores(words[0]), cluster: None })
-        .collect();
-    let these = assay_stats::within_tasks_interval(&tasks, 0.95).unwrap();
-    assert_eq!(compared.these_tasks_ci95, Some([these.low, these.high]));
-    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Underpowered, Some(Reason::Noise)));
-    assert_eq!(compared.tasks_needed, assay_stats::tasks_needed(&tasks, 1, 0.1));
-    assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
-    let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);
-    assert!(6 < confirm && confirm < detect, "{confirm} {detect}");
-    // Nothing to confirm where a verdict was given, and where no difference was seen.
-    let found = |words: &[&str]| Suite::uniform(&["none", "curated"], words).compared();
-    assert_eq!(found(&["FFF", "PPP"]).tasks_to_confirm, None);
-    let six: Vec<(&str, &[&str])> = rows.iter().map(|(task, _)| (*task, &["PF", "PF"][..])).collect();
-    let equal = Suite::new(&["none", "curated"], &six).compared();
-    assert_eq!((equal.tasks_to_confirm, equal.tasks_needed.is_some()), (None, true));
 }

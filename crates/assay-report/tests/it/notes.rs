@@ -2,6 +2,7 @@ use assay_store::{Estimated, Metered};
 use assay_trace::Exposure;
 use assay_usage::Usage;
 
+use crate::sentences::Sentences as _;
 use crate::suite::{Suite, close};
 
 fn check(suite: &Suite, expected: &[&str]) {
@@ -187,4 +188,46 @@ fn a_condition_without_a_usable_trial_comes_first() {
     assert_eq!(imported.report().comparisons.len(), 1);
     let without = silent(&["PFP", "TTT"]).plan(|run| run.agents[0].label.model = None);
     assert_eq!(without.report().comparisons.len(), 1);
+}
+
+#[test]
+fn imported_runs_and_late_rewards_are_noted() {
+    let suite = Suite::new(&["none", "placebo"], &[("a", &["PT", "PP"])])
+        .plan(|run| run.imported = Some("harbor".into()))
+        .each(|record| {
+            if record.repetition == 2 && record.condition == "none" {
+                record.late = true;
+            }
+        });
+    let notes = suite.notes();
+    // Nothing is said of a placebo that nobody read: nobody knows.
+    assert_eq!(notes.len(), 2, "{notes:#?}");
+    assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
+    assert!(notes[1].starts_with("1 trial was graded after its deadline"), "{notes:#?}");
+    // What was lost elsewhere cannot be tried again here.
+    assert!(suite.report().comparisons.iter().all(|comparison| comparison.imported));
+}
+
+#[test]
+fn what_the_machine_could_not_give_is_noted() {
+    let said = "1 task asks for more processors than this machine has";
+    let suite = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
+        .plan(|run| run.warnings = vec![said.to_owned()]);
+    assert!(suite.notes().iter().any(|note| note == said));
+}
+
+#[test]
+fn tasks_that_share_a_skill_without_a_cluster_are_pointed_out() {
+    let suite = |cluster: fn(usize) -> Option<String>| {
+        Suite::uniform(&["none", "curated"], &["FFF", "PPP"]).plan(|run| {
+            for (n, task) in run.tasks.iter_mut().enumerate() {
+                task.curated = vec![format!("blake3:{}", n % 5)];
+                task.cluster = cluster(n);
+            }
+        })
+    };
+    let note = |suite: Suite| suite.notes().into_iter().find(|note| note.contains("`cluster`"));
+    let told = note(suite(|_| None)).unwrap();
+    assert!(told.starts_with("20 tasks share 5 curated skills and declare no common `cluster`"), "{told}");
+    assert_eq!(note(suite(|n| Some(format!("skill {}", n % 5)))), None);
 }

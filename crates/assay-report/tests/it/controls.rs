@@ -1,0 +1,76 @@
+//! Notes on tasks and conditions where no skill should help.
+
+use crate::sentences::Sentences as _;
+use crate::suite::Suite;
+
+/// Six tasks of `measured` and thirty negative controls of `control`, baseline and arm each.
+fn suite(condition: &str, measured: [&str; 2], control: [&str; 2]) -> Suite {
+    let names: Vec<String> = (0..36).map(|n| format!("t{n:02}")).collect();
+    let rows: Vec<(&str, &[&str])> = names
+        .iter()
+        .enumerate()
+        .map(|(n, name)| (name.as_str(), if n < 6 { &measured[..] } else { &control[..] }))
+        .collect();
+    Suite::new(&["none", condition], &rows)
+        .plan(|run| run.tasks[6..].iter_mut().for_each(|task| task.negative_control = true))
+}
+
+fn check(suite: &Suite, expected: &str) {
+    let notes = suite.notes();
+    assert!(notes.iter().any(|note| note.contains(expected)), "{notes:#?}\nlacks: {expected}");
+}
+
+#[test]
+fn they_are_judged_by_equivalence() {
+    let of = |control| suite("curated", ["FFFFF", "PPPPP"], control);
+    check(
+        &of(["PPPPP", "PPPPP"]),
+        "`curated` has no effect within ±10 points on the 30 negative controls, as it should",
+    );
+    check(
+        &of(["FFFFF", "PPPPP"]),
+        "`curated` helps on the 30 negative controls, by +100 points, where no skill should",
+    );
+    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 30 negative controls, by −100 points");
+    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trial on the negative controls: of 150 trials");
+    check(&of(["PPPPP", "Piiii"]), "Too many trials were lost on the");
+    let two: Vec<(&str, &[&str])> = vec![("a", &["P", "P", "P"]), ("b", &["P", "P", "F"])];
+    let two = Suite::new(&["none", "curated", "full"], &two)
+        .plan(|run| run.tasks.iter_mut().for_each(|task| task.negative_control = true));
+    check(
+        &two,
+        "Whether `curated` and `full` do nothing on the 2 negative controls, within ±10 points, is not shown",
+    );
+    let one = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
+        .plan(|run| run.tasks[0].negative_control = true);
+    check(&one, "on the one negative control, within ±10 points, is not shown.");
+    assert_eq!(one.report().comparisons, []);
+}
+
+#[test]
+fn unfinished_controls_are_unfinished_trials() {
+    check(&suite("curated", ["F", "P"], ["P", "."]), "30 planned trials have no record yet");
+}
+
+#[test]
+fn a_condition_that_should_not_help_and_does_is_named() {
+    let helps = |condition| Suite::uniform(&["none", condition], &["FFF", "PPP"]);
+    check(
+        &helps("placebo"),
+        "`placebo` helps. A text that teaches nothing raised the pass rate by +100 points",
+    );
+    check(
+        &helps("negative"),
+        "`negative` helps. A skill that is not about the task raised the pass rate by +100 points",
+    );
+    let silent = |suite: &Suite| {
+        let notes = suite.notes();
+        assert!(!notes.iter().any(|note| note.contains("helps")), "{notes:?}");
+    };
+    silent(&helps("curated"));
+    silent(&Suite::uniform(&["none", "placebo"], &["PPP", "PPP"]));
+    // Where several agents ran, it is said whose that was.
+    let rows: Vec<(String, [&str; 2])> = (0..20).map(|n| (format!("t{n:02}"), ["F", "P"])).collect();
+    let rows: Vec<(&str, &[&str])> = rows.iter().map(|(name, words)| (name.as_str(), &words[..])).collect();
+    check(&helps("placebo").agent("openai:two", &rows), "`placebo` by openai:two helps");
+}
