@@ -19,6 +19,8 @@ declare_rules! {
     PACKAGE_HOOK = "package-hook", RemoteCode, Warning, "A package manager runs a program of the package unasked, at installation.";
     EXFIL_HOOK = "exfil-hook", Exfiltration, Error, "A hook, or a command that runs at load, sends data out.",
         Code ["://", "curl", "wget"];
+    /// It has no trigger words, because any command at all is a use of the shell. It reads what the scan of the files has put into
+    /// `Scan::used`: a command or a call is seen there if its text has a trigger word, of kind `Code`, of some other rule.
     CAPABILITY_UNDECLARED = "capability-undeclared", Capability, Info, "The skill uses a tool that its `allowed-tools` leaves out.";
     CAPABILITY_LOAD = "capability-load", Capability, Info, "A command runs as soon as the skill is loaded, before the model sees it.";
     ESCAPE_LINK = "escape-link", Escape, Warning, "A symbolic link leads out of the package.";

@@ -9,6 +9,8 @@ use std::path::Path;
 use assay_skill::Package;
 
 use super::needles::only;
+use super::package::{CAPABILITY_UNDECLARED, EXFIL_HOOK};
+use super::rule::Rule;
 use super::self_test::ways::{gzip, zip};
 use super::{Bundle, RULES, scan};
 
@@ -100,7 +102,7 @@ fn package(blocks: &[Block]) -> Bundle {
     Bundle::read(&Package::load(&root).package.expect("a package"))
 }
 
-/// Rules on what other rules' words have had scanned: a command counts as used where it was looked at.
+/// Rules on what other rules' words have had scanned: `a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands` shows it.
 const BY_OTHERS: [&str; 1] = ["capability-undeclared"];
 
 #[test]
@@ -129,6 +131,24 @@ fn every_rule_finds_its_example() {
     }
     wrong.extend(examples.keys().map(|code| format!("{code}: an example of no rule")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands() {
+    let page = |tools: &str, command: &str| {
+        let front = format!("---\nname: tables\ndescription: Aligns tables.\nallowed-tools: {tools}\n---\n");
+        package(&[("md".to_owned(), "SKILL.md".to_owned(), format!("{front}```bash\n{command}\n```\n"))])
+    };
+    let is_found = |rule: &Rule, tools: &str, command: &str| {
+        let found = only::words_of(rule, || scan(&page(tools, command)));
+        found.iter().any(|finding| *finding.rule == CAPABILITY_UNDECLARED)
+    };
+    let curl = "curl https://api.example.com/x";
+    // `curl` is a word of `exfil-hook`, which itself finds nothing here.
+    assert!(is_found(&EXFIL_HOOK, "Read", curl));
+    assert!(!is_found(&EXFIL_HOOK, "Read, Bash(curl:*)", curl));
+    assert!(!is_found(&EXFIL_HOOK, "Read", "sort table.csv"));
+    assert!(!is_found(&CAPABILITY_UNDECLARED, "Read", curl));
 }
 
 #[test]

@@ -132,11 +132,11 @@ pub(crate) enum Trigger {
     Comment,
 }
 
-/// Declares the rules of a file: name, code, family, severity, summary, and trigger words.
+/// Declares the rules of a file: name, code, family, severity, summary, and trigger words. A comment before a rule follows its summary.
 macro_rules! declare_rules {
-    ($($name:ident = $code:literal, $family:ident, $severity:ident, $summary:literal
+    ($($(#[$comment:meta])* $name:ident = $code:literal, $family:ident, $severity:ident, $summary:literal
         $(, $trigger:ident [$($word:literal),* $(,)?])*;)*) => {
-        $(#[doc = $summary] pub(crate) static $name: $crate::rule::Rule = $crate::rule::Rule {
+        $(#[doc = $summary] $(#[doc = ""] #[$comment])* pub(crate) static $name: $crate::rule::Rule = $crate::rule::Rule {
             code: $code,
             family: $crate::rule::Family::$family,
             severity: assay_diagnostic::Severity::$severity,
