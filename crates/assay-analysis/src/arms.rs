@@ -122,6 +122,6 @@ fn exposure(records: &[&TrialResult]) -> ExposureShares {
         }
         records.iter().filter(|record| record.exposure[stage]).count() as f64 / records.len() as f64
     };
-    let [offered, advertised, touched, opened, executed] = [0, 1, 2, 3, 4].map(share);
-    ExposureShares { offered, advertised, touched, opened, executed }
+    let [offered, advertised, mentioned, opened, executed] = [0, 1, 2, 3, 4].map(share);
+    ExposureShares { offered, advertised, mentioned, opened, executed }
 }

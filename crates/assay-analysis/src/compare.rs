@@ -17,7 +17,7 @@ pub const LEAST_TASKS: usize = 5;
 /// What two runs come to. `assay-report` writes it as JSON: there the notes are sentences.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunComparison {
-    /// `assay.compare/1`.
+    /// `assay.compare/2`.
     pub schema: &'static str,
     /// The first run: the baseline.
     pub first: String,
@@ -134,7 +134,7 @@ pub fn compare_gathered(
     let (mine, theirs) = (second.trials(), first.trials());
     let notes = different_times(second, comparisons.iter());
     RunComparison {
-        schema: "assay.compare/1",
+        schema: "assay.compare/2",
         first: first.run.clone(),
         second: second.run.clone(),
         margin: second.margin,

@@ -142,7 +142,7 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         lift: estimate.map(|estimate| estimate.mean),
         pass_rate_lift: pass_rate_lift(slots, shared),
         ci95: ends(estimate.and_then(|estimate| estimate.interval)),
-        these_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
+        fixed_tasks_ci95: ends(assay_stats::within_tasks_interval(&counted, 0.95)),
         family: verdict.interval.map(|interval| FamilyInterval {
             level: 1.0 - 0.05 / family as f64,
             low: interval.low,
@@ -157,12 +157,12 @@ pub(crate) fn judge(pairing: &Pairing<'_>) -> Comparison {
         p: assay_stats::sign_flip(&units, pairing.seed),
         p_adjusted: None,
         p_wilcoxon: assay_stats::wilcoxon(&units),
-        noise_floor: assay_stats::noise_floor(&bases, &repetitions, pairing.seed),
-        smallest_detectable: assay_stats::smallest_detectable(&counted, family),
+        run_to_run_noise: assay_stats::run_to_run_noise(&bases, &repetitions, pairing.seed),
+        mde: assay_stats::mde(&counted, family),
         skillsbench_ci95: ends(assay_stats::skillsbench_interval(&counted, pairing.seed)),
         verdict: verdict.kind,
         reason: verdict.reason,
-        direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::NoEffect),
+        direction: verdict.direction.filter(|_| verdict.kind == VerdictKind::Negligible),
         tasks_needed: verdict.tasks_needed,
         tasks_to_confirm: verdict
             .tasks_needed

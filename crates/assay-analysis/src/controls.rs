@@ -8,7 +8,7 @@ use crate::model::{Arm, Comparison, TaskRow};
 use crate::{arms, comparisons, tasks};
 
 /// The negative controls: tasks where no skill should help. They leave every other table of the report, and are a family of their
-/// own, judged by the same rules; `no-effect` is the hoped answer.
+/// own, judged by the same rules; `negligible` is the hoped answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct NegativeControls {
     /// The arms on these tasks.

@@ -19,7 +19,7 @@ pub struct Wish {
     /// A true lift that is to be found.
     pub lift: Option<f64>,
     /// No effect is to be shown within ± this.
-    pub no_effect_within: Option<f64>,
+    pub equivalence_margin: Option<f64>,
     /// A p value, after Holm's correction, that a gate asks for.
     pub p: Option<f64>,
 }
@@ -27,7 +27,7 @@ pub struct Wish {
 /// What a plan comes to.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PlanForecast {
-    /// `assay.plan-forecast/1`.
+    /// `assay.plan-forecast/2`.
     pub schema: &'static str,
     /// The experiment's name.
     pub run: String,
@@ -46,7 +46,7 @@ pub struct PlanForecast {
     /// What the design can and cannot find.
     pub design: DesignForecast,
     /// What was asked for, and what it takes.
-    pub wanted: WishForecast,
+    pub requested: WishForecast,
     /// Why what was asked for cannot be had at all, with the arithmetic. Empty: nothing stands against it.
     pub impossible: Vec<String>,
     /// Tasks and cells that cannot be run.
@@ -112,11 +112,11 @@ pub struct DesignForecast {
     /// Suites simulated.
     pub suites: Option<usize>,
     /// The smallest lift that comes out as `helps` with a chance of 80 %.
-    pub detectable_lift: Option<f64>,
-    /// The smallest margin within which nothing comes out as `no-effect` with a chance of 80 %.
+    pub mde: Option<f64>,
+    /// The smallest margin within which nothing comes out as `negligible` with a chance of 80 %.
     pub smallest_margin: Option<f64>,
     /// The chances of each verdict on an arm that does nothing.
-    pub if_nothing: Option<VerdictChances>,
+    pub if_no_effect: Option<VerdictChances>,
     /// The same number of trials as fewer or more repetitions of more or fewer tasks.
     pub shapes: Vec<ShapeForecast>,
 }
@@ -129,8 +129,8 @@ pub struct ShapeForecast {
     /// Trials of each cell.
     pub repetitions: usize,
     /// The smallest lift that comes out as `helps` with a chance of 80 %.
-    pub detectable_lift: Option<f64>,
-    /// The smallest margin within which nothing comes out as `no-effect` with a chance of 80 %.
+    pub mde: Option<f64>,
+    /// The smallest margin within which nothing comes out as `negligible` with a chance of 80 %.
     pub smallest_margin: Option<f64>,
     /// The chance of the right verdict at the lift that was asked for.
     pub power: Option<f64>,
@@ -143,10 +143,10 @@ pub struct VerdictChances {
     pub helps: f64,
     /// Of `harms`.
     pub harms: f64,
-    /// Of `no-effect`.
-    pub no_effect: f64,
-    /// Of `underpowered`.
-    pub underpowered: f64,
+    /// Of `negligible`.
+    pub negligible: f64,
+    /// Of `inconclusive`.
+    pub inconclusive: f64,
 }
 
 /// What was asked for.
@@ -159,7 +159,7 @@ pub struct WishForecast {
     /// Tasks needed to find it with a chance of 80 %, at these repetitions.
     pub tasks_for_lift: Option<usize>,
     /// The margin.
-    pub no_effect_within: Option<f64>,
+    pub equivalence_margin: Option<f64>,
     /// Tasks needed to show no effect within it with a chance of 80 %, where there is none.
     pub tasks_for_margin: Option<usize>,
     /// The gate's p value.
@@ -217,9 +217,9 @@ pub fn forecast(
         spread: SPREAD,
         moving: MOVING,
     };
-    let (found, wanted, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
+    let (found, requested, impossible) = judge(plan, &design, size, pilot.is_some(), wish);
     Ok(PlanForecast {
-        schema: "assay.plan-forecast/1",
+        schema: "assay.plan-forecast/2",
         run: plan.run.clone(),
         trials: trials.len(),
         in_store: records.len(),
@@ -228,7 +228,7 @@ pub fn forecast(
         cost_usd,
         seconds,
         design: found,
-        wanted,
+        requested,
         impossible,
         excluded: plan.excluded.clone(),
         warnings: plan
@@ -365,7 +365,7 @@ fn judge(
 ) -> (DesignForecast, WishForecast, Vec<String>) {
     let seed = plan.seed;
     let mut impossible: Vec<Impossible> =
-        design.impossible(&Wanted { lift: wish.lift, margin: wish.no_effect_within, p: None });
+        design.impossible(&Wanted { lift: wish.lift, margin: wish.equivalence_margin, p: None });
     // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
     let compared = plan.conditions.len().saturating_sub(1) * plan.agents.len();
     let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
@@ -381,7 +381,7 @@ fn judge(
     let tasks_for_lift =
         wish.lift.and_then(|lift| design.tasks_for_lift(lift, seed).map_err(&mut note).ok()).flatten();
     let tasks_for_margin = wish
-        .no_effect_within
+        .equivalence_margin
         .and_then(|margin| design.tasks_for_margin(margin, seed).map_err(&mut note).ok())
         .flatten();
     let found = DesignForecast {
@@ -395,28 +395,28 @@ fn judge(
         baseline_from: if piloted { "records" } else { "default" },
         baseline: design.baseline.mean(),
         suites: forecast.map(|forecast| forecast.suites),
-        detectable_lift: forecast.and_then(|forecast| forecast.detectable),
+        mde: forecast.and_then(|forecast| forecast.detectable),
         smallest_margin: forecast.and_then(|forecast| forecast.margin),
-        if_nothing: forecast.map(|forecast| chances(forecast.nothing)),
+        if_no_effect: forecast.map(|forecast| chances(forecast.nothing)),
         shapes: design.shapes(wish.lift, seed).into_iter().map(shape).collect(),
     };
-    let wanted = WishForecast {
+    let requested = WishForecast {
         lift: wish.lift,
         at_lift: at_lift.map(chances),
         tasks_for_lift,
-        no_effect_within: wish.no_effect_within,
+        equivalence_margin: wish.equivalence_margin,
         tasks_for_margin,
         p: wish.p,
         smallest_p: assay_stats::plan::smallest_p(permuted.tasks),
     };
-    (found, wanted, impossible.iter().map(ToString::to_string).collect())
+    (found, requested, impossible.iter().map(ToString::to_string).collect())
 }
 
 fn shape(shape: Shape) -> ShapeForecast {
     ShapeForecast {
         tasks: shape.tasks,
         repetitions: shape.repetitions,
-        detectable_lift: shape.detectable,
+        mde: shape.detectable,
         smallest_margin: shape.margin,
         power: shape.power,
     }
@@ -426,7 +426,7 @@ fn chances(chances: Chances) -> VerdictChances {
     VerdictChances {
         helps: chances.helps,
         harms: chances.harms,
-        no_effect: chances.no_effect,
-        underpowered: chances.underpowered,
+        negligible: chances.negligible,
+        inconclusive: chances.inconclusive,
     }
 }

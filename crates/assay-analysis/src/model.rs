@@ -116,7 +116,7 @@ pub struct ExposureShares {
     /// The model was told of a skill: an entry in a listing, its description, or a path in it.
     pub advertised: f64,
     /// A tool call had a path in a skill, or called it.
-    pub touched: f64,
+    pub mentioned: f64,
     /// Enough of a skill's body reached the model.
     pub opened: f64,
     /// A file of a skill was run.
@@ -149,7 +149,7 @@ pub struct Comparison {
     pub ci95: Option<[f64; 2]>,
     /// The 95 % interval of the lift on these very tasks, which are taken as fixed: what would vary if they were run again.
     /// Printed by name; never decides.
-    pub these_tasks_ci95: Option<[f64; 2]>,
+    pub fixed_tasks_ci95: Option<[f64; 2]>,
     /// The interval the verdict reads, at the family's level.
     pub family: Option<FamilyInterval>,
     /// Whether this is a primary comparison, judged apart from the others.
@@ -173,16 +173,16 @@ pub struct Comparison {
     /// way round in the baseline; `null` where no trial was lost.
     pub loss_bounds: Option<[f64; 2]>,
     /// 95th percentile of the same comparison between two halves of the baseline.
-    pub noise_floor: Option<f64>,
+    pub run_to_run_noise: Option<f64>,
     /// The smallest lift that this design and spread find with 80 % power.
-    pub smallest_detectable: Option<f64>,
+    pub mde: Option<f64>,
     /// Percentile bootstrap within tasks, as SkillsBench does it. Printed by name; never decides.
     pub skillsbench_ci95: Option<[f64; 2]>,
-    /// `helps`, `harms`, `no-effect` or `underpowered`.
+    /// `helps`, `harms`, `negligible` or `inconclusive`.
     pub verdict: VerdictKind,
-    /// Why it is underpowered: `design`, `losses` or `noise`.
+    /// Why it is inconclusive: `design`, `losses` or `noise`.
     pub reason: Option<Reason>,
-    /// The direction, where the interval excludes 0 and the verdict is `no-effect`.
+    /// The direction, where the interval excludes 0 and the verdict is `negligible`.
     pub direction: Option<Direction>,
     /// Tasks with which a lift of the margin's size would be found with 80 % power, at this spread.
     pub tasks_needed: Option<usize>,

@@ -284,7 +284,7 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
         match comparison.verdict {
             VerdictKind::Helps => notes.push(ControlNote::Helped { arm, tasks, lift }),
             VerdictKind::Harms => notes.push(ControlNote::Harmed { arm, tasks, lift }),
-            VerdictKind::NoEffect | VerdictKind::Underpowered => {}
+            VerdictKind::Negligible | VerdictKind::Inconclusive => {}
         }
     }
     let alike = |holds: &dyn Fn(&Comparison) -> bool| -> Option<(ArmNames, Option<usize>)> {
@@ -293,7 +293,7 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
         let arms: Vec<ArmName> = alike.iter().map(|comparison| of(run, comparison)).collect();
         (!arms.is_empty()).then_some((ArmNames { arms, of: comparisons.len() }, needed))
     };
-    if let Some((arms, _)) = alike(&|comparison| comparison.verdict == VerdictKind::NoEffect) {
+    if let Some((arms, _)) = alike(&|comparison| comparison.verdict == VerdictKind::Negligible) {
         notes.push(ControlNote::Unchanged { arms, tasks, margin });
     }
     let lost = |comparison: &Comparison| comparison.reason == Some(Reason::Losses);
@@ -301,7 +301,7 @@ fn negative_controls(run: &RunFolder, comparisons: &[Comparison]) -> Vec<Control
         notes.push(ControlNote::Lost { arms, tasks });
     }
     let unclear =
-        |comparison: &Comparison| comparison.verdict == VerdictKind::Underpowered && !lost(comparison);
+        |comparison: &Comparison| comparison.verdict == VerdictKind::Inconclusive && !lost(comparison);
     if let Some((arms, needed)) = alike(&unclear) {
         notes.push(ControlNote::Unclear { arms, tasks, margin, needed });
     }

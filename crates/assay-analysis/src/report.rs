@@ -13,13 +13,13 @@ use crate::notes::{Findings, notes};
 use crate::{arms, comparisons, controls, models, tasks};
 
 /// The format of [`Report`].
-pub const SCHEMA: &str = "assay.report/1";
+pub const SCHEMA: &str = "assay.report/2";
 
 /// All findings about a run. `assay-report` writes it as JSON: there the notes are sentences.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own in the JSON document")]
 pub struct Report {
-    /// `assay.report/1`.
+    /// `assay.report/2`.
     pub schema: &'static str,
     /// The run.
     pub run: String,

@@ -57,13 +57,13 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
 
 /// What became of the skills, in arms that offer any.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
-    let stages = ["offered", "advertised", "touched", "opened", "executed"];
+    let stages = ["offered", "advertised", "mentioned", "opened", "executed"];
     let mut grid = labels.grid("What became of the skills, in shares of valid trials", &[], &stages);
     for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
         let mut row = labels.cells(&arm.who, &arm.condition);
         let shares = &arm.exposure;
         row.extend(
-            [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed]
+            [shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed]
                 .map(|share| percent(share).into()),
         );
         grid.rows.push(row);
@@ -106,12 +106,12 @@ pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
         row.extend([
             points_between(comparison.family.map(|family| [family.low, family.high])).into(),
             points_between(comparison.ci95).into(),
-            points_between(comparison.these_tasks_ci95).into(),
+            points_between(comparison.fixed_tasks_ci95).into(),
             or_none(comparison.normalized_gain, |gain| format!("{gain:+.2}").replace('-', "−")),
             p_value(comparison.p_interval).into(),
             p_value(comparison.p_interval_adjusted).into(),
-            or_none(comparison.noise_floor, plus_minus),
-            or_none(comparison.smallest_detectable, plus_minus),
+            or_none(comparison.run_to_run_noise, plus_minus),
+            or_none(comparison.mde, plus_minus),
             format!("{better}/{equal}/{worse}").into(),
         ]);
         grid.rows.push(row);

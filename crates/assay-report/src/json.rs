@@ -56,7 +56,7 @@ mod tests {
         let mut report = whole();
         report.run = "\u{1b}[31m\"<b>\u{202e}\n".to_owned();
         let text = Json.render(&report, Style { color: true, ..Style::default() });
-        assert!(text.starts_with("{\n  \"schema\": \"assay.report/1\",") && text.ends_with("}\n"), "{text}");
+        assert!(text.starts_with("{\n  \"schema\": \"assay.report/2\",") && text.ends_with("}\n"), "{text}");
         // Nothing in it can act on a terminal, and it reads back as it was.
         assert!(!text.contains('\u{1b}'), "{text}");
         let read: serde_json::Value = serde_json::from_str(&text).unwrap();

@@ -115,7 +115,7 @@ fn controls(report: &Report) -> Section {
     if let Some(controls) = &report.negative_controls {
         let labels = Labels::among(&controls.arms);
         blocks.push(Block::Text(
-            "Tasks where no skill should help. They count in no other table; `no-effect` is the hoped answer, and they are a \
+            "Tasks where no skill should help. They count in no other table; `negligible` is the hoped answer, and they are a \
              family of their own."
                 .to_owned(),
         ));
@@ -269,8 +269,8 @@ fn reading(report: &Report, labels: &Labels) -> Section {
         rates.to_owned(),
         format!(
             "The verdict reads one interval, Bonferroni-adjusted: the primary comparisons share an error rate of 5 %, and the \
-             others share another. `helps` and `harms`: it excludes 0. `no-effect`: the lift lies within ±{margin:.0} points. \
-             `underpowered` (inconclusive): neither is shown."
+             others share another. `helps` and `harms`: it excludes 0. `negligible`: the lift lies within ±{margin:.0} points. \
+             `inconclusive`: neither is shown."
         ),
         "The verdict and the 95 % interval are about tasks like these, of which these are a sample. The interval for these tasks \
          takes them as fixed: it says how much the lift would vary if they were run again, and decides nothing."
@@ -279,7 +279,7 @@ fn reading(report: &Report, labels: &Labels) -> Section {
          out a quarter above or below the others of their task, or where the lost shares of the two arms differ by more than 5 points."
             .to_owned(),
         "Exposure is told in shares of valid trials: a skill's files were there (offered), the model was told of it (advertised), a \
-         tool call used its path or the client’s skill tool (touched), at least half of its body reached the model (opened), a \
+         tool call used its path or the client’s skill tool (mentioned), at least half of its body reached the model (opened), a \
          file of it was run (executed)."
             .to_owned(),
         "p belongs to the interval that decides: adjusted for its family it is at most .05 exactly where that interval excludes \

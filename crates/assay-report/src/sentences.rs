@@ -50,22 +50,22 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     );
     let margin = 100.0 * margin;
     match (comparison.verdict, comparison.reason) {
-        (VerdictKind::NoEffect, _) => {
+        (VerdictKind::Negligible, _) => {
             let direction = comparison
                 .direction
                 .map_or(String::new(), |sign| format!(" The remaining difference is {}.", sign.word()));
             format!("{between} That is within ±{margin:.0} points.{direction}")
         }
-        (VerdictKind::Underpowered, Some(Reason::Losses)) => {
+        (VerdictKind::Inconclusive, Some(Reason::Losses)) => {
             format!("{between} {}", after_losses(comparison))
         }
-        (VerdictKind::Underpowered, Some(Reason::Design)) => {
+        (VerdictKind::Inconclusive, Some(Reason::Design)) => {
             format!(
                 "{between} This design had too little power to detect an effect.{}",
                 needed(comparison, margin)
             )
         }
-        (VerdictKind::Underpowered, Some(Reason::Noise) | None) => format!(
+        (VerdictKind::Inconclusive, Some(Reason::Noise) | None) => format!(
             "{between} Neither an effect nor its absence (±{margin:.0} points) is shown.{}",
             needed(comparison, margin)
         ),

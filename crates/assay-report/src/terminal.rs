@@ -117,8 +117,8 @@ impl Page {
         let code = match verdict.kind {
             VerdictKind::Helps => "1;32",
             VerdictKind::Harms => "1;31",
-            VerdictKind::NoEffect => "1;36",
-            VerdictKind::Underpowered => "1;33",
+            VerdictKind::Negligible => "1;36",
+            VerdictKind::Inconclusive => "1;33",
         };
         let word = verdict.kind.word();
         let mark = format!(" {}{}  ", self.painted(word, code), " ".repeat(width - word.len()));

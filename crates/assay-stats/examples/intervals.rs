@@ -54,7 +54,7 @@ fn misses((cell, got): &Row, at: usize, limit: f64) -> f64 {
         width: None,
         false_verdicts: None,
         power: None,
-        no_effect: None,
+        negligible: None,
         wrong_sign: None,
     };
     let missed = |limit: f64| cell.misses(&only).iter().any(|miss| (miss.limit - limit).abs() < 1e-9);

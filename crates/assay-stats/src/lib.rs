@@ -33,9 +33,9 @@ pub use bootstrap::{
 };
 pub use gain::{Gain, normalized_gain};
 pub use interval::{Estimate, Interval, PairedTask, clopper_pearson, differences, lift, rate};
-pub use noise::noise_floor;
+pub use noise::run_to_run_noise;
 pub use permutation::{holm, sign_flip};
-pub use power::{smallest_detectable, tasks_needed};
+pub use power::{mde, tasks_needed};
 pub use quantile::sample_quantile;
 pub use ranks::{Figures, RankAgreement, kendall, rank_agreement, spearman};
 pub use verdict::{Direction, Losses, LossyTask, Reason, Verdict, VerdictKind, interval_p, verdict};

@@ -19,7 +19,7 @@ const SHARE: f64 = 0.95;
 /// of the arms are not part of the comparison.
 ///
 /// `None` where no task has two baseline trials, and where the slices differ in length. It is context and no threshold.
-pub fn noise_floor(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64) -> Option<f64> {
+pub fn run_to_run_noise(base: &[Vec<f64>], arm_repetitions: &[usize], seed: u64) -> Option<f64> {
     if base.len() != arm_repetitions.len() {
         return None;
     }

@@ -20,11 +20,11 @@ const MOST_UNITS: usize = 1_000_000_000;
 /// spread, in a family of `m` comparisons.
 ///
 /// May be above 1: then no lift can be found with that power. `None` under 5 tasks or clusters.
-pub fn smallest_detectable(tasks: &[PairedTask], m: usize) -> Option<f64> {
-    smallest_detectable_of(&Sample::of(tasks), m)
+pub fn mde(tasks: &[PairedTask], m: usize) -> Option<f64> {
+    mde_of(&Sample::of(tasks), m)
 }
 
-pub(crate) fn smallest_detectable_of(sample: &Sample, m: usize) -> Option<f64> {
+pub(crate) fn mde_of(sample: &Sample, m: usize) -> Option<f64> {
     if !sample.has(FEWEST_UNITS) {
         return None;
     }

@@ -6,11 +6,11 @@
 //!    no effect where the lift differs from 0; the direction is then given. Under ln α/ln(1 − d) units there is none:
 //!    of that many, one in 1/α suites would hold no task of an effect that is d by moving a share d of the tasks.
 //! 2. **Helps** or **harms**, where the (1 − α) interval excludes 0.
-//! 3. **Underpowered** otherwise, for `Design` or `Noise`.
+//! 3. **Inconclusive** otherwise, for `Design` or `Noise`.
 //!
 //! **Losses** take a verdict away, and never explain one that is not there: where one of the first two changes when
 //! lost trials are filled in a quarter above or below their cells' rates ([`Losses::of`]), or where the arms lost shares
-//! that differ by more than 5 points, the comparison is `Underpowered` for `Losses`. So is one that would have its five
+//! that differ by more than 5 points, the comparison is `Inconclusive` for `Losses`. So is one that would have its five
 //! units but for what was lost.
 
 use serde::{Deserialize, Serialize};
@@ -39,13 +39,13 @@ pub struct Verdict {
     /// The interval that decides on no effect, at level 1 − 2·.05/m, with d(1 − d) added to the variance of its
     /// pseudo-tasks, d being the margin.
     pub equivalence: Option<Interval>,
-    /// Why it is underpowered; `None` for the other kinds.
+    /// Why it is inconclusive; `None` for the other kinds.
     pub reason: Option<Reason>,
     /// Tasks with which a lift of the margin's size would be found with 80 % power, and no fewer than no effect can be
     /// shown with. Given where the verdict is
-    /// underpowered by design or noise and there are two units to tell the spread from.
+    /// inconclusive by design or noise and there are two units to tell the spread from.
     pub tasks_needed: Option<usize>,
-    /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` where it is underpowered.
+    /// Sign of the lift, for a verdict whose (1 − .05/m) interval excludes 0; `None` where it is inconclusive.
     pub direction: Option<Direction>,
 }
 
@@ -58,9 +58,11 @@ pub enum VerdictKind {
     /// The lift is below 0.
     Harms,
     /// The lift lies within the margin, whether or not it is 0.
-    NoEffect,
-    /// Nothing can be said.
-    Underpowered,
+    #[serde(alias = "no-effect")]
+    Negligible,
+    /// Neither a lift nor its absence is shown.
+    #[serde(alias = "underpowered")]
+    Inconclusive,
 }
 
 impl VerdictKind {
@@ -69,8 +71,8 @@ impl VerdictKind {
         match self {
             Self::Helps => "helps",
             Self::Harms => "harms",
-            Self::NoEffect => "no-effect",
-            Self::Underpowered => "underpowered",
+            Self::Negligible => "negligible",
+            Self::Inconclusive => "inconclusive",
         }
     }
 }
@@ -215,7 +217,7 @@ impl Losses {
         mut judge: impl FnMut(&Sample) -> VerdictKind,
     ) -> bool {
         let best = Sample::of(&self.best);
-        if kind == VerdictKind::Underpowered {
+        if kind == VerdictKind::Inconclusive {
             // Noise would have been noise without losses. Only where they took the units away are they the reason.
             return !sample.has(FEWEST_UNITS) && best.has(FEWEST_UNITS);
         }
@@ -272,9 +274,9 @@ pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Loss
     let lost = losses.is_some_and(|losses| {
         losses.decide(decision.kind, &sample, |bound| Decision::of(bound, m, margin).kind)
     });
-    let kind = if lost { VerdictKind::Underpowered } else { decision.kind };
-    let underpowered = kind == VerdictKind::Underpowered;
-    let reason = underpowered.then(|| if lost { Reason::Losses } else { reason(&sample, m) });
+    let kind = if lost { VerdictKind::Inconclusive } else { decision.kind };
+    let inconclusive = kind == VerdictKind::Inconclusive;
+    let reason = inconclusive.then(|| if lost { Reason::Losses } else { reason(&sample, m) });
     let tasks_needed = match reason {
         Some(Reason::Design | Reason::Noise) => power::tasks_needed_of(&sample, m, margin)
             .map(|needed| needed.max(least_for_none(&sample, m, margin))),
@@ -286,12 +288,12 @@ pub fn verdict(tasks: &[PairedTask], m: usize, margin: f64, losses: Option<&Loss
         equivalence: decision.equivalence,
         reason,
         tasks_needed,
-        direction: decision.direction.filter(|_| !underpowered),
+        direction: decision.direction.filter(|_| !inconclusive),
     }
 }
 
 fn reason(sample: &Sample, m: usize) -> Reason {
-    match power::smallest_detectable_of(sample, m) {
+    match power::mde_of(sample, m) {
         Some(lift) if lift <= 1.0 => Reason::Noise,
         _ => Reason::Design,
     }
@@ -308,7 +310,7 @@ pub(crate) struct Decision {
 impl Decision {
     pub(crate) fn of(sample: &Sample, m: usize, margin: f64) -> Decision {
         if !sample.has(FEWEST_UNITS) {
-            let kind = VerdictKind::Underpowered;
+            let kind = VerdictKind::Inconclusive;
             return Decision { kind, interval: None, equivalence: None, direction: None };
         }
         let moments = sample.moments();
@@ -329,12 +331,12 @@ impl Decision {
             .filter(|i| i.excludes_zero())
             .map(|i| if i.low > 0.0 { Direction::Positive } else { Direction::Negative });
         let kind = if enough && equivalence.is_some_and(|e| e.within(margin)) {
-            VerdictKind::NoEffect
+            VerdictKind::Negligible
         } else {
             match direction {
                 Some(Direction::Positive) => VerdictKind::Helps,
                 Some(Direction::Negative) => VerdictKind::Harms,
-                None => VerdictKind::Underpowered,
+                None => VerdictKind::Inconclusive,
             }
         };
         Decision { kind, interval, equivalence, direction }

@@ -92,7 +92,7 @@ fn exposure_is_in_shares_of_valid_trials() {
     });
     let shares = arm(&suite, "curated").exposure;
     assert_eq!(
-        (shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed),
+        (shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed),
         (1.0, 1.0, 0.75, 0.5, 0.25)
     );
     // Without skills all of them are 0, which is no division by zero.

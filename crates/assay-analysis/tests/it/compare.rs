@@ -17,7 +17,7 @@ fn lift_is_second_minus_first_arm_by_arm() {
     // Curated passed 2 of 5 before and passes all now; the baseline stays at 1 of 5.
     let before = named(Suite::uniform(&["none", "curated"], &["PFFFF", "PPFFF"]), "before");
     let after = named(Suite::uniform(&["none", "curated"], &["PFFFF", "PPPPP"]), "after");
-    // At ±10 points twenty tasks are too few for `no-effect`.
+    // At ±10 points twenty tasks are too few for `negligible`.
     let (before, after) = (before.plan(|run| run.margin = 0.3), after.plan(|run| run.margin = 0.3));
     let found = against(&before, &after);
     assert_eq!((found.first.as_str(), found.second.as_str()), ("before", "after"));
@@ -26,7 +26,7 @@ fn lift_is_second_minus_first_arm_by_arm() {
         .iter()
         .map(|arm| (arm.condition.as_str(), arm.baseline.as_str(), arm.verdict.word()))
         .collect();
-    assert_eq!(arms, [("curated", "before", "helps"), ("none", "before", "no-effect")]);
+    assert_eq!(arms, [("curated", "before", "helps"), ("none", "before", "negligible")]);
     close(found.comparisons[0].lift, 0.6);
     close(found.comparisons[1].lift, 0.0);
     // Both arms share one error rate.

@@ -44,10 +44,7 @@ fn the_verdict_reads_the_familys_interval() {
             let family = comparison.family.unwrap();
             close(family.level, 1.0 - 0.05 / agents as f64);
             assert_eq!((family.low, family.high), (interval.low, interval.high), "{agents} agents");
-            assert_eq!(
-                comparison.smallest_detectable,
-                assay_stats::smallest_detectable(&pairs(rows, 1), agents)
-            );
+            assert_eq!(comparison.mde, assay_stats::mde(&pairs(rows, 1), agents));
             // a 2/3, b 1, c 1/3, d 1/3, e 1/3.
             close(comparison.lift, 8.0 / 15.0);
             // What was missing: 1 − 4/15.
@@ -92,18 +89,18 @@ fn each_verdict_can_come() {
     };
     check(["FFFFF", "PPPPP"], 0.1, (VerdictKind::Helps, None));
     check(["PPPPP", "FFFFF"], 0.1, (VerdictKind::Harms, None));
-    let equal = check(["PPFFF", "PPFFF"], 0.3, (VerdictKind::NoEffect, None));
+    let equal = check(["PPFFF", "PPFFF"], 0.3, (VerdictKind::Negligible, None));
     assert_eq!(equal.direction, None);
     // Clearly above 0, and clearly below the margin.
-    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, (VerdictKind::NoEffect, None));
+    let small = check(["PPPPPFFFFF", "PPPPPPPFFF"], 0.4, (VerdictKind::Negligible, None));
     assert_eq!(small.direction, Some(Direction::Positive));
-    check(["PPFFF", "PPFFF"], 0.01, (VerdictKind::Underpowered, Some(Reason::Noise)));
+    check(["PPFFF", "PPFFF"], 0.01, (VerdictKind::Inconclusive, Some(Reason::Noise)));
     let four = Suite::new(
         &["none", "curated"],
         &[("a", &["F", "P"]), ("b", &["F", "P"]), ("c", &["F", "P"]), ("d", &["F", "P"])],
     );
     let compared = four.compared();
-    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Underpowered, Some(Reason::Design)));
+    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Inconclusive, Some(Reason::Design)));
     assert_eq!((compared.ci95, compared.family), (None, None));
     assert!(compared.tasks_needed.is_some_and(|needed| needed > 4));
 }
@@ -114,14 +111,14 @@ fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
         let compared = Suite::uniform(&["none", "curated"], &words).compared();
         assert_eq!((compared.verdict, compared.reason), expected, "{words:?}");
     };
-    check(["FFFFF", "PPPPi"], (VerdictKind::Underpowered, Some(Reason::Losses)));
-    check(["FFFFi", "PPPPP"], (VerdictKind::Underpowered, Some(Reason::Losses)));
+    check(["FFFFF", "PPPPi"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
+    check(["FFFFi", "PPPPP"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
     // As many on both sides, and too few to matter.
     check(["FFFFi", "PPPPi"], (VerdictKind::Helps, None));
     check(["FFFF.", "PPPP."], (VerdictKind::Helps, None));
     // As many on both sides, and enough to turn a small lift around if they had scored a quarter less than the others in
     // one arm and a quarter more in the other; a large one stays.
-    check(["PPFFFiiiii", "PPPFFiiiii"], (VerdictKind::Underpowered, Some(Reason::Losses)));
+    check(["PPFFFiiiii", "PPPFFiiiii"], (VerdictKind::Inconclusive, Some(Reason::Losses)));
     check(["Fiiii", "Piiii"], (VerdictKind::Helps, None));
     // Two fifths of one arm are gone; but what is left shows neither an effect nor its absence, as all would have.
     let names: Vec<String> = (0..20).map(|n| format!("t{n:02}")).collect();
@@ -129,7 +126,7 @@ fn losses_take_a_verdict_away_when_they_could_have_changed_it_or_are_uneven() {
     let rows: Vec<(&str, &[&str])> =
         names.iter().zip(words.into_iter().cycle()).map(|(n, w)| (n.as_str(), w)).collect();
     let noisy = Suite::new(&["none", "curated"], &rows).compared();
-    assert_eq!((noisy.verdict, noisy.reason), (VerdictKind::Underpowered, Some(Reason::Noise)));
+    assert_eq!((noisy.verdict, noisy.reason), (VerdictKind::Inconclusive, Some(Reason::Noise)));
     assert!(noisy.tasks_needed.is_some());
     let bounds = Suite::uniform(&["none", "curated"], &["PPFFFiiiii", "PPPFFiiiii"]).compared().loss_bounds;
     close(bounds.map(|[low, _]| low), -0.05);
@@ -176,14 +173,14 @@ fn tasks_of_one_cluster_are_one_unit() {
         }
     });
     let few = few.compared();
-    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, VerdictKind::Underpowered));
+    assert_eq!((few.tasks, few.ci95, few.verdict), (20, None, VerdictKind::Inconclusive));
     // Seven clusters, one of them with 14 of the 20 tasks, weigh as 20²/(14² + 6) = 1.98 of one size.
     let giant =
         twenty().plan(|run| run.tasks[..14].iter_mut().for_each(|task| task.cluster = Some("one".into())));
     let giant = giant.compared();
     assert_eq!(
         (giant.clusters, giant.ci95, giant.verdict, giant.reason),
-        (Some(7), None, VerdictKind::Underpowered, Some(Reason::Design))
+        (Some(7), None, VerdictKind::Inconclusive, Some(Reason::Design))
     );
     assert!((giant.effective_clusters.unwrap() - 400.0 / 202.0).abs() < 1e-12);
     // One task that names a cluster does not make one cluster of all others, whatever it is called.
@@ -253,8 +250,8 @@ fn the_interval_for_these_tasks_and_two_numbers_of_tasks_stand_beside_the_verdic
         .map(|(_, words)| PairedTask { arm: scores(words[1]), base: scores(words[0]), cluster: None })
         .collect();
     let these = assay_stats::within_tasks_interval(&tasks, 0.95).unwrap();
-    assert_eq!(compared.these_tasks_ci95, Some([these.low, these.high]));
-    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Underpowered, Some(Reason::Noise)));
+    assert_eq!(compared.fixed_tasks_ci95, Some([these.low, these.high]));
+    assert_eq!((compared.verdict, compared.reason), (VerdictKind::Inconclusive, Some(Reason::Noise)));
     assert_eq!(compared.tasks_needed, assay_stats::tasks_needed(&tasks, 1, 0.1));
     assert_eq!(compared.tasks_to_confirm, assay_stats::tasks_needed(&tasks, 1, compared.lift.unwrap()));
     let [confirm, detect] = [compared.tasks_to_confirm, compared.tasks_needed].map(Option::unwrap);

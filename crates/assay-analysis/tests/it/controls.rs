@@ -23,7 +23,10 @@ fn negative_controls_count_in_no_other_table() {
     assert_eq!((report.exploration.heat[0].rows.len(), report.exploration.variance[0].tasks), (6, 6));
     let controls = report.negative_controls.unwrap();
     assert_eq!((controls.tasks.len(), controls.arms[1].tasks), (30, 30));
-    assert_eq!((controls.comparisons[0].tasks, controls.comparisons[0].verdict), (30, VerdictKind::NoEffect));
+    assert_eq!(
+        (controls.comparisons[0].tasks, controls.comparisons[0].verdict),
+        (30, VerdictKind::Negligible)
+    );
     // They are a family of their own.
     assert_eq!(controls.comparisons[0].family.map(|family| family.level), Some(0.95));
 }

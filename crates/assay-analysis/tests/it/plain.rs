@@ -15,7 +15,7 @@ fn figures(suite: &Suite) -> Value {
     };
     json!({
         "arms": all("arms", &["condition", "tasks", "trials", "pass_rate", "ci95"]),
-        "comparisons": all("comparisons", &["tasks", "lift", "ci95", "family", "p", "p_adjusted", "noise_floor", "verdict", "reason"]),
+        "comparisons": all("comparisons", &["tasks", "lift", "ci95", "family", "p", "p_adjusted", "run_to_run_noise", "verdict", "reason"]),
         "tasks": report["tasks"].as_array().unwrap().len(),
     })
 }
@@ -48,7 +48,7 @@ fn one_task() {
     assert_eq!(found["arms"][1], json!(["curated", 1, 3, 1.0, null]));
     let compared = &found["comparisons"][0];
     assert_eq!((&compared[0], &compared[2], &compared[3]), (&json!(1), &Value::Null, &Value::Null));
-    assert_eq!((&compared[7], &compared[8]), (&json!("underpowered"), &json!("design")));
+    assert_eq!((&compared[7], &compared[8]), (&json!("inconclusive"), &json!("design")));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn one_repetition() {
     let suite = Suite::uniform(&["none", "curated"], &["F", "P"]);
     let compared = suite.compared();
     // There is nothing to split into halves.
-    assert_eq!((compared.noise_floor, compared.verdict), (None, VerdictKind::Helps));
+    assert_eq!((compared.run_to_run_noise, compared.verdict), (None, VerdictKind::Helps));
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn tasks_that_failed_their_checks_are_out_of_everything() {
 fn the_document_begins_with_its_schema() {
     let report = Suite::new(&["none", "curated"], &[("a", &["P", "F"])]).report();
     let json = serde_json::to_string(&report).unwrap();
-    assert!(json.starts_with("{\"schema\":\"assay.report/1\","), "{json}");
+    assert!(json.starts_with("{\"schema\":\"assay.report/2\","), "{json}");
 }
 
 #[test]
@@ -100,8 +100,8 @@ fn the_words_of_json_are_those_of_reports() {
     for (kind, expected) in [
         (VerdictKind::Helps, "helps"),
         (VerdictKind::Harms, "harms"),
-        (VerdictKind::NoEffect, "no-effect"),
-        (VerdictKind::Underpowered, "underpowered"),
+        (VerdictKind::Negligible, "negligible"),
+        (VerdictKind::Inconclusive, "inconclusive"),
     ] {
         assert_eq!((kind.word(), word(serde_json::to_value(kind).unwrap()).as_str()), (expected, expected));
     }

@@ -85,8 +85,8 @@ fn verdict(html: &mut String, verdict: &Verdict) {
     let sign = match verdict.kind {
         VerdictKind::Helps => "▲",
         VerdictKind::Harms => "▼",
-        VerdictKind::NoEffect => "■",
-        VerdictKind::Underpowered => "○",
+        VerdictKind::Negligible => "■",
+        VerdictKind::Inconclusive => "○",
     };
     let word = verdict.kind.word();
     html.push_str(&format!(

@@ -9,7 +9,7 @@ use crate::text::percent;
 
 const ROW: i32 = 30;
 const TOP: i32 = 30;
-const STAGES: [&str; 5] = ["offered", "advertised", "touched", "opened", "executed"];
+const STAGES: [&str; 5] = ["offered", "advertised", "mentioned", "opened", "executed"];
 
 /// How far skills came, arm by arm: a bar for each stage.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
@@ -19,7 +19,8 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
         .map(|arm| {
             let name = labels.arm(&arm.who, &arm.condition);
             let shares = &arm.exposure;
-            let shares = [shares.offered, shares.advertised, shares.touched, shares.opened, shares.executed];
+            let shares =
+                [shares.offered, shares.advertised, shares.mentioned, shares.opened, shares.executed];
             (name, shares)
         })
         .collect();

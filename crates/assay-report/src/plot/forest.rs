@@ -35,7 +35,7 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         .collect();
     let caption = format!(
         "Lift over the baseline, in points. Line: the interval that the verdict reads; thick part: 95 %, unadjusted. Grey band: \
-         ±{:.0} points. ▲ helps, ▼ harms, ■ no effect, ○ underpowered.",
+         ±{:.0} points. ▲ helps, ▼ harms, ■ no effect, ○ inconclusive.",
         100.0 * margin
     );
     let height = TOP + ROW * pixels(rows.len()) + AXIS;
@@ -120,8 +120,8 @@ fn marker(area: &super::Area<'_>, (x, y): (i32, i32), verdict: VerdictKind) -> D
             [(x, y + size), (x + size, y - size + 2), (x - size, y - size + 2)],
             INK.filled(),
         )),
-        VerdictKind::NoEffect => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
-        VerdictKind::Underpowered => {
+        VerdictKind::Negligible => area.draw(&Rectangle::new([(x - 6, y - 6), (x + 6, y + 6)], INK.filled())),
+        VerdictKind::Inconclusive => {
             area.draw(&Circle::new((x, y), 6, WHITE.filled()))?;
             area.draw(&Circle::new((x, y), 6, INK.stroke_width(2)))
         }

@@ -60,7 +60,7 @@ fn arm(condition: &str, pass_rate: f64) -> Arm {
 }
 
 fn offered(condition: &str, pass_rate: f64, opened: f64) -> Arm {
-    let exposure = ExposureShares { offered: 1.0, advertised: 1.0, touched: 0.95, opened, executed: 0.0 };
+    let exposure = ExposureShares { offered: 1.0, advertised: 1.0, mentioned: 0.95, opened, executed: 0.0 };
     Arm { exposure, ..arm(condition, pass_rate) }
 }
 
@@ -73,7 +73,7 @@ fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> 
         lift: Some(0.483),
         pass_rate_lift: Some(0.483),
         ci95: Some([0.12, 0.8]),
-        these_tasks_ci95: Some([0.29, 0.67]),
+        fixed_tasks_ci95: Some([0.29, 0.67]),
         family: Some(FamilyInterval { level: 0.975, low: 0.051, high: 0.85 }),
         normalized_gain: Some(0.78),
         p: Some(0.0127),
@@ -83,8 +83,8 @@ fn comparison(condition: &str, verdict: VerdictKind, reason: Option<Reason>) -> 
         p_interval: Some(0.0127),
         p_interval_adjusted: Some(0.0254),
         loss_bounds: None,
-        noise_floor: Some(0.15),
-        smallest_detectable: Some(0.49),
+        run_to_run_noise: Some(0.15),
+        mde: Some(0.49),
         verdict,
         reason,
         direction: None,
@@ -148,9 +148,9 @@ pub(crate) fn whole() -> Report {
                 normalized_gain: None,
                 tasks_needed: Some(35),
                 better_equal_worse: [2, 6, 4],
-                ..comparison("placebo", VerdictKind::Underpowered, Some(Reason::Noise))
+                ..comparison("placebo", VerdictKind::Inconclusive, Some(Reason::Noise))
             },
-            Comparison { who: of_other(), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses)) },
+            Comparison { who: of_other(), loss_bounds: Some([0.34, 0.56]), ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses)) },
         ],
         tasks: vec![
             row("config-drift", &[("none", 2, None), ("curated", 5, Some(0.6)), ("placebo", 1, Some(-0.2))]),
@@ -191,12 +191,12 @@ fn a_whole_report() {
     Verdicts
      loop with openai:one in bubblewrap
      helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-     underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
+     inconclusive  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
                    an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
                    power).
 
      loop with gemini:two in bubblewrap
-     underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. With
+     inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. With
                    lost trials assumed ±25 points from the rate of their cell: +34 to +56. Trials lost
                    to infrastructure could change the verdict, or the arms lost unequal shares: run it
                    again, the lost ones are tried anew.
@@ -220,7 +220,7 @@ fn a_whole_report() {
      curated: 1 tampered, 3 out of time; both count as not passed
 
      What became of the skills, in shares of valid trials:
-     agent       condition  offered  advertised  touched  opened  executed
+     agent       condition  offered  advertised  mentioned  opened  executed
      openai:one  curated      100 %       100 %     95 %    95 %       0 %
      openai:one  placebo      100 %       100 %     95 %    93 %       0 %
      gemini:two  curated      100 %       100 %     95 %    60 %       0 %
@@ -375,7 +375,7 @@ fn verdict(comparison: Comparison) -> String {
 fn nobody_is_told_to_try_imported_trials_again() {
     let lost = |imported| Comparison {
         imported,
-        ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses))
+        ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses))
     };
     let told = |imported| verdict(lost(imported)).split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(told(false).contains("run it again"));
@@ -391,32 +391,32 @@ fn each_verdict_in_words() {
     for comparison in [
         comparison("curated", VerdictKind::Helps, None),
         comparison("curated", VerdictKind::Harms, None),
-        comparison("curated", VerdictKind::NoEffect, None),
+        comparison("curated", VerdictKind::Negligible, None),
         Comparison {
             direction: Some(Direction::Negative),
-            ..comparison("curated", VerdictKind::NoEffect, None)
+            ..comparison("curated", VerdictKind::Negligible, None)
         },
-        needs(comparison("curated", VerdictKind::Underpowered, Some(Reason::Noise))),
+        needs(comparison("curated", VerdictKind::Inconclusive, Some(Reason::Noise))),
         Comparison {
             tasks_to_confirm: None,
-            ..needs(comparison("curated", VerdictKind::Underpowered, Some(Reason::Design)))
+            ..needs(comparison("curated", VerdictKind::Inconclusive, Some(Reason::Design)))
         },
-        comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses)),
+        comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses)),
         Comparison {
             family: None,
             tasks: 4,
-            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
+            ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Design))
         },
         Comparison {
             lift: None,
             family: None,
             tasks: 0,
-            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Losses))
+            ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses))
         },
         Comparison {
             family: None,
             tasks: 1,
-            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
+            ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Design))
         },
         Comparison {
             clusters: Some(6),
@@ -427,7 +427,7 @@ fn each_verdict_in_words() {
             family: None,
             clusters: Some(10),
             effective_clusters: Some(1.7),
-            ..comparison("curated", VerdictKind::Underpowered, Some(Reason::Design))
+            ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Design))
         },
     ] {
         all.push_str(&verdict(comparison));
@@ -435,28 +435,28 @@ fn each_verdict_in_words() {
     insta::assert_snapshot!(all, @r"
     helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
     harms  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-    no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
+    negligible  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
     within ±10 points.
-    no-effect  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
+    negligible  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
     within ±10 points. The remaining difference is negative.
-    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
+    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
     an effect nor its absence (±10 points) is shown. ≈18 tasks to confirm an effect this
     large; ≈1,293 to detect ±10 points (80% power).
-    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. This
+    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. This
     design had too little power to detect an effect. ≈1,293 tasks to detect ±10 points
     (80% power).
-    underpowered  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Trials
+    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Trials
     lost to infrastructure could change the verdict, or the arms lost unequal shares: run
     it again, the lost ones are tried anew.
-    underpowered  curated against none: 4 tasks with results in both arms are too few for an interval;
+    inconclusive  curated against none: 4 tasks with results in both arms are too few for an interval;
     5 are the least.
-    underpowered  curated against none: 0 tasks with results in both arms are too few for an interval;
+    inconclusive  curated against none: 0 tasks with results in both arms are too few for an interval;
     5 are the least. Trials lost to infrastructure could change the verdict, or the arms
     lost unequal shares: run it again, the lost ones are tried anew.
-    underpowered  curated against none: 1 task with results in both arms is too few for an interval; 5
+    inconclusive  curated against none: 1 task with results in both arms is too few for an interval; 5
     are the least.
     helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks in 6 clusters.
-    underpowered  curated against none: 12 tasks in 10 clusters (1.7 effective) with results in both
+    inconclusive  curated against none: 12 tasks in 10 clusters (1.7 effective) with results in both
     arms are too few for an interval; 5 effective clusters are the least.
     ");
 }
@@ -484,7 +484,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 
     Verdicts
      helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-     underpowered  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
+     inconclusive  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
                    an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
                    power).
 
@@ -501,7 +501,7 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
      passed
 
      What became of the skills, in shares of valid trials:
-     condition  offered  advertised  touched  opened  executed
+     condition  offered  advertised  mentioned  opened  executed
      curated      100 %       100 %     95 %    95 %       0 %
      placebo      100 %       100 %     95 %    93 %       0 %
 
@@ -614,7 +614,7 @@ fn nothing_is_wider_than_a_wide_terminal() {
         arms,
         comparisons: conditions[1..]
             .iter()
-            .map(|name| comparison(name, VerdictKind::Underpowered, None))
+            .map(|name| comparison(name, VerdictKind::Inconclusive, None))
             .collect(),
         tasks: vec![row(&long, &cells), row("t", &cells)],
         notes: vec![Note::Planned(long.clone()), Note::Planned(format!("{long} {long}"))],

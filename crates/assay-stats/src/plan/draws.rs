@@ -113,14 +113,14 @@ impl Draws {
             let place = match kind {
                 VerdictKind::Helps => 0,
                 VerdictKind::Harms => 1,
-                VerdictKind::NoEffect => 2,
-                VerdictKind::Underpowered => 3,
+                VerdictKind::Negligible => 2,
+                VerdictKind::Inconclusive => 3,
             };
             counts[place] += 1;
         }
-        let [helps, harms, no_effect, underpowered] =
+        let [helps, harms, negligible, inconclusive] =
             counts.map(|count| count as f64 / self.suites().max(1) as f64);
-        Chances { helps, harms, no_effect, underpowered }
+        Chances { helps, harms, negligible, inconclusive }
     }
 
     /// The share of suites of no effect within ±`margin`, where the arm does nothing.

@@ -86,9 +86,9 @@ pub struct Chances {
     /// That it harms.
     pub harms: f64,
     /// That it has no effect.
-    pub no_effect: f64,
+    pub negligible: f64,
     /// That nothing can be said.
-    pub underpowered: f64,
+    pub inconclusive: f64,
 }
 
 /// What a plan comes to.

@@ -186,7 +186,7 @@ impl GridCell {
         above("false verdicts", got.false_verdicts, WRONG, true);
         above("wrong sign", got.wrong_sign, WRONG, true);
         // A lift of the margin is found by bisection, to some 10⁻⁷.
-        above("no effect", got.no_effect, WRONG, lift >= self.design.margin - 1e-6);
+        above("negligible", got.negligible, WRONG, lift >= self.design.margin - 1e-6);
         misses
     }
 }
@@ -230,7 +230,7 @@ mod tests {
             width: Some(0.2),
             false_verdicts: Some(0.01),
             power: Some(0.3),
-            no_effect: Some(0.04),
+            negligible: Some(0.04),
             wrong_sign: Some(0.0),
         };
         let check = |truth: &str, got: Cell, expected: &[(&str, f64)]| {
@@ -245,9 +245,9 @@ mod tests {
         check("null", Cell { false_verdicts: Some(0.051), ..good }, &[("false verdicts", 0.05)]);
         check("uniform", Cell { wrong_sign: Some(0.051), ..good }, &[("wrong sign", 0.05)]);
         // No effect is right where nothing happens, and where the lift is below the margin.
-        let often = Cell { no_effect: Some(0.9), ..good };
+        let often = Cell { negligible: Some(0.9), ..good };
         for (truth, missed) in [("null", false), ("sparse", false), ("uniform", true), ("edge", true)] {
-            check(truth, often, if missed { &[("no effect", 0.05)] } else { &[] });
+            check(truth, often, if missed { &[("negligible", 0.05)] } else { &[] });
         }
         let planned = GridCell { truth: "planned", ..*cell("sparse") };
         for (power, limit) in [(0.76, 0.77), (0.84, 0.83)] {

@@ -35,7 +35,7 @@ pub struct Tally {
     /// Verdicts that an arm harms.
     pub harms: u64,
     /// Verdicts of no effect.
-    pub no_effect: u64,
+    pub negligible: u64,
 }
 
 /// A width of 1 in [`Tally::widths`].
@@ -51,7 +51,7 @@ impl AddAssign for Tally {
         self.widths += other.widths;
         self.helps += other.helps;
         self.harms += other.harms;
-        self.no_effect += other.no_effect;
+        self.negligible += other.negligible;
     }
 }
 
@@ -67,7 +67,7 @@ pub struct Cell {
     /// Share of comparisons with the right one of helps and harms where there is a lift.
     pub power: Option<f64>,
     /// Share of comparisons with a verdict of no effect.
-    pub no_effect: Option<f64>,
+    pub negligible: Option<f64>,
     /// Share of comparisons with the wrong one of helps and harms where there is a lift.
     pub wrong_sign: Option<f64>,
 }
@@ -75,9 +75,9 @@ pub struct Cell {
 impl Tally {
     /// The shares of comparisons that help, harm, have no effect and are inconclusive; `None` without a comparison.
     pub fn verdicts(&self) -> Option<[f64; 4]> {
-        let inconclusive = self.comparisons - self.helps - self.harms - self.no_effect;
+        let inconclusive = self.comparisons - self.helps - self.harms - self.negligible;
         let share = |count: u64| count as f64 / self.comparisons as f64;
-        (self.comparisons > 0).then(|| [self.helps, self.harms, self.no_effect, inconclusive].map(share))
+        (self.comparisons > 0).then(|| [self.helps, self.harms, self.negligible, inconclusive].map(share))
     }
 
     /// The shares, given the true lift.
@@ -91,7 +91,7 @@ impl Tally {
             width: (self.intervals > 0).then(|| self.widths as f64 / WIDTH / self.intervals as f64),
             false_verdicts: share(self.suites_decided, self.suites).filter(|_| none),
             power: share(right, self.comparisons).filter(|_| !none),
-            no_effect: share(self.no_effect, self.comparisons),
+            negligible: share(self.negligible, self.comparisons),
             wrong_sign: share(wrong, self.comparisons).filter(|_| !none),
         }
     }
@@ -119,7 +119,7 @@ pub fn judge(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
             let kind = critical.kind(&sample, design.margin, suite.losses.get(at));
             tally.helps += u64::from(kind == VerdictKind::Helps);
             tally.harms += u64::from(kind == VerdictKind::Harms);
-            tally.no_effect += u64::from(kind == VerdictKind::NoEffect);
+            tally.negligible += u64::from(kind == VerdictKind::Negligible);
             decided |= matches!(kind, VerdictKind::Helps | VerdictKind::Harms);
         }
         tally.suites += 1;
@@ -159,12 +159,12 @@ impl Critical {
         let kind = self.decide(sample, margin);
         let lost =
             losses.is_some_and(|losses| losses.decide(kind, sample, |bound| self.decide(bound, margin)));
-        if lost { VerdictKind::Underpowered } else { kind }
+        if lost { VerdictKind::Inconclusive } else { kind }
     }
 
     fn decide(&mut self, sample: &Sample, margin: f64) -> VerdictKind {
         let Some([decisive, equivalence, _]) = self.at(sample) else {
-            return VerdictKind::Underpowered;
+            return VerdictKind::Inconclusive;
         };
         let moments = sample.moments();
         let enough = shows_none(sample.effective, self.alpha, margin);
@@ -207,7 +207,7 @@ mod tests {
             }
         }
         let tally = judge(&design, 0..60, 5);
-        assert_eq!([tally.helps, tally.harms, tally.no_effect], [counts[0], counts[1], counts[2]]);
+        assert_eq!([tally.helps, tally.harms, tally.negligible], [counts[0], counts[1], counts[2]]);
         assert!(tally.helps > 0 && counts[3] > 0);
     }
 
@@ -231,10 +231,10 @@ mod tests {
             widths: 20 << 39,
             helps: 8,
             harms: 2,
-            no_effect: 4,
+            negligible: 4,
         };
         let null = tally.cell(0.0);
-        assert_eq!((null.coverage, null.width, null.no_effect), (Some(0.95), Some(0.5), Some(0.1)));
+        assert_eq!((null.coverage, null.width, null.negligible), (Some(0.95), Some(0.5), Some(0.1)));
         assert_eq!((null.false_verdicts, null.power, null.wrong_sign), (Some(0.3), None, None));
         let gain = tally.cell(0.2);
         assert_eq!((gain.false_verdicts, gain.power, gain.wrong_sign), (None, Some(0.2), Some(0.05)));
@@ -252,7 +252,7 @@ mod tests {
             let mut design = design(Effect::Uniform { lift: 1.0, spread: 0.0 });
             design.tasks = tasks;
             let tally = judge(&design, 0..5, 1);
-            assert_eq!((tally.intervals, tally.helps + tally.harms + tally.no_effect), (0, 0));
+            assert_eq!((tally.intervals, tally.helps + tally.harms + tally.negligible), (0, 0));
         }
         let mut design = design(Effect::None);
         design.repetitions = 0;

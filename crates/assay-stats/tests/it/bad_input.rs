@@ -1,8 +1,8 @@
 //! Hostile and empty numbers: a plain answer or none, and never a NaN.
 
 use assay_stats::{
-    Interval, Losses, PairedTask, clopper_pearson, holm, lift, noise_floor, normalized_gain, rate, sign_flip,
-    skillsbench_interval, smallest_detectable, tasks_needed, verdict, wilcoxon, within_tasks_interval,
+    Interval, Losses, PairedTask, clopper_pearson, holm, lift, mde, normalized_gain, rate, run_to_run_noise,
+    sign_flip, skillsbench_interval, tasks_needed, verdict, wilcoxon, within_tasks_interval,
 };
 use proptest::prelude::*;
 
@@ -14,7 +14,7 @@ fn nothing_gives_nothing() {
     for tasks in [&[][..], &unpaired] {
         assert_eq!(lift(tasks, 0.95), None);
         assert_eq!(normalized_gain(tasks, 0.95), None);
-        assert_eq!(smallest_detectable(tasks, 1), None);
+        assert_eq!(mde(tasks, 1), None);
         assert_eq!(tasks_needed(tasks, 1, 0.1), None);
         assert_eq!(skillsbench_interval(tasks, 1), None);
         assert_eq!(within_tasks_interval(tasks, 0.95), None);
@@ -25,7 +25,7 @@ fn nothing_gives_nothing() {
     assert_eq!(sign_flip(&[f64::NAN, f64::INFINITY], 1), None);
     assert_eq!(wilcoxon(&[]), None);
     assert_eq!(wilcoxon(&[f64::NEG_INFINITY]), None);
-    assert_eq!(noise_floor(&[], &[], 1), None);
+    assert_eq!(run_to_run_noise(&[], &[], 1), None);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_family_of_any_size_is_judged() {
         let said = verdict(&tasks, m, 0.1, None);
         let interval = said.interval.unwrap();
         assert!(interval.low.is_finite() && interval.high <= 1.0, "{said:?}");
-        assert!(smallest_detectable(&tasks, m).unwrap().is_finite());
+        assert!(mde(&tasks, m).unwrap().is_finite());
     }
     assert_eq!(verdict(&tasks, 0, 0.1, None), verdict(&tasks, 1, 0.1, None));
 }
@@ -143,7 +143,7 @@ proptest! {
         if let Some(got) = normalized_gain(&tasks, level) {
             prop_assert!((-1.0..=1.0).contains(&got.value) && sound(got.interval));
         }
-        prop_assert!(smallest_detectable(&tasks, m).is_none_or(f64::is_finite));
+        prop_assert!(mde(&tasks, m).is_none_or(f64::is_finite));
         prop_assert!(tasks_needed(&tasks, m, margin).is_none_or(|n| n >= 5));
         prop_assert!(sound(within_tasks_interval(&tasks, level)));
         for p in [sign_flip(&differences, 1), wilcoxon(&differences)].into_iter().flatten() {
@@ -161,6 +161,6 @@ proptest! {
         prop_assert!(sound(skillsbench_interval(&tasks, seed)));
         let base: Vec<Vec<f64>> = tasks.iter().map(|t| t.base.clone()).collect();
         let repetitions: Vec<usize> = tasks.iter().map(|t| t.arm.len()).collect();
-        prop_assert!(noise_floor(&base, &repetitions, seed).is_none_or(|f| (0.0..=1.0).contains(&f)));
+        prop_assert!(run_to_run_noise(&base, &repetitions, seed).is_none_or(|f| (0.0..=1.0).contains(&f)));
     }
 }

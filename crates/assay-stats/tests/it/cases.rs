@@ -2,8 +2,8 @@
 
 use assay_stats::{
     Direction, Interval, Losses, LossyTask, PairedTask, Reason, VerdictKind, clopper_pearson, differences,
-    holm, lift, noise_floor, normalized_gain, rate, sign_flip, skillsbench_interval, smallest_detectable,
-    tasks_needed, verdict, wilcoxon, within_tasks_interval,
+    holm, lift, mde, normalized_gain, rate, run_to_run_noise, sign_flip, skillsbench_interval, tasks_needed,
+    verdict, wilcoxon, within_tasks_interval,
 };
 
 use crate::{close, suite, task, trials};
@@ -138,32 +138,36 @@ fn the_four_verdicts() {
     assert_eq!((harms.kind, harms.direction), (VerdictKind::Harms, Some(Direction::Negative)));
     // In a family of 24, t(9, 1 − .05/48) = 4.269 and the half width is .551: no longer.
     let family = verdict(&suite(2, &[(2, 1); 5]), 24, 0.1, None);
-    assert_eq!((family.kind, family.direction), (VerdictKind::Underpowered, None));
+    assert_eq!((family.kind, family.direction), (VerdictKind::Inconclusive, None));
     // Nothing ever moves on 40 tasks × 10: v₀ = .05 and .1 · .9 of the margin, s̃² = .28/41, half width of the 90 %
     // interval t(41²/39, .95) = 1.6810 · √(.28/41/40) = .02197.
     let same = suite(10, &[(7, 7); 40]);
     let equivalence = verdict(&same, 1, 0.1, None).equivalence.unwrap();
     close(equivalence.high, 0.021_97, 1e-5, "half width");
-    assert_eq!(kind(&same, 1, 0.1), VerdictKind::NoEffect);
+    assert_eq!(kind(&same, 1, 0.1), VerdictKind::Negligible);
     // ln .05/ln(1 − d) is 40 at d = .0722.
-    assert_eq!(kind(&same, 1, 0.073), VerdictKind::NoEffect);
-    assert_eq!(kind(&same, 1, 0.072), VerdictKind::Underpowered);
+    assert_eq!(kind(&same, 1, 0.073), VerdictKind::Negligible);
+    assert_eq!(kind(&same, 1, 0.072), VerdictKind::Inconclusive);
 }
 
 #[test]
 fn no_effect_takes_as_many_tasks_as_would_show_a_sparse_one() {
     // ln .05/ln .9 = 28.4; at d = .2 13.4; in a family of 4 ln .0125/ln .9 = 41.6.
     for (enough, m, margin) in [(29, 1, 0.1), (14, 1, 0.2), (42, 4, 0.1)] {
-        assert_eq!(kind(&suite(100, &vec![(70, 70); enough]), m, margin), VerdictKind::NoEffect, "{enough}");
+        assert_eq!(
+            kind(&suite(100, &vec![(70, 70); enough]), m, margin),
+            VerdictKind::Negligible,
+            "{enough}"
+        );
         let few = kind(&suite(100, &vec![(70, 70); enough - 1]), m, margin);
-        assert_eq!(few, VerdictKind::Underpowered, "{}", enough - 1);
+        assert_eq!(few, VerdictKind::Inconclusive, "{}", enough - 1);
     }
     // Clusters count, and not their tasks.
     let mut tasks = suite(100, &[(70, 70); 56]);
     for (n, task) in tasks.iter_mut().enumerate() {
         task.cluster = Some(n as u64 / 2);
     }
-    assert_eq!(kind(&tasks, 1, 0.1), VerdictKind::Underpowered);
+    assert_eq!(kind(&tasks, 1, 0.1), VerdictKind::Inconclusive);
 }
 
 #[test]
@@ -172,7 +176,7 @@ fn no_effect_comes_first_and_then_has_a_direction() {
     // √(.05/41/40) = .005522, so that [.0388, .0612] excludes 0; with .09 more that of the 90 % interval is 1.681 times
     // √(.23/41/40) = .011843, and [.0301, .0699] lies in ±.1.
     let said = verdict(&suite(20, &[(11, 10); 40]), 1, 0.1, None);
-    assert_eq!((said.kind, said.direction), (VerdictKind::NoEffect, Some(Direction::Positive)));
+    assert_eq!((said.kind, said.direction), (VerdictKind::Negligible, Some(Direction::Positive)));
     assert_eq!(kind(&suite(20, &[(11, 10); 40]), 1, 0.05), VerdictKind::Helps);
 }
 
@@ -180,15 +184,15 @@ fn no_effect_comes_first_and_then_has_a_direction() {
 fn a_margin_that_no_lift_can_pass_decides_nothing() {
     let same = suite(10, &[(7, 7); 40]);
     for margin in [0.0, -0.1, 1.0, 5.0, f64::NAN, f64::INFINITY] {
-        assert_eq!(kind(&same, 1, margin), VerdictKind::Underpowered, "margin {margin}");
+        assert_eq!(kind(&same, 1, margin), VerdictKind::Inconclusive, "margin {margin}");
     }
 }
 
 #[test]
-fn why_it_is_underpowered() {
+fn reasons_for_inconclusive() {
     let check = |tasks: &[PairedTask], m: usize, reason: Reason, needed: bool| {
         let said = verdict(tasks, m, 0.1, None);
-        assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(reason)));
+        assert_eq!((said.kind, said.reason), (VerdictKind::Inconclusive, Some(reason)));
         assert_eq!(said.tasks_needed.is_some(), needed, "{said:?}");
     };
     // No task, one, four.
@@ -198,7 +202,7 @@ fn why_it_is_underpowered() {
     // Five tasks × 1, all alike, in a family of 100: s̃/√n = √(1/6/5) = .1826, t(9, .99975) + t(9, .8) = 5.291 + .883:
     // 1.127, above any lift.
     check(&suite(1, &[(1, 1); 5]), 100, Reason::Design, true);
-    close(smallest_detectable(&suite(1, &[(1, 1); 5]), 100).unwrap(), 1.127, 1e-3, "smallest detectable");
+    close(mde(&suite(1, &[(1, 1); 5]), 100).unwrap(), 1.127, 1e-3, "smallest detectable");
     // Alone, with one lift among four zeros: Σ(d − .2)² = .8, s̃/√n = √((.8 + 1)/6/5) = .2449, times 2.262 + .883 is
     // .771, and s/√n = .2, times 2.776 + .941 is .743: a lift of 1 could have been found.
     check(&suite(1, &[(1, 0), (1, 1), (0, 0), (0, 0), (1, 1)]), 1, Reason::Noise, true);
@@ -207,7 +211,7 @@ fn why_it_is_underpowered() {
 #[test]
 fn tasks_needed_is_where_the_detectable_lift_meets_the_effect() {
     let tasks = suite(3, &[(3, 1), (2, 2), (1, 0), (0, 1), (3, 3), (2, 0), (1, 1), (3, 2)]);
-    let found = smallest_detectable(&tasks, 2).unwrap();
+    let found = mde(&tasks, 2).unwrap();
     assert_eq!(tasks_needed(&tasks, 2, found + 1e-9), Some(8));
     assert_eq!(tasks_needed(&tasks, 2, found - 1e-9), Some(9));
     // Never fewer than an interval needs; none for what cannot be asked.
@@ -231,7 +235,7 @@ fn losses_take_the_verdict_away() {
     let check = |losses: &Losses, expected: VerdictKind| {
         let said = verdict(&tasks, 1, 0.1, Some(losses));
         assert_eq!(said.kind, expected, "{losses:?}");
-        let reason = (expected == VerdictKind::Underpowered).then_some(Reason::Losses);
+        let reason = (expected == VerdictKind::Inconclusive).then_some(Reason::Losses);
         assert_eq!((said.reason, said.tasks_needed), (reason, None));
         assert_eq!(said.direction.is_some(), reason.is_none());
         assert!(said.interval.is_some());
@@ -239,11 +243,11 @@ fn losses_take_the_verdict_away() {
     // Equal losses that change nothing; shares 5 points apart, which is not more than 5; 6 points apart.
     check(&losses(3, 3, &tasks), VerdictKind::Helps);
     check(&losses(7, 2, &tasks), VerdictKind::Helps);
-    check(&losses(8, 2, &tasks), VerdictKind::Underpowered);
-    check(&losses(2, 8, &tasks), VerdictKind::Underpowered);
+    check(&losses(8, 2, &tasks), VerdictKind::Inconclusive);
+    check(&losses(2, 8, &tasks), VerdictKind::Inconclusive);
     // The lost trials failed in the worst case: two tasks fall to no lift, and the interval holds 0.
     let fallen = suite(2, &[(2, 1), (2, 1), (2, 1), (1, 1), (0, 1)]);
-    check(&losses(3, 0, &fallen), VerdictKind::Underpowered);
+    check(&losses(3, 0, &fallen), VerdictKind::Inconclusive);
 }
 
 #[test]
@@ -252,10 +256,10 @@ fn an_arm_that_was_lost_whole_is_a_loss() {
         (0..tasks).map(|_| LossyTask { kept: task(&[], &[1.0, 0.0]), arm_lost: 2, base_lost: 0 }).collect()
     };
     let said = verdict(&[], 1, 0.1, Some(&Losses::of(&lossy(5))));
-    assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Losses)));
+    assert_eq!((said.kind, said.reason), (VerdictKind::Inconclusive, Some(Reason::Losses)));
     // Four tasks would have been too few with every trial.
     let said = verdict(&[], 1, 0.1, Some(&Losses::of(&lossy(4))));
-    assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Design)));
+    assert_eq!((said.kind, said.reason), (VerdictKind::Inconclusive, Some(Reason::Design)));
 }
 
 #[test]
@@ -321,7 +325,7 @@ fn losses_that_change_nothing_leave_the_verdict_and_noise_stays_noise() {
             task.arm_lost = arm_lost;
         }
         let said = judged(&tasks);
-        assert_eq!((said.kind, said.reason), (VerdictKind::Underpowered, Some(Reason::Noise)), "{arm_lost}");
+        assert_eq!((said.kind, said.reason), (VerdictKind::Inconclusive, Some(Reason::Noise)), "{arm_lost}");
         assert!(said.tasks_needed.is_some());
     }
 }
@@ -355,27 +359,27 @@ fn holm_by_hand() {
 }
 
 #[test]
-fn noise_floor_by_hand() {
+fn run_to_run_noise_of_known_cases() {
     // One task, 1 of 2: every split sets 1 against 0, |difference| 1. The arm has 2 as well:
     // √((½ + ½)/(1 + 1)) = .7071.
-    close(noise_floor(&[trials(1, 2)], &[2], 3).unwrap(), 0.5_f64.sqrt(), 1e-12, "one task");
+    close(run_to_run_noise(&[trials(1, 2)], &[2], 3).unwrap(), 0.5_f64.sqrt(), 1e-12, "one task");
     // An arm of many trials: √((0 + ½)/2) = ½.
-    close(noise_floor(&[trials(1, 2)], &[1_000_000_000], 3).unwrap(), 0.5, 1e-6, "long arm");
+    close(run_to_run_noise(&[trials(1, 2)], &[1_000_000_000], 3).unwrap(), 0.5, 1e-6, "long arm");
     // Baselines that never vary show no noise.
-    assert_eq!(noise_floor(&[trials(3, 3), trials(0, 3)], &[3, 3], 3), Some(0.0));
+    assert_eq!(run_to_run_noise(&[trials(3, 3), trials(0, 3)], &[3, 3], 3), Some(0.0));
     // 100 tasks, 1 of 2: the mean of 100 signs times .7071, of which 95 % lie within 1.96 · .07071 = .1386.
     // Steps of the mean are .014.
-    let floor = noise_floor(&vec![trials(1, 2); 100], &[2; 100], 3).unwrap();
+    let floor = run_to_run_noise(&vec![trials(1, 2); 100], &[2; 100], 3).unwrap();
     close(floor, 0.1386, 0.02, "a hundred tasks");
     // As many again that cannot be split: the comparison is of 200 tasks, √(100/200) as noisy.
     let mut half = vec![trials(1, 2); 100];
     half.extend(vec![trials(1, 1); 100]);
-    let scaled = noise_floor(&half, &[2; 200], 3).unwrap();
+    let scaled = run_to_run_noise(&half, &[2; 200], 3).unwrap();
     close(scaled, floor * 0.5_f64.sqrt(), 1e-12, "half split");
     // One repetition, no arm, unequal lists: nothing to say.
-    assert_eq!(noise_floor(&[trials(1, 1), trials(0, 1)], &[3, 3], 3), None);
-    assert_eq!(noise_floor(&[trials(1, 2)], &[0], 3), None);
-    assert_eq!(noise_floor(&[trials(1, 2)], &[], 3), None);
+    assert_eq!(run_to_run_noise(&[trials(1, 1), trials(0, 1)], &[3, 3], 3), None);
+    assert_eq!(run_to_run_noise(&[trials(1, 2)], &[0], 3), None);
+    assert_eq!(run_to_run_noise(&[trials(1, 2)], &[], 3), None);
 }
 
 #[test]

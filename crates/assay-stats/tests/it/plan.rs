@@ -31,7 +31,7 @@ fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
         let power = judge(&lifted, 0..suites, 2).cell(lifted.true_lift()).power.unwrap();
         assert!((0.77..=0.83).contains(&power), "{plan:?}: helps in {power}");
         let still = Design { effect: Effect::None, margin: margin.unwrap(), ..lifted };
-        let none = judge(&still, 0..suites, 2).cell(0.0).no_effect.unwrap();
+        let none = judge(&still, 0..suites, 2).cell(0.0).negligible.unwrap();
         assert!((0.77..=0.83).contains(&none), "{plan:?}: no effect in {none}");
     }
 }
@@ -41,8 +41,8 @@ fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {
 fn no_effect_takes_many_tasks() {
     for (tasks, repetitions, expected) in [(10, 3, 0.0), (28, 10, 0.0), (30, 5, 0.35), (84, 5, 0.96)] {
         let chances = plan(tasks, repetitions).chances(0.0, 3).unwrap();
-        close(chances.no_effect, expected, 0.04, &format!("{tasks} × {repetitions}"));
-        let all = chances.helps + chances.harms + chances.no_effect + chances.underpowered;
+        close(chances.negligible, expected, 0.04, &format!("{tasks} × {repetitions}"));
+        let all = chances.helps + chances.harms + chances.negligible + chances.inconclusive;
         close(all, 1.0, 1e-12, "all verdicts");
         assert!(chances.helps + chances.harms < 0.05);
     }
@@ -58,7 +58,7 @@ fn chances_are_those_of_judged_suites() {
         let share = |count: u64| count as f64 / judged.comparisons as f64;
         close(planned.helps, share(judged.helps), 0.04, "helps");
         close(planned.harms, share(judged.harms), 0.04, "harms");
-        close(planned.no_effect, share(judged.no_effect), 0.04, "no effect");
+        close(planned.negligible, share(judged.negligible), 0.04, "no effect");
     }
 }
 
@@ -107,7 +107,7 @@ fn half_of_the_tasks_move_and_the_promise_holds() {
         let judged = judge(&design, 0..2000, 2);
         close(planned.helps, judged.helps as f64 / 2000.0, 0.04, "helps");
         close(planned.harms, judged.harms as f64 / 2000.0, 0.04, "harms");
-        close(planned.no_effect, judged.no_effect as f64 / 2000.0, 0.02, "no effect");
+        close(planned.negligible, judged.negligible as f64 / 2000.0, 0.02, "no effect");
     }
     let needed = real.tasks_for_lift(0.25, 1).unwrap().unwrap();
     let chances = Plan { tasks: needed, ..real }.chances(0.25, 1).unwrap();
@@ -135,7 +135,7 @@ fn a_design_that_finds_nothing_says_so() {
     // Five tasks × 1 in a family of 1,000: t(9, 1 − .05/2000) = 7.2 times s̃/√n ≥ √(1/6/5) = .18 is above 1.
     let got = Plan { family: 1000, ..plan(5, 1) }.forecast(1).unwrap();
     assert_eq!((got.detectable, got.margin), (None, None));
-    assert_eq!(got.nothing.underpowered, 1.0);
+    assert_eq!(got.nothing.inconclusive, 1.0);
     // Over a baseline of .96 there is no room.
     let high = Plan { baseline: Baseline::beta(9.6, 0.4).unwrap(), ..plan(5, 1) };
     assert_eq!(high.forecast(1).unwrap().detectable, None);

@@ -1,8 +1,8 @@
 //! What holds for every suite.
 
 use assay_stats::{
-    PairedTask, VerdictKind, clopper_pearson, holm, interval_p, lift, noise_floor, normalized_gain, rate,
-    sign_flip, skillsbench_interval, smallest_detectable, tasks_needed, verdict, wilcoxon,
+    PairedTask, VerdictKind, clopper_pearson, holm, interval_p, lift, mde, normalized_gain, rate,
+    run_to_run_noise, sign_flip, skillsbench_interval, tasks_needed, verdict, wilcoxon,
     within_tasks_interval,
 };
 use proptest::prelude::*;
@@ -98,7 +98,7 @@ proptest! {
         prop_assert_eq!(lift(&tasks, 0.95), lift(&other, 0.95));
         prop_assert_eq!(verdict(&tasks, m, 0.1, None), verdict(&other, m, 0.1, None));
         prop_assert_eq!(normalized_gain(&tasks, 0.95), normalized_gain(&other, 0.95));
-        prop_assert_eq!(smallest_detectable(&tasks, m), smallest_detectable(&other, m));
+        prop_assert_eq!(mde(&tasks, m), mde(&other, m));
         prop_assert_eq!(within_tasks_interval(&tasks, 0.95), within_tasks_interval(&other, 0.95));
     }
 
@@ -199,7 +199,7 @@ proptest! {
         let floor = |tasks: &[PairedTask]| {
             let base: Vec<Vec<f64>> = tasks.iter().map(|t| t.base.clone()).collect();
             let repetitions: Vec<usize> = tasks.iter().map(|t| t.arm.len()).collect();
-            noise_floor(&base, &repetitions, seed)
+            run_to_run_noise(&base, &repetitions, seed)
         };
         prop_assert_eq!(floor(&tasks), floor(&other));
     }

@@ -1,8 +1,8 @@
 //! Against scipy and plain numpy: `tests/reference/generate.py` wrote the cases.
 
 use assay_stats::{
-    PairedTask, VerdictKind, clopper_pearson, interval_p, lift, normalized_gain, rate, sign_flip,
-    smallest_detectable, tasks_needed, verdict, wilcoxon,
+    PairedTask, VerdictKind, clopper_pearson, interval_p, lift, mde, normalized_gain, rate, sign_flip,
+    tasks_needed, verdict, wilcoxon,
 };
 use serde_json::Value;
 
@@ -100,7 +100,7 @@ fn comparisons_agree() {
         let excludes = number(&case["verdict"]["low"]) > 0.0 || number(&case["verdict"]["high"]) < 0.0;
         assert_eq!(matches!(said.kind, VerdictKind::Helps | VerdictKind::Harms), excludes, "{name}");
 
-        close(smallest_detectable(&tasks, m).unwrap(), number(&case["detectable"]), 1e-9, &name);
+        close(mde(&tasks, m).unwrap(), number(&case["detectable"]), 1e-9, &name);
         for pair in case["needed"].as_array().unwrap() {
             assert_eq!(tasks_needed(&tasks, m, number(&pair[0])), Some(whole(&pair[1])), "{name}, {pair}");
         }

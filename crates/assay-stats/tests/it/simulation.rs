@@ -31,7 +31,7 @@ fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
 }
 
 /// VALIDITY rules 4 and 11: with four arms that do nothing, 10 × 3, `helps` or `harms` comes in at most 5 % of suites
-/// (.9 % as written there), and `no-effect` in next to none (rule 8: 0 %).
+/// (.9 % as written there), and `negligible` in next to none (rule 8: 0 %).
 #[test]
 fn arms_that_do_nothing_get_no_verdict() {
     let suites = verdicts(1, 2000, 0.0);
@@ -41,7 +41,7 @@ fn arms_that_do_nothing_get_no_verdict() {
     let share = suites.iter().filter(|kinds| decided(kinds)).count() as f64 / suites.len() as f64;
     // About .005 with these baselines, standard error .0016; above 0, or nothing was ever decided.
     assert!(share > 0.0 && share < 0.02, "false verdicts in {share} of suites");
-    assert!(suites.iter().flatten().all(|kind| *kind != VerdictKind::NoEffect));
+    assert!(suites.iter().flatten().all(|kind| *kind != VerdictKind::Negligible));
 }
 
 /// A rule that never decides would pass the test above.

@@ -3,12 +3,20 @@
 use std::collections::BTreeMap;
 
 use assay_report::clean;
+use assay_stats::VerdictKind;
 use assay_store::Store;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
+
+/// A line of `history.jsonl`.
+pub(super) const SCHEMA: &str = "assay.history/2";
+
+/// A line that an older version wrote.
+const OLD_SCHEMA: &str = "assay.history/1";
 
 /// An arm: agent, model, condition.
 type Arm = (String, String, String);
@@ -17,7 +25,8 @@ type Arm = (String, String, String);
 type Point<'a> = (&'a Value, Option<f64>, String);
 
 pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let lines = Store::open(&settings.store)?.history()?;
+    let mut lines = Store::open(&settings.store)?.history()?;
+    lines.iter_mut().for_each(update_line);
     let trends = trends(&lines);
     if ui.json() {
         let trends: Vec<Value> = trends
@@ -27,7 +36,7 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
                 json!({ "agent": agent, "model": model, "condition": condition, "lifts": lifts, "change": change(&lifts) })
             })
             .collect();
-        ui.document(&json!({ "schema": "assay.history-list/1", "lines": lines, "trends": trends }))?;
+        ui.document(&json!({ "schema": "assay.history-list/2", "lines": lines, "trends": trends }))?;
         return Ok(Status::Done);
     }
     if lines.is_empty() {
@@ -55,6 +64,24 @@ pub(crate) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
+/// Translates a line of `assay.history/1` into the keys and verdicts of `assay.history/2`.
+fn update_line(line: &mut Value) {
+    let Some(line) = line.as_object_mut().filter(|line| line.get("schema") == Some(&json!(OLD_SCHEMA)))
+    else {
+        return;
+    };
+    line.insert("schema".to_owned(), json!(SCHEMA));
+    if let Some(cached) = line.shift_remove("reused") {
+        line.insert("cached".to_owned(), cached);
+    }
+    for verdict in line.get_mut("verdicts").and_then(Value::as_array_mut).into_iter().flatten() {
+        let kind = verdict.get("verdict").and_then(|kind| VerdictKind::deserialize(kind).ok());
+        if let (Some(kind), Some(verdict)) = (kind, verdict.as_object_mut()) {
+            verdict.insert("verdict".to_owned(), json!(kind));
+        }
+    }
+}
+
 /// Each arm's lines in order, with lift and verdict.
 fn trends(lines: &[Value]) -> BTreeMap<Arm, Vec<Point<'_>>> {
     let mut trends: BTreeMap<Arm, Vec<_>> = BTreeMap::new();
@@ -79,6 +106,21 @@ fn change(lifts: &[Option<f64>]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lines_of_the_first_schema_are_translated() {
+        let mut line: Value = serde_json::from_str(include_str!("history/line-1.json")).unwrap();
+        update_line(&mut line);
+        assert_eq!((&line["schema"], &line["cached"]), (&json!("assay.history/2"), &json!(36)));
+        assert!(line.get("reused").is_none());
+        let lines = [line];
+        let trends = trends(&lines);
+        let verdicts: Vec<&str> = trends.values().map(|points| points[0].2.as_str()).collect();
+        assert_eq!(verdicts, ["negligible", "helps", "inconclusive"]);
+        let [mut again] = lines.clone();
+        update_line(&mut again);
+        assert_eq!(again, lines[0]);
+    }
 
     #[test]
     fn the_change_is_between_the_last_two_known_lifts() {

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         write_specs(&plan, folder)?;
     }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
-    let wish = Wish { lift: args.lift, no_effect_within: args.no_effect_within, p: args.p };
+    let wish = Wish { lift: args.lift, equivalence_margin: args.no_effect_within, p: args.p };
     let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
     let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, wish)?;
     if ui.json() {
@@ -113,7 +113,7 @@ fn lay_out(forecast: &PlanForecast) -> String {
     ));
     let from = if design.baseline_from == "records" { "as recorded" } else { "assumed" };
     text.push_str(&format!("  baseline: {:.0} % pass, {from}\n", 100.0 * design.baseline));
-    match design.detectable_lift {
+    match design.mde {
         Some(lift) => {
             text.push_str(&format!("  minimum detectable effect (80% power): {:.0} points\n", 100.0 * lift));
         }
@@ -125,16 +125,16 @@ fn lay_out(forecast: &PlanForecast) -> String {
     }
     match design.smallest_margin {
         Some(margin) => text.push_str(&format!(
-            "  smallest margin for `no-effect` (80% power): ±{:.0} points\n",
+            "  smallest margin for `negligible` (80% power): ±{:.0} points\n",
             100.0 * margin
         )),
-        None => text.push_str("  smallest margin for `no-effect` (80% power): none\n"),
+        None => text.push_str("  smallest margin for `negligible` (80% power): none\n"),
     }
-    if let Some(nothing) = design.if_nothing {
+    if let Some(nothing) = design.if_no_effect {
         text.push_str(&format!("  expected verdicts if the true effect is zero: {}\n", verdicts(nothing)));
     }
     text.push_str(&shapes(forecast));
-    text.push_str(&wanted(forecast));
+    text.push_str(&requested(forecast));
     for reason in &forecast.impossible {
         text.push_str(&format!("\nimpossible: {reason}\n"));
     }
@@ -227,10 +227,10 @@ fn shapes(forecast: &PlanForecast) -> String {
     let points = |figure: Option<f64>, sign: &str| {
         figure.map_or_else(|| "–".to_owned(), |figure| format!("{sign}{:.0}", 100.0 * figure))
     };
-    let power = forecast.wanted.lift.map(|lift| format!("power at {:+.0}", 100.0 * lift));
+    let power = forecast.requested.lift.map(|lift| format!("power at {:+.0}", 100.0 * lift));
     let mut text =
         "\nthe same number of trials in other shapes (independent tasks × repetitions)\n".to_owned();
-    text.push_str("  tasks  repetitions  detectable effect  margin for no-effect");
+    text.push_str("  tasks  repetitions  detectable effect  margin for negligible");
     text.push_str(&power.as_ref().map_or("\n".to_owned(), |power| format!("  {power}\n")));
     for shape in &design.shapes {
         let here = if shape.repetitions == design.repetitions as usize { "  (this plan)" } else { "" };
@@ -243,15 +243,15 @@ fn shapes(forecast: &PlanForecast) -> String {
             "  {:>5}  {:>11}  {:>17}  {:>20}{chance}{here}\n",
             shape.tasks,
             shape.repetitions,
-            points(shape.detectable_lift, "+"),
+            points(shape.mde, "+"),
             points(shape.smallest_margin, "±"),
         ));
     }
     text
 }
 
-fn wanted(forecast: &PlanForecast) -> String {
-    let wanted = &forecast.wanted;
+fn requested(forecast: &PlanForecast) -> String {
+    let requested = &forecast.requested;
     let tasks = |tasks: Option<usize>| {
         let unit = if forecast.design.clusters.is_some() {
             "independent tasks (clusters of one size)"
@@ -261,21 +261,21 @@ fn wanted(forecast: &PlanForecast) -> String {
         tasks.map_or_else(|| "more tasks than can be simulated".to_owned(), |tasks| format!("{tasks} {unit}"))
     };
     let mut text = String::new();
-    if let Some(lift) = wanted.lift {
+    if let Some(lift) = requested.lift {
         text.push_str(&format!("\nfor a lift of {:+.0} points\n", 100.0 * lift));
-        if let Some(chances) = wanted.at_lift {
+        if let Some(chances) = requested.at_lift {
             text.push_str(&format!("  this design will say: {}\n", verdicts(chances)));
-            text.push_str(&format!("  needed for 80 %: {}\n", tasks(wanted.tasks_for_lift)));
+            text.push_str(&format!("  needed for 80 %: {}\n", tasks(requested.tasks_for_lift)));
         }
     }
-    if let Some(margin) = wanted.no_effect_within {
+    if let Some(margin) = requested.equivalence_margin {
         text.push_str(&format!("\nfor no effect within ±{:.0} points\n", 100.0 * margin));
-        text.push_str(&format!("  needed for 80 %: {}\n", tasks(wanted.tasks_for_margin)));
+        text.push_str(&format!("  needed for 80 %: {}\n", tasks(requested.tasks_for_margin)));
     }
-    if let Some(p) = wanted.p {
+    if let Some(p) = requested.p {
         text.push_str(&format!(
             "\nfor p ≤ {p}\n  the smallest these tasks can give: {:.2e}\n",
-            wanted.smallest_p
+            requested.smallest_p
         ));
     }
     text
@@ -283,10 +283,10 @@ fn wanted(forecast: &PlanForecast) -> String {
 
 fn verdicts(chances: VerdictChances) -> String {
     format!(
-        "helps {:.0} %, harms {:.0} %, no-effect {:.0} %, inconclusive {:.0} %",
+        "helps {:.0} %, harms {:.0} %, negligible {:.0} %, inconclusive {:.0} %",
         100.0 * chances.helps,
         100.0 * chances.harms,
-        100.0 * chances.no_effect,
-        100.0 * chances.underpowered
+        100.0 * chances.negligible,
+        100.0 * chances.inconclusive
     )
 }

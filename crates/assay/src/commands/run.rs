@@ -28,7 +28,7 @@ struct Document<'a> {
     run: &'a str,
     planned: usize,
     executed: usize,
-    reused: usize,
+    cached: usize,
     infrastructure: usize,
     unfinished: usize,
     checks_executed: usize,
@@ -185,11 +185,11 @@ fn unreadable(plan: &Plan) -> String {
 fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui) -> Result<(), Failure> {
     if ui.json() {
         return ui.document(&Document {
-            schema: "assay.run/1",
+            schema: "assay.run/2",
             run,
             planned: outcome.planned,
             executed: outcome.executed,
-            reused: outcome.reused,
+            cached: outcome.reused,
             infrastructure: outcome.infrastructure,
             unfinished: outcome.unfinished,
             checks_executed: outcome.checks_executed,
@@ -202,7 +202,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     }
     super::report::print(report, ui)?;
     let mut line = format!(
-        "\n{} trials planned: {} executed, {} reused, {} lost to infrastructure",
+        "\n{} trials planned: {} executed, {} cached, {} lost to infrastructure",
         outcome.planned, outcome.executed, outcome.reused, outcome.infrastructure
     );
     if outcome.unfinished > 0 {
@@ -367,7 +367,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
         counts[0] += 1;
         counts[1] += usize::from(there);
     }
-    let reused = trials.values().filter(|there| **there).count();
+    let cached = trials.values().filter(|there| **there).count();
     if ui.json() {
         let arms: Vec<Value> = arms
             .iter()
@@ -377,10 +377,10 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             })
             .collect();
         ui.document(&json!({
-            "schema": "assay.dry-run/1",
+            "schema": "assay.dry-run/2",
             "run": plan.experiment.name,
             "planned": trials.len(),
-            "reused": reused,
+            "cached": cached,
             "checks": plan.checks.iter().map(|check| 1 + usize::from(check.oracle.is_some())).sum::<usize>(),
             "arms": arms,
             "excluded": plan.excluded,
@@ -388,7 +388,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
         }))?;
     } else {
         let mut text =
-            format!("{}: {} trials, {reused} of them in the store\n", plan.experiment.name, trials.len());
+            format!("{}: {} trials, {cached} of them in the store\n", plan.experiment.name, trials.len());
         for ((agent, condition), [cells, there]) in &arms {
             let label = &plan.agents[*agent].label;
             let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
@@ -417,12 +417,12 @@ fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report
         })
         .collect();
     let mut line = json!({
-        "schema": "assay.history/1",
+        "schema": super::history::SCHEMA,
         "at": jiff::Timestamp::now().to_string(),
         "run": run,
         "revision": revision(&plan.experiment.directory),
         "executed": outcome.executed,
-        "reused": outcome.reused,
+        "cached": outcome.reused,
         "infrastructure": outcome.infrastructure,
         "skills": plan.library.packages.iter().map(|skill| json!([skill.name, skill.digest])).collect::<Vec<_>>(),
         "verdicts": verdicts,

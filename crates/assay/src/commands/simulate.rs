@@ -20,7 +20,7 @@ struct Row {
     width: Option<f64>,
     false_verdicts: Option<f64>,
     power: Option<f64>,
-    no_effect: Option<f64>,
+    negligible: Option<f64>,
     wrong_sign: Option<f64>,
     helps: Option<f64>,
     harms: Option<f64>,
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
         .map(|(cell, tally)| row(cell, &tally.cell(cell.design.true_lift()), tally.verdicts()))
         .collect();
     if ui.json() {
-        ui.document(&Document { schema: "assay.simulate/1", cells: &rows })?;
+        ui.document(&Document { schema: "assay.simulate/2", cells: &rows })?;
     } else {
         ui.out(&format!("{}\n{}", table(&rows), misses(&rows, args)))?;
     }
@@ -80,7 +80,7 @@ fn row(cell: &GridCell, got: &Cell, verdicts: Option<[f64; 4]>) -> Row {
         width: got.width,
         false_verdicts: got.false_verdicts,
         power: got.power,
-        no_effect: got.no_effect,
+        negligible: got.negligible,
         wrong_sign: got.wrong_sign,
         misses: cell.misses(got),
     }
@@ -95,7 +95,7 @@ const HEADS: [&str; 11] = [
     "width",
     "helps",
     "harms",
-    "no effect",
+    "negligible",
     "inconclusive",
     "false verdicts",
 ];
@@ -145,7 +145,7 @@ fn texts(row: &Row) -> [String; 11] {
         row.width.map_or_else(|| "-".to_owned(), |width| format!("{width:.3}")),
         share("power", row.helps),
         share("wrong sign", row.harms),
-        share("no effect", row.no_effect),
+        share("negligible", row.negligible),
         share("inconclusive", row.inconclusive),
         share("false verdicts", row.false_verdicts),
     ]
@@ -192,7 +192,7 @@ mod tests {
             width: Some(0.8123),
             false_verdicts: power.is_none().then_some(0.01),
             power,
-            no_effect: Some(0.0),
+            negligible: Some(0.0),
             wrong_sign: power.map(|_| 0.002),
         };
         let sparse = cells.iter().find(|cell| cell.truth == "sparse").unwrap();
@@ -205,10 +205,10 @@ mod tests {
     #[test]
     fn the_table_is_markdown_and_marks_misses() {
         let expected = "\
-| truth  | tasks | repetitions | arms | coverage | width | helps | harms | no effect | inconclusive | false verdicts |
-|--------|------:|------------:|-----:|---------:|------:|------:|------:|----------:|-------------:|---------------:|
-| null   |    10 |           1 |    1 |     95.0 | 0.812 |   0.6 |   0.4 |       0.0 |         99.0 |            1.0 |
-| sparse |    10 |           1 |    1 |    !92.7 | 0.812 |  40.0 |   0.2 |       0.0 |         59.8 |              - |
+| truth  | tasks | repetitions | arms | coverage | width | helps | harms | negligible | inconclusive | false verdicts |
+|--------|------:|------------:|-----:|---------:|------:|------:|------:|-----------:|-------------:|---------------:|
+| null   |    10 |           1 |    1 |     95.0 | 0.812 |   0.6 |   0.4 |        0.0 |         99.0 |            1.0 |
+| sparse |    10 |           1 |    1 |    !92.7 | 0.812 |  40.0 |   0.2 |        0.0 |         59.8 |              - |
 ";
         assert_eq!(table(&rows()), expected);
     }
@@ -228,7 +228,7 @@ mod tests {
     #[test]
     fn json_has_the_promised_fields_and_nulls() {
         let rows = rows();
-        let document = serde_json::to_value(Document { schema: "assay.simulate/1", cells: &rows }).unwrap();
+        let document = serde_json::to_value(Document { schema: "assay.simulate/2", cells: &rows }).unwrap();
         let keys: Vec<&String> = document.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["schema", "cells"]);
         let first = document["cells"][0].as_object().unwrap();
@@ -242,7 +242,7 @@ mod tests {
             "width",
             "false_verdicts",
             "power",
-            "no_effect",
+            "negligible",
             "wrong_sign",
             "helps",
             "harms",

@@ -76,7 +76,7 @@ fn a_full_disk_is_said_and_nothing_is_lost() {
 
     assert_eq!(read("second.code"), "0\n", "{}", read("second.txt"));
     let second = json("second.json");
-    assert_eq!(second["reused"], results.len());
+    assert_eq!(second["cached"], results.len());
     assert_eq!(second["executed"], 20 - results.len());
     let whole = outcomes(&json("whole.json"));
     assert_eq!(whole.len(), 20);

@@ -125,7 +125,7 @@ fn a_cap_of_the_run_stops_trials_at_work() {
     let half = (tokens + tokens / 2).to_string();
     let (document, code) = lab.run(&[&only[..], &["--max-tokens", &half]].concat());
     assert_eq!(
-        (code, &document["reused"], &document["unfinished"]),
+        (code, &document["cached"], &document["unfinished"]),
         (0, &json!(1), &json!(1)),
         "{document:#}"
     );
@@ -142,7 +142,7 @@ fn a_cap_of_the_run_stops_trials_at_work() {
     let (document, _) = lab.run(&[&only[..], &["--max-usd", &most]].concat());
     assert_eq!((&document["unfinished"], &document["executed"]), (&json!(1), &json!(1)), "{document:#}");
     let (document, code) = lab.run(&[&only[..], &["--no-retry"]].concat());
-    assert_eq!((code, &document["reused"], &document["executed"]), (0, &json!(2), &json!(1)), "{document:#}");
+    assert_eq!((code, &document["cached"], &document["executed"]), (0, &json!(2), &json!(1)), "{document:#}");
     let arm = &document["report"]["arms"][0];
     assert_eq!((&arm["bounds"], &arm["infrastructure"]), (&json!([1.0, 1.0]), &json!(0)), "{arm:#}");
 }

@@ -70,11 +70,11 @@ fn what_an_agent_does_with_its_skill_is_recorded() {
     }
     let shares = |arm: usize| document["report"]["arms"][arm]["exposure"].clone();
     let expected =
-        json!({ "offered": 1.0, "advertised": 1.0, "touched": 0.75, "opened": 0.5, "executed": 0.5 });
+        json!({ "offered": 1.0, "advertised": 1.0, "mentioned": 0.75, "opened": 0.5, "executed": 0.5 });
     assert_eq!(shares(1), expected);
     assert_eq!(
         shares(0),
-        json!({ "offered": 0.0, "advertised": 0.0, "touched": 0.0, "opened": 0.0, "executed": 0.0 })
+        json!({ "offered": 0.0, "advertised": 0.0, "mentioned": 0.0, "opened": 0.0, "executed": 0.0 })
     );
 }
 

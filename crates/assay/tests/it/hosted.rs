@@ -191,7 +191,7 @@ fn a_provider_that_fails_costs_a_trial_until_the_next_run() {
     let (kept, code) = lab.run(&["--no-checks", "--no-retry"]);
     assert_eq!((code, &kept["executed"]), (3, &json!(0)));
     let (document, code) = lab.run(&["--no-checks"]);
-    assert_eq!((code, &document["executed"], &document["reused"]), (0, &json!(1), &json!(0)));
+    assert_eq!((code, &document["executed"], &document["cached"]), (0, &json!(1), &json!(0)));
     let record = lab.record("t1");
     assert_eq!((&record["outcome"], &record["attempt"]), (&json!("passed"), &json!(2)));
 }

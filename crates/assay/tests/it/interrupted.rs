@@ -95,7 +95,7 @@ fn twenty_kills_lose_nothing_and_leave_nothing() {
     assert!(seen && kept > 0, "no kill met a sandbox at work, or nothing was ever finished");
     let (document, code) = lab.run(&["--no-checks"]);
     assert_eq!(code, 0, "{document:#}");
-    assert_eq!((&document["planned"], &document["reused"]), (&json!(40), &json!(kept)));
+    assert_eq!((&document["planned"], &document["cached"]), (&json!(40), &json!(kept)));
     assert_eq!(document["executed"], json!(40 - kept));
     is_whole(&lab);
     no_sandbox_lives(&lab, "after the run");
@@ -119,7 +119,7 @@ fn an_interrupted_run_keeps_what_it_has() {
         assert_eq!(document["unfinished"], json!(40 - kept));
 
         let (document, code) = lab.run(&["--no-checks", "-j", "8"]);
-        assert_eq!((&document["reused"], code), (&json!(kept), 0));
+        assert_eq!((&document["cached"], code), (&json!(kept), 0));
         is_whole(&lab);
     }
 }
@@ -131,7 +131,7 @@ fn two_runs_share_the_work() {
     let args = ["run", "experiment.toml", "--no-checks", "--format", "json"];
     let both = [lab.start(&args), lab.start(&args)].map(|run| run.wait().ok().json());
     let sum = |key: &str| both.iter().map(|document: &Value| document[key].as_u64().unwrap()).sum::<u64>();
-    assert_eq!((sum("planned"), sum("executed"), sum("reused")), (80, 40, 40));
+    assert_eq!((sum("planned"), sum("executed"), sum("cached")), (80, 40, 40));
     assert!(both.iter().all(|document| document["executed"] != 0), "one of them did all the work: {both:#?}");
     assert_eq!(both[0]["report"], both[1]["report"]);
     for folder in lab.trials() {

@@ -86,7 +86,7 @@ fn results_and_progress_do_not_mix() {
     let lab = done();
     let ran = lab.assay(&["run", "experiment.toml"]).ok();
     assert!(ran.stdout.starts_with("run lab\n"), "{}", ran.stdout);
-    assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 reused, 0 lost to infrastructure\n"));
+    assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 lost to infrastructure\n"));
     assert!(!ran.stdout.contains("in the store"), "{}", ran.stdout);
     assert!(ran.stderr.contains("trials: 10, of which 10 are in the store\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("t6 is left out: its own solution does not pass here"), "{}", ran.stderr);

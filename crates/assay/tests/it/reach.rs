@@ -243,7 +243,7 @@ fn a_task_gets_the_variables_that_are_allowed() {
     let digests: Vec<Value> = lab.records().iter().map(|record| record["trial"].clone()).collect();
     let lab = lab.env("LAB_TOKEN", "another");
     assert_eq!(
-        lab.run(&["--no-checks"]).0["reused"],
+        lab.run(&["--no-checks"]).0["cached"],
         json!(digests.len()),
         "a secret is part of a trial's identity"
     );

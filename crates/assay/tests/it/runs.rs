@@ -9,7 +9,7 @@ use crate::fixture::{Lab, needs_bubblewrap};
 use crate::suite;
 
 /// Keys of the documents that scripts may rely on. Others may be added.
-const RUN: [&str; 7] = ["schema", "run", "planned", "executed", "reused", "infrastructure", "report"];
+const RUN: [&str; 7] = ["schema", "run", "planned", "executed", "cached", "infrastructure", "report"];
 const REPORT: [&str; 4] = ["schema", "arms", "comparisons", "tasks"];
 const ARM: [&str; 16] = [
     "agent",
@@ -29,7 +29,7 @@ const ARM: [&str; 16] = [
     "infrastructure_causes",
     "contaminated",
 ];
-const EXPOSURE: [&str; 5] = ["offered", "advertised", "touched", "opened", "executed"];
+const EXPOSURE: [&str; 5] = ["offered", "advertised", "mentioned", "opened", "executed"];
 const COMPARISON: [&str; 15] = [
     "agent",
     "model",
@@ -42,8 +42,8 @@ const COMPARISON: [&str; 15] = [
     "normalized_gain",
     "p",
     "p_adjusted",
-    "noise_floor",
-    "smallest_detectable",
+    "run_to_run_noise",
+    "mde",
     "verdict",
     "reason",
 ];
@@ -60,12 +60,12 @@ fn a_run_says_what_is_promised_and_the_same_again_executes_nothing() {
     needs_bubblewrap!();
     let lab = suite::lab(5).experiment(|e| suite::paired(e.conditions(&["none", "curated"]), 5));
     let ran = lab.assay(&["run", "experiment.toml", "--format", "json"]).ok();
-    assert!(ran.stdout.starts_with("{\n  \"schema\": \"assay.run/1\","), "{}", ran.stdout);
+    assert!(ran.stdout.starts_with("{\n  \"schema\": \"assay.run/2\","), "{}", ran.stdout);
     let first = ran.json();
     holds(&first, &RUN);
     let report = &first["report"];
     assert_eq!(report.as_object().unwrap().keys().next().unwrap(), "schema");
-    assert_eq!(report["schema"], "assay.report/1");
+    assert_eq!(report["schema"], "assay.report/2");
     holds(report, &REPORT);
     let arms = report["arms"].as_array().unwrap();
     assert_eq!(arms.len(), 2);
@@ -77,7 +77,7 @@ fn a_run_says_what_is_promised_and_the_same_again_executes_nothing() {
     }
     holds(&report["comparisons"][0], &COMPARISON);
     assert_eq!(report["comparisons"][0]["verdict"], "helps");
-    let counts = |document: &Value| ["run", "planned", "executed", "reused"].map(|key| document[key].clone());
+    let counts = |document: &Value| ["run", "planned", "executed", "cached"].map(|key| document[key].clone());
     assert_eq!(counts(&first), [json!("lab"), json!(10), json!(10), json!(0)]);
 
     let (again, code) = lab.run(&[]);
@@ -116,7 +116,7 @@ fn one_byte_of_a_skill_reruns_exactly_the_trials_that_hold_it() {
     assert_eq!(code, 0);
     assert_eq!(second["run"], "lab-2");
     assert_eq!(
-        (&second["planned"], &second["executed"], &second["reused"]),
+        (&second["planned"], &second["executed"], &second["cached"]),
         (&json!(18), &json!(8), &json!(10))
     );
     let after = cells(&lab);
@@ -152,8 +152,8 @@ fn a_part_can_be_run_and_the_next_run_goes_on() {
     };
     let plan = lab.assay(&["run", "experiment.toml", "--dry-run", "--format", "json"]).ok().json();
     assert_eq!(
-        (&plan["schema"], &plan["planned"], &plan["reused"]),
-        (&json!("assay.dry-run/1"), &json!(8), &json!(0))
+        (&plan["schema"], &plan["planned"], &plan["cached"]),
+        (&json!("assay.dry-run/2"), &json!(8), &json!(0))
     );
     assert_eq!(plan["checks"], 4);
     assert!(lab.trials().is_empty(), "a dry run ran something");
@@ -162,7 +162,7 @@ fn a_part_can_be_run_and_the_next_run_goes_on() {
     assert!(lab.records().iter().all(|record| record["task"] == "t2" && record["condition"] == "none"));
     assert_eq!(executed(&["--only", "condition=cur*", "--only", "repetition=2"]), (2, 2));
     let (some, _) = lab.run(&["--max-trials", "1"]);
-    assert_eq!((&some["executed"], &some["reused"], &some["unfinished"]), (&json!(1), &json!(4), &json!(3)));
+    assert_eq!((&some["executed"], &some["cached"], &some["unfinished"]), (&json!(1), &json!(4), &json!(3)));
     let left = lab.assay(&["run", "experiment.toml", "--dry-run"]).ok();
     assert!(left.stdout.starts_with("lab: 8 trials, 5 of them in the store\n"), "{}", left.stdout);
     assert_eq!(executed(&[]), (8, 3));

@@ -24,7 +24,7 @@ fn a_part_of_the_reward_is_a_part_of_the_score_from_the_run_to_the_next_plan() {
     let compared = &report["comparisons"][0];
     assert!((compared["lift"].as_f64().unwrap() - 0.5).abs() < 1e-9, "{compared:#}");
     assert_eq!(compared["pass_rate_lift"], 0.0);
-    assert!(compared["these_tasks_ci95"].is_array(), "{compared:#}");
+    assert!(compared["fixed_tasks_ci95"].is_array(), "{compared:#}");
     assert!(compared["time_overlap"].is_number(), "{compared:#}");
     // Each screen speaks of scores.
     let shown = |args: &[&str]| lab.assay(args).ok().stdout;

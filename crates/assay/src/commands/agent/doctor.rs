@@ -80,7 +80,7 @@ fn lay_out(finding: &Finding) -> String {
 }
 
 /// Looks at the agents whose trials a run is about to execute. One that sees no skill would make every verdict on skills
-/// `no-effect`.
+/// `negligible`.
 pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<(), Failure> {
     let mut wanted = BTreeSet::new();
     for cell in &plan.cells {
