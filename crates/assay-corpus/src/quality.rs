@@ -1,8 +1,8 @@
 //! SkillsBench's quality rubric as rules: completeness, clarity, specificity and examples, 0 to 3 points each, 12 in all.
 //!
-//! The paper had the rubric judged; here each point is one question that a text answers by itself, and every point given
+//! In the SkillsBench paper judges apply the rubric; here each point is one question that a text answers by itself, and every point given
 //! cites where. That makes it repeatable and blind: a point says that something is there, not that it is good. Its
-//! mean is therefore not comparable with the paper's 6.2 of 12 beyond a glance.
+//! mean is therefore not comparable with SkillsBench's 6.2 of 12 beyond a glance.
 
 use std::sync::LazyLock;
 

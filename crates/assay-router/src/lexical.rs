@@ -11,7 +11,7 @@ use crate::Candidate;
 pub enum Lexical {
     /// Share of the request's words that stand in the description.
     OverlapDescription,
-    /// The same over the description and the section "When to Activate" (the researcher plan's own check).
+    /// The same over the description and the section "When to Activate" (the routing check of Agent-Skills-for-Context-Engineering).
     OverlapActivation,
     /// BM25 over the description.
     Bm25Description,
@@ -101,7 +101,8 @@ const STOP: [&str; 22] = [
     "that", "the", "this", "was", "what", "when", "with", "you",
 ];
 
-/// The researcher plan's share of a request's words, with its rule for ties: the later name comes first.
+/// The share of a query's words as Agent-Skills-for-Context-Engineering's routing check computes it. Of skills with
+/// equal shares the one with the later name comes first.
 fn overlap(requests: &[&str], skills: &[Candidate], texts: &[String]) -> Vec<Vec<String>> {
     let bag = |text: &str| -> BTreeSet<String> {
         words(text).into_iter().filter(|word| !STOP.contains(&word.as_str())).collect()

@@ -5,8 +5,8 @@
 //! words. [`findings`] turns answers into figures: strict and lenient, with intervals over requests, for the answers to one
 //! request resemble each other.
 //!
-//! The design is that of the researcher plan of the context-engineering collection; docs/lab/ROUTING.md tells where this one
-//! differs and why.
+//! The design is that of the router benchmark of Agent-Skills-for-Context-Engineering; docs/lab/ROUTING.md says where this
+//! one differs and why.
 
 mod answers;
 mod bench;

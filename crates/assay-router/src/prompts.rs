@@ -29,7 +29,8 @@ impl Prompt {
     }
 }
 
-/// The keys of a line: those of the researcher plan's `prompts.jsonl`, and `off_topic`.
+/// The keys of a line: those of `prompts.jsonl` in the router benchmark of Agent-Skills-for-Context-Engineering, and
+/// `off_topic`.
 pub const KEYS: [&str; 7] = [
     "prompt_id",
     "prompt",

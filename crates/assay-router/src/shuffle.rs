@@ -1,7 +1,7 @@
 //! The order in which a model is shown the skills.
 //!
-//! As the researcher plan has it, so that published orders can be made again: a seed from a text, the generator
-//! mulberry32, and Fisher and Yates' shuffle from the last place down.
+//! It is that of the router benchmark of Agent-Skills-for-Context-Engineering, so that published orders can be
+//! reproduced: a seed from a text, the generator mulberry32, and Fisher and Yates' shuffle from the last place down.
 
 use ring::digest::{SHA256, digest};
 

@@ -1,4 +1,4 @@
-//! Coverage of the default interval beside those it was chosen from, over rule 11's grid, as a Markdown table.
+//! Coverage of the default interval beside those it was chosen from, over the validity grid of docs/STATISTICS.md, as a Markdown table.
 //!
 //! `cargo run --release -p assay-stats --example intervals [SUITES]`
 
@@ -47,7 +47,7 @@ fn main() {
     println!("| mean width | {} |", all(&width, 3, 1.0 / rows.len() as f64));
 }
 
-/// 1 where the method misses rule 11's limit for coverage in this cell.
+/// 1 where the method misses the grid's limit for coverage in this cell.
 fn misses((cell, got): &Row, at: usize, limit: f64) -> f64 {
     let only = Cell {
         coverage: got[at].map(|got| got.0),

@@ -1,4 +1,4 @@
-//! Intervals by resampling: for these tasks only (the tasks stay fixed, and their trials vary; VALIDITY rule 1), and for a mean
+//! Intervals by resampling: for these tasks only (the tasks stay fixed, and their trials vary), and for a mean
 //! whose values come in clusters.
 
 use crate::interval::{Interval, PairedTask};

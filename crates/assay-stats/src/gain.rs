@@ -1,4 +1,4 @@
-//! Normalised gain (VALIDITY rule 10).
+//! Normalised gain.
 //!
 //! For a gain it is (arm − base)/(1 − base), the part of what was missing that was won; for a loss Marx & Cummings'
 //! (2007) normalised change, (arm − base)/base, the part of what was there that was lost. Both are ratios of suite

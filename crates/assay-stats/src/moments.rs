@@ -1,4 +1,4 @@
-//! The default interval from the moments of its units (VALIDITY rule 3).
+//! The default interval from the moments of its units (docs/STATISTICS.md, "The interval").
 
 use crate::interval::Interval;
 use crate::quantile::student_tail;
@@ -64,7 +64,7 @@ impl Moments {
     /// What the skewed side gets more: half of Johnson's (1978) term, m₃/(12·max(s², s̃²)·n)·(1 + 2t²), with its sign.
     ///
     /// Johnson moves the interval by twice as much. Moving takes from the other side what a small sample only seems
-    /// to have to spare, so that side stays where it is; half is what the grid of rule 11 asked for.
+    /// to have to spare, so that side stays where it is; half is what coverage on the validity grid needs.
     pub(crate) fn skew(&self, quantiles: Quantiles) -> f64 {
         let n = self.n;
         let larger = self.variance().max(self.shrunk(n));

@@ -1,4 +1,4 @@
-//! The noise floor (VALIDITY rule 7): how large a lift the baseline shows against itself.
+//! The noise floor: how large a lift the baseline shows against itself.
 
 use crate::quantile::sample_quantile;
 use crate::random::{Purpose, index, stream};

@@ -1,4 +1,4 @@
-//! Sign-flip permutation test (VALIDITY rule 6) and Holm's correction.
+//! Sign-flip permutation test and Holm's correction.
 
 use rand::Rng;
 

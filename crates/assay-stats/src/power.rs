@@ -1,4 +1,4 @@
-//! What a design can find (VALIDITY rule 8, closed form).
+//! What a design can find in closed form.
 //!
 //! With n tasks the (1 − α) interval excludes 0 for a true lift of (t(1 − α/2) + t(.8))·s/√n in about 80 % of
 //! repeats: the usual approximation, for the larger of the two halves that the default interval knows, s with n − 1
@@ -16,7 +16,7 @@ const MISSED: f64 = 0.2;
 /// More tasks than this are not called an answer.
 const MOST_UNITS: usize = 1_000_000_000;
 
-/// The smallest true lift that rule 5's interval finds with 80 % power at these tasks, repetitions and observed
+/// The smallest true lift that the interval of a verdict finds with 80 % power at these tasks, repetitions and observed
 /// spread, in a family of `m` comparisons.
 ///
 /// May be above 1: then no lift can be found with that power. `None` under 5 tasks or clusters.

@@ -1,4 +1,4 @@
-//! From numbers to a verdict (VALIDITY rules 4 and 5).
+//! From numbers to a verdict (docs/STATISTICS.md, "Family and verdict").
 //!
 //! A family of m comparisons shares an error rate of 5 %: each is judged at α = .05/m (Bonferroni). In this order:
 //!
@@ -299,7 +299,7 @@ fn reason(sample: &Sample, m: usize) -> Reason {
     }
 }
 
-/// Rule 5 without losses and without its reason.
+/// A verdict before losses are considered, without its reason.
 pub(crate) struct Decision {
     pub(crate) kind: VerdictKind,
     pub(crate) interval: Option<Interval>,

@@ -1,4 +1,4 @@
-//! Wilcoxon's signed-rank test (VALIDITY rule 6).
+//! Wilcoxon's signed-rank test.
 
 use statrs::function::erf::erfc;
 

@@ -1,6 +1,6 @@
 //! Which skills reached the agent, as facts of their own.
 //!
-//! The five facts are those of the project's experiment design: *offered* (its files were in the sandbox), *advertised*
+//! The five facts (docs/GLOSSARY.md, exposure) are *offered* (its files were in the sandbox), *advertised*
 //! (its entry in a listing, its description or a path in it stood in a message sent to the model), *touched* (a tool call
 //! named a path in it or called it by the client's own tool for skills), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
 //! injected messages), *executed* (a file of the package was run).

@@ -295,7 +295,7 @@ impl Serialize for Tally {
 pub enum Counting {
     /// All four fields, once a message.
     PerMessage,
-    /// `input` and `output` added up over records: the way of the paper on Counterfactual Trace Auditing.
+    /// `input` and `output` added up over records: as in the paper on Counterfactual Trace Auditing (docs/lab/CTA.md).
     PaperInputOutput,
     /// All four fields added up over records: the way of its authors' correction.
     PerRecordAllFields,

@@ -51,7 +51,7 @@ impl Stage {
 /// Which stage comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// As the paper tells it: what a record is by itself first, copies last.
+    /// As in the SkillRet paper: checks of single records first, copies last.
     Paper,
     /// As the public code has it: copies first.
     Code,

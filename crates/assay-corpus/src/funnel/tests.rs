@@ -153,7 +153,7 @@ fn the_code_s_order_and_rules_differ() {
         ledger(&records, &Rules::SkillRet, Order::Code),
         ["b content same-content a", "c license other-license -", "e language not-english -"]
     );
-    // In the paper's order of the corpus's rules the copies are gone before anybody compares them.
+    // In the order of the SkillRet paper of the corpus's rules the copies are gone before anybody compares them.
     assert_eq!(
         ledger(&records[..2], &Rules::default(), Order::Paper),
         ["a license undeclared -", "b license undeclared -"]

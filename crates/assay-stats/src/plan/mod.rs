@@ -1,4 +1,4 @@
-//! What a design can and cannot find (VALIDITY rule 8), by simulating rule 5 before any money is spent.
+//! What a design can and cannot find (docs/STATISTICS.md, "Planning"), by simulating the rule of verdicts.
 //!
 //! Tasks have the rates of a [`Baseline`]. A share of them moves, [`Plan::moving`], by shifts with a spread over tasks, and
 //! a rate cannot leave [0, 1]; what counts is the mean over tasks of what is left of the shifts. A lift that is more than
@@ -250,7 +250,7 @@ impl Plan {
         Ok(bisect(-most, most, |shift| self.lift_of(shift) >= lift).unwrap_or(most))
     }
 
-    /// The design of rule 11's grid with this plan's figures, and an arm that shifts every rate.
+    /// The design of the validity grid with this plan's figures, and an arm that shifts every rate.
     ///
     /// `shift` is the mean of the shifts before rates are kept in [0, 1]. All of the family's arms shift alike.
     pub fn design(&self, shift: f64) -> Design {

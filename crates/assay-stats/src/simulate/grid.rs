@@ -1,4 +1,4 @@
-//! The grid that the method is held to (VALIDITY rule 11), named before the method was chosen.
+//! The grid that the method is held to (docs/STATISTICS.md, "How often it is right"), named before the method was chosen.
 
 use crate::plan::{Impossible, MOVING, Plan, SPREAD};
 use crate::simulate::truth::{Design, Effect, Loss};
@@ -14,7 +14,7 @@ pub struct GridCell {
     pub design: Design,
 }
 
-/// Something that rule 11 asks for and a cell does not hold.
+/// A limit of the grid that a cell misses.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Miss {
     /// What: coverage, false verdicts, power, no effect, wrong sign.
@@ -160,7 +160,7 @@ pub fn planned_grid(seed: u64) -> Result<Vec<GridCell>, Impossible> {
 }
 
 impl GridCell {
-    /// What rule 11 asks for and `got` does not hold. Shares are taken as they are, without their simulation error.
+    /// The limits of the grid that `got` misses. Shares are taken as they are, without their simulation error.
     pub fn misses(&self, got: &Cell) -> Vec<Miss> {
         let lift = self.design.true_lift().abs();
         let middle = (0.2..=0.8).contains(&self.design.baseline.mean());
@@ -206,9 +206,9 @@ mod tests {
         }
     }
 
-    /// A fast part of the grid on a fixed seed: rule 11, with room for three standard errors of 400 suites.
+    /// A fast part of the grid on a fixed seed, with room for three standard errors of 400 suites.
     #[test]
-    fn rule_11_holds_at_ten_tasks_by_three() {
+    fn limits_hold_at_ten_tasks_by_three() {
         for cell in validity_grid() {
             if (cell.design.tasks, cell.design.repetitions) != (10, 3) {
                 continue;

@@ -1,4 +1,4 @@
-//! Suites with a known truth, and what the rules make of them (VALIDITY rules 8 and 11).
+//! Suites with a known truth, and what the rules make of them.
 //!
 //! A [`Design`] says how tasks, lifts, noise and losses come about; [`Design::suite`] draws one suite of it, and
 //! [`judge`] draws many and counts how often the intervals and verdicts were right. A suite is drawn from a stream of

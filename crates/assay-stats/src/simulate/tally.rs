@@ -97,7 +97,7 @@ impl Tally {
     }
 }
 
-/// Draws the suites numbered `suites` under `seed` and judges each by rule 5.
+/// Draws the suites numbered `suites` under `seed` and judges each by the rule of verdicts.
 ///
 /// The numbers of two ranges that follow each other add up to those of both: split them over threads.
 pub fn judge(design: &Design, suites: Range<u64>, seed: u64) -> Tally {
@@ -154,7 +154,7 @@ impl Critical {
         })
     }
 
-    /// Rule 5 as [`crate::verdict`] has it, with the quantiles at hand and without the reason.
+    /// The rule of [`crate::verdict`], with the quantiles at hand and without the reason.
     fn kind(&mut self, sample: &Sample, margin: f64, losses: Option<&Losses>) -> VerdictKind {
         let kind = self.decide(sample, margin);
         let lost =

@@ -18,7 +18,7 @@ fn plan(tasks: usize, repetitions: usize) -> Plan {
     }
 }
 
-/// VALIDITY rule 11: at the lift that planning calls detectable the right verdict comes in 77 to 83 % of suites; and at
+/// At the lift that planning calls detectable the right verdict comes in 77 to 83 % of suites; and at
 /// the margin that it calls met, no effect in as many.
 #[test]
 fn what_planning_calls_detectable_is_found_in_four_of_five_suites() {

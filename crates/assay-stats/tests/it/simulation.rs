@@ -30,8 +30,8 @@ fn verdicts(seed: u64, suites: usize, lift: f64) -> Vec<[VerdictKind; 4]> {
     (0..suites).map(|_| run()).collect()
 }
 
-/// VALIDITY rules 4 and 11: with four arms that do nothing, 10 × 3, `helps` or `harms` comes in at most 5 % of suites
-/// (.9 % as written there), and `negligible` in next to none (rule 8: 0 %).
+/// With four arms that do nothing, 10 × 3, `helps` or `harms` comes in at most 5% of suites, and
+/// `negligible` in next to none.
 #[test]
 fn arms_that_do_nothing_get_no_verdict() {
     let suites = verdicts(1, 2000, 0.0);
