@@ -22,6 +22,7 @@ mod errors;
 mod exposure;
 mod first_run;
 mod fixture;
+mod formats;
 mod gateway;
 mod help;
 mod hosted;

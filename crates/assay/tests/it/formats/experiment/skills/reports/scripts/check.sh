@@ -1,0 +1,2 @@
+#!/bin/bash
+test -s "$1" && echo checked
