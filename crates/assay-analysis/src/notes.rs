@@ -237,7 +237,7 @@ fn metered(run: &RunFolder, gathered: &Gathered) -> Vec<Note> {
             count.equal += usize::from(metered.agrees());
             count.less += usize::from(metered.transcript_tokens.is_some_and(|own| own < metered.tokens));
             let left_out = metered.transcript_tokens != Some(metered.tokens);
-            count.beside += if left_out { metered.beside_tokens } else { 0 };
+            count.beside += if left_out { metered.side_request_tokens } else { 0 };
         }
     }
     let mut notes = Vec::new();

@@ -32,7 +32,7 @@ pub(crate) struct TrialResult {
     pub(crate) replied_models: BTreeMap<String, u64>,
     /// The agent's own time, in seconds.
     pub(crate) seconds: f64,
-    /// Which stages any skill reached: offered, advertised, touched, opened, executed.
+    /// Which stages any skill reached: offered, advertised, mentioned, opened, executed.
     pub(crate) exposure: [bool; 5],
     /// Whether a skill of the experiment was there that had not been provided.
     pub(crate) contaminated: bool,
@@ -63,7 +63,7 @@ impl From<&Record> for TrialResult {
             exposure: [
                 any(|skill| skill.offered),
                 any(|skill| skill.advertised.is_some()),
-                any(|skill| skill.touched.is_some()),
+                any(|skill| skill.mentioned.is_some()),
                 any(|skill| skill.opened.is_some()),
                 any(|skill| skill.executed.is_some()),
             ],

@@ -14,7 +14,7 @@ pub struct Exposed {
     /// The agent read it.
     pub opened: bool,
     /// Tool calls that name it or a path in it.
-    pub touches: usize,
+    pub mentions: usize,
     /// Lines of its body, of 40 characters or more, that came back from tools.
     pub body_lines_ingested: usize,
     /// A file of it was run.
@@ -51,13 +51,13 @@ impl Exposed {
     }
 
     fn of(follower: Follower<'_>, known: Option<&Exposure>) -> (Self, Option<usize>) {
-        let (touches, ingestion) = (follower.touches(), follower.ingestion());
+        let (mentions, ingestion) = (follower.mentions(), follower.ingestion());
         let shown = follower.finish();
         let facts = known.unwrap_or(&shown);
         let exposed = Self {
             listed: facts.advertised.is_some(),
             opened: facts.opened.is_some(),
-            touches,
+            mentions,
             body_lines_ingested: ingestion.ingested,
             executed: facts.executed.is_some(),
         };

@@ -21,7 +21,7 @@ use crate::calibrated::{Finding, Run, TaskRuns, audit};
 use crate::evidence::{Manner, SkillText};
 
 /// The schema of a view.
-pub const SCHEMA: &str = "assay.audit-show/1";
+pub const SCHEMA: &str = "assay.audit-show/2";
 
 /// A call's arguments and results, and messages, are kept up to here, in characters.
 const TEXT_CAP: usize = 20_000;
@@ -32,7 +32,7 @@ const TARGET_CAP: usize = 300;
 /// Two runs side by side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct View {
-    /// `assay.audit-show/1`.
+    /// `assay.audit-show/2`.
     pub schema: &'static str,
     /// The task: the name of the skill's folder.
     pub task: String,

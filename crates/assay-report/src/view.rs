@@ -32,7 +32,7 @@ fn facts(view: &View) -> Vec<[String; 3]> {
         both("steps", &|side| count(side.steps as f64)),
         both("tokens", &|side| count(side.tokens as f64)),
         both("skill listed", &|side| yes(side.exposure.listed)),
-        both("calls that name it", &|side| count(side.exposure.touches as f64)),
+        both("calls that name it", &|side| count(side.exposure.mentions as f64)),
         both("skill read", &|side| {
             side.opened_at.map_or_else(|| "no".to_owned(), |at| format!("by step {at}"))
         }),

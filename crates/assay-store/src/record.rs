@@ -13,7 +13,7 @@ use crate::sandbox::{Enforcement, SandboxUsage};
 /// The result of one trial, written last.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// `assay.record/1`.
+    /// `assay.record/2`.
     pub schema: String,
     /// Which trial.
     pub trial: TrialId,
@@ -123,9 +123,10 @@ pub struct Metered {
     /// Of `tokens`, those that are an estimate.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
-    /// Of `tokens`, those of requests beside the work: without tools, where others have some. A title, a summary.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub beside_tokens: u64,
+    /// Of `tokens`, those of side requests, such as titles and summaries: requests without tools from an agent
+    /// whose other requests offer tools.
+    #[serde(default, alias = "beside_tokens", skip_serializing_if = "is_zero")]
+    pub side_request_tokens: u64,
     /// Whether a cassette answered in the provider's place.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
@@ -140,7 +141,8 @@ impl Metered {
     /// Whether the transcript counts what the gateway counted, with requests beside the work or without them.
     pub fn agrees(&self) -> bool {
         let own = self.transcript_tokens;
-        own == Some(self.tokens) || own.map(|own| own.saturating_add(self.beside_tokens)) == Some(self.tokens)
+        own == Some(self.tokens)
+            || own.map(|own| own.saturating_add(self.side_request_tokens)) == Some(self.tokens)
     }
 }
 
@@ -165,7 +167,11 @@ struct Header {
 
 impl Record {
     /// The format written here.
-    pub const SCHEMA: &str = "assay.record/1";
+    pub const SCHEMA: &str = "assay.record/2";
+
+    /// An earlier format, which is read too. Its exposure has `touched` for `mentioned`, and `metered` has
+    /// `beside_tokens` for `side_request_tokens`.
+    const SCHEMA_1: &str = "assay.record/1";
 
     /// A record of a first attempt that holds nothing yet but who worked on what, and what came of it.
     pub fn new(trial: TrialId, task: String, agent: AgentLabel, outcome: Outcome) -> Self {
@@ -207,7 +213,7 @@ impl Record {
         }
     }
 
-    /// Reads a record's text, whichever version of this schema wrote it.
+    /// Reads a record's text, in this format or an earlier one. The result is in this format.
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordError> {
         // What cannot be understood may be so because it is of another version.
         let read = serde_json::from_slice::<Self>(bytes);
@@ -215,10 +221,11 @@ impl Record {
             Ok(record) => Some(record.schema.clone()),
             Err(_) => serde_json::from_slice(bytes).ok().map(|header: Header| header.schema),
         };
-        if let Some(schema) = schema.filter(|schema| schema != Self::SCHEMA) {
+        if let Some(schema) = schema.filter(|schema| schema != Self::SCHEMA && schema != Self::SCHEMA_1) {
             return Err(RecordError::Version(schema));
         }
         let mut record = read?;
+        Self::SCHEMA.clone_into(&mut record.schema);
         // Of no other record does the reason begin so: that of a trial whose time was over begins with the name of an exception.
         let said = record.reason.as_ref().is_some_and(|reason| reason.starts_with(LATE));
         record.late |= record.outcome == Outcome::TimedOut && said;
@@ -382,16 +389,30 @@ mod tests {
         check(&|record| record.outcome = Outcome::Infrastructure);
     }
 
+    /// The first format, with every key that has another name today.
+    const FORMAT_1: &str = include_str!("../tests/data/record-1.json");
+
+    #[test]
+    fn a_record_of_the_first_format_is_translated() {
+        let record = Record::parse(FORMAT_1.as_bytes()).unwrap();
+        assert_eq!(record.schema, Record::SCHEMA);
+        assert_eq!((record.exposure[0].mentioned, record.exposure[0].opened), (Some(3), None));
+        assert_eq!(record.metered.unwrap().side_request_tokens, 120);
+        let text = serde_json::to_string(&record).unwrap();
+        assert!(!text.contains("touched") && !text.contains("beside_tokens"), "{text}");
+        assert_eq!(Record::parse(text.as_bytes()).unwrap(), record);
+    }
+
     #[test]
     fn a_record_of_another_version_is_told_from_damage() {
         let check = |text: &str, expected: &str| {
             let error = Record::parse(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{text}: {error}");
         };
-        let other = "it is \"assay.record/9\", and this version reads \"assay.record/1\"";
+        let other = "it is \"assay.record/9\", and this version reads \"assay.record/2\"";
         check(&OLD.replace("assay.record/1", "assay.record/9"), other);
         check("{\"schema\":\"assay.record/9\",\"outcome\":7}", other);
-        check("{\"schema\":\"assay.record/1\",\"outcome\":7}", "line 1 column");
+        check("{\"schema\":\"assay.record/2\",\"outcome\":7}", "line 1 column");
         check("{", "EOF");
     }
 }

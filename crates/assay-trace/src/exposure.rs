@@ -1,7 +1,7 @@
 //! Which skills reached the agent, as facts of their own.
 //!
 //! The five facts (docs/GLOSSARY.md, exposure) are *offered* (its files were in the sandbox), *advertised*
-//! (its entry in a listing, its description or a path in it stood in a message sent to the model), *touched* (a tool call
+//! (its entry in a listing, its description or a path in it stood in a message sent to the model), *mentioned* (a tool call
 //! named a path in it or called it by the client's own tool for skills), *opened* (at least max(3, half) of the body's distinct lines of 40 characters or more stood in tool results or
 //! injected messages), *executed* (a file of the package was run).
 
@@ -46,7 +46,8 @@ pub struct Exposure {
     /// The first step in which the model was told of it: its entry in a listing, its description, or a path in it.
     pub advertised: Option<usize>,
     /// The first step with a tool call that names a path in it, or calls it by the client's tool for skills.
-    pub touched: Option<usize>,
+    #[serde(alias = "touched")]
+    pub mentioned: Option<usize>,
     /// The step in which enough of the body had been delivered.
     pub opened: Option<usize>,
     /// The first run of one of its files.
@@ -88,7 +89,7 @@ pub struct Follower<'a> {
     found: Exposure,
     delivered: BTreeSet<&'a str>,
     listed: bool,
-    touches: usize,
+    mentions: usize,
 }
 
 impl<'a> Follower<'a> {
@@ -99,13 +100,13 @@ impl<'a> Follower<'a> {
             skill: skill.name.to_owned(),
             offered: true,
             advertised: None,
-            touched: None,
+            mentioned: None,
             opened: None,
             executed: None,
             body_lines: tracker.lines.len(),
             body_lines_delivered: 0,
         };
-        Self { tracker, found, delivered: BTreeSet::new(), listed: false, touches: 0 }
+        Self { tracker, found, delivered: BTreeSet::new(), listed: false, mentions: 0 }
     }
 
     /// The next step.
@@ -120,8 +121,8 @@ impl<'a> Follower<'a> {
         }
         for call in &step.tool_calls {
             if tracker.reference.is_called(call) {
-                self.touches += 1;
-                found.touched.get_or_insert(step.step_id);
+                self.mentions += 1;
+                found.mentioned.get_or_insert(step.step_id);
             }
             if found.executed.is_none() {
                 let folder = working_folder(&call.arguments);
@@ -136,8 +137,8 @@ impl<'a> Follower<'a> {
     }
 
     /// How many tool calls so far touch the skill.
-    pub fn touches(&self) -> usize {
-        self.touches
+    pub fn mentions(&self) -> usize {
+        self.mentions
     }
 
     /// How much of the body was delivered so far, lines that stand twice in it counted twice.
@@ -194,10 +195,10 @@ pub fn ingestion(trajectory: &Trajectory, body: &str) -> Ingestion {
 }
 
 /// How many tool calls of a trajectory touch a skill.
-pub fn touches(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
+pub fn mentions(trajectory: &Trajectory, skill: &OfferedSkill<'_>) -> usize {
     let mut follower = Follower::new(skill);
     trajectory.steps.iter().for_each(|step| follower.see(step));
-    follower.touches()
+    follower.mentions()
 }
 
 struct Tracker<'a> {
@@ -324,7 +325,7 @@ mod tests {
     /// Who spoke, what was said, and a command with its output.
     type Said<'a> = (Source, &'a str, Option<(&'a str, &'a str)>);
 
-    /// Where a skill was advertised, touched and opened, and which of its files was run.
+    /// Where a skill was advertised, mentioned and opened, and which of its files was run.
     type Facts<'a> = (Option<usize>, Option<usize>, Option<usize>, Option<&'a str>);
 
     fn trajectory(steps: &[Said<'_>]) -> Trajectory {
@@ -358,7 +359,7 @@ mod tests {
             made.steps[0].tool_calls[0].arguments = arguments.clone();
             let found = exposure(&made, &[skill()]).remove(0);
             let executed = found.executed.as_ref().map(|run| run.file.as_str());
-            assert_eq!((found.touched, executed), (Some(1), expected), "{arguments}");
+            assert_eq!((found.mentioned, executed), (Some(1), expected), "{arguments}");
         };
         let path = "/skills/ledger-export/scripts/total.py";
         check(json!({"file_path": path}), None);
@@ -371,7 +372,7 @@ mod tests {
     fn check(steps: &[Said<'_>], expected: Facts<'_>) {
         let found = exposure(&trajectory(steps), &[skill()]).remove(0);
         let executed = found.executed.as_ref().map(|run| run.file.as_str());
-        assert_eq!((found.advertised, found.touched, found.opened, executed), expected, "{steps:?}");
+        assert_eq!((found.advertised, found.mentioned, found.opened, executed), expected, "{steps:?}");
     }
 
     #[test]
@@ -385,7 +386,7 @@ mod tests {
         check(&[(User, "Export the ledger", None)], (None, None, None, None));
         // The description alone advertises too.
         check(&[(System, "* Writes ledger exports in the house format", None)], (Some(1), None, None, None));
-        // Listing the folder touches it and opens nothing.
+        // Listing the folder mentions it and opens nothing.
         check(
             &[catalogue, (Agent, "", Some(("ls /skills/ledger-export", "SKILL.md")))],
             (Some(1), Some(2), None, None),

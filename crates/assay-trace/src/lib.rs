@@ -19,7 +19,7 @@ mod work;
 pub use assay_usage::{Price, Usage};
 pub use diagnostic::Diagnostic;
 pub use exposure::{
-    Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, touches,
+    Execution, Exposure, Follower, Ingestion, OfferedSkill, carries, exposure, ingestion, mentions,
 };
 pub use price::{DatedPrice, Prices};
 pub use stats::{

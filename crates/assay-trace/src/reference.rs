@@ -62,7 +62,7 @@ impl<'a> Reference<'a> {
         Self { name, description, mount: "", files: &[] }
     }
 
-    /// Whether a tool call touches the skill.
+    /// Whether a tool call mentions the skill.
     pub(crate) fn is_called(&self, call: &ToolCall) -> bool {
         if self.name.is_empty() {
             return false;

@@ -46,7 +46,7 @@ impl<'a> Progress<'a> {
 
     pub(crate) fn tell(&mut self, event: &Event<'_>) {
         match event {
-            Event::Begin { phase, total, reused } => self.begin(phase, *total, *reused),
+            Event::Begin { phase, total, cached } => self.begin(phase, *total, *cached),
             Event::End { record, .. } => {
                 self.done += 1;
                 *self.counts.entry(record.outcome.word()).or_default() += 1;
@@ -68,17 +68,17 @@ impl<'a> Progress<'a> {
         }
     }
 
-    fn begin(&mut self, phase: &'static str, total: usize, reused: usize) {
+    fn begin(&mut self, phase: &'static str, total: usize, cached: usize) {
         self.end();
         self.phase = phase;
-        self.total = total - reused;
+        self.total = total - cached;
         self.done = 0;
         self.counts.clear();
         self.began = Instant::now();
         self.said = self.began;
         if total > 0 {
-            let what = if phase == "checks" { "checks (solutions and doing nothing)" } else { "trials" };
-            self.line(&format!("{what}: {total}, of which {reused} are in the store"));
+            let what = if phase == "checks" { "task checks (oracle, no-op)" } else { "trials" };
+            self.line(&format!("{what}: {total}, {cached} cached"));
         }
         if self.total > 0 && self.ui.draws() {
             let bar = ProgressBar::with_draw_target(Some(self.total as u64), ProgressDrawTarget::stderr());

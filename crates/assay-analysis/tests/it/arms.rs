@@ -73,7 +73,7 @@ fn exposure_is_in_shares_of_valid_trials() {
             skill: "one".into(),
             offered: true,
             advertised: fact(n, 1),
-            touched: fact(n, 2),
+            mentioned: fact(n, 2),
             opened: fact(n, 3),
             executed: (n >= 4).then_some(execution),
             body_lines: 9,
@@ -83,7 +83,7 @@ fn exposure_is_in_shares_of_valid_trials() {
         let idle = Exposure {
             skill: "two".into(),
             advertised: None,
-            touched: None,
+            mentioned: None,
             opened: None,
             executed: None,
             ..shown.clone()

@@ -43,7 +43,7 @@ fn what_is_read_from_disk_is_what_the_records_say() {
             skill: "one".into(),
             offered: true,
             advertised: Some(1),
-            touched: None,
+            mentioned: None,
             opened: Some(2),
             executed: Some(assay_trace::Execution {
                 step: 2,
@@ -66,17 +66,17 @@ fn records_of_another_version_are_an_error_and_no_figure() {
     let check = |text: &str| {
         put(&store, trial, text);
         let error = assay_analysis::report(&store, &suite.run).unwrap_err().to_string();
-        let expected = "it is \"assay.record/2\", and this version reads \"assay.record/1\"";
+        let expected = "it is \"assay.record/9\", and this version reads \"assay.record/2\"";
         assert!(error.contains(expected) && error.contains("record.json"), "{error}");
     };
     let mut other: Value = serde_json::to_value(record.unwrap()).unwrap();
-    other["schema"] = "assay.record/2".into();
+    other["schema"] = "assay.record/9".into();
     check(&other.to_string());
     // Also where all else is different.
-    check("{\"schema\":\"assay.record/2\",\"outcome\":7}");
+    check("{\"schema\":\"assay.record/9\",\"outcome\":7}");
     // The same from memory.
-    let other = suite.each(|record| record.schema = "assay.record/2".into());
-    assert!(other.laid().unwrap_err().to_string().contains("assay.record/2"));
+    let other = suite.each(|record| record.schema = "assay.record/9".into());
+    assert!(other.laid().unwrap_err().to_string().contains("assay.record/9"));
 }
 
 /// The text of a record as large as real ones are.
@@ -85,7 +85,7 @@ fn text(cell: &Cell, passed: bool) -> String {
         .map(|n| json!({ "name": format!("test_{n}_of_the_verifier"), "status": "passed", "duration": 12, "message": "x".repeat(80) }))
         .collect();
     let exposure: Vec<Value> = (0..2)
-        .map(|n| json!({ "skill": format!("skill-{n}"), "offered": true, "advertised": 1, "touched": 2, "opened": null,
+        .map(|n| json!({ "skill": format!("skill-{n}"), "offered": true, "advertised": 1, "mentioned": 2, "opened": null,
             "executed": null, "body_lines": 40, "body_lines_delivered": 3 }))
         .collect();
     json!({

@@ -36,7 +36,7 @@ pub struct CorpusAudit {
 /// The line of one trace.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceLine {
-    /// `assay.audit/1`.
+    /// `assay.audit/2`.
     pub schema: &'static str,
     /// `trace`.
     pub kind: &'static str,

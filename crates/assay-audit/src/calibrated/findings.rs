@@ -68,7 +68,7 @@ pub struct ArmExposure {
     /// Told of it and no more: nothing is attributed to the skill in these.
     pub only_listed: usize,
     /// Named it in a tool call.
-    pub touched: usize,
+    pub mentioned: usize,
     /// Read it.
     pub opened: usize,
     /// Ran a file of it.
@@ -334,8 +334,8 @@ fn exposure(with: &[&RunAudit], controls: &[&RunAudit]) -> ArmExposure {
     let count = |wanted: &dyn Fn(&RunAudit) -> bool| with.iter().filter(|run| wanted(run)).count();
     ArmExposure {
         listed: count(&|run| run.exposure.listed),
-        only_listed: count(&|run| run.exposure.listed && run.exposure.touches == 0 && !run.exposure.opened),
-        touched: count(&|run| run.exposure.touches > 0),
+        only_listed: count(&|run| run.exposure.listed && run.exposure.mentions == 0 && !run.exposure.opened),
+        mentioned: count(&|run| run.exposure.mentions > 0),
         opened: count(&|run| run.exposure.opened),
         executed: count(&|run| run.exposure.executed),
         contaminated: controls.iter().filter(|run| run.exposure.opened).count(),

@@ -12,7 +12,7 @@ use super::trace::Trace;
 use crate::{Exposed, Method};
 
 /// The schema of the lines of an audit.
-pub const SCHEMA: &str = "assay.audit/1";
+pub const SCHEMA: &str = "assay.audit/2";
 
 /// How two runs were put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -122,7 +122,7 @@ impl From<&Divergence<'_>> for Record {
 /// One pair of a corpus.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PairLine {
-    /// `assay.audit/1`.
+    /// `assay.audit/2`.
     pub schema: &'static str,
     /// `pair`.
     pub kind: &'static str,

@@ -47,7 +47,7 @@ fn nothing_is_found_where_nobody_read_and_something_where_they_did(audit: &Corpu
     assert_eq!((plain.exposure.opened, plain.exposure.only_listed), (0, 18));
     assert!(!plain.beyond_chance && plain.readers.is_empty());
     assert!(plain.patterns.iter().all(|pattern| pattern.attributed == 0));
-    assert_eq!((nudged.exposure.opened, nudged.exposure.touched, nudged.exposure.contaminated), (6, 9, 0));
+    assert_eq!((nudged.exposure.opened, nudged.exposure.mentioned, nudged.exposure.contaminated), (6, 9, 0));
     assert!(nudged.beyond_chance);
     let adoption = nudged.adoption.as_ref().expect("there are tasks");
     assert!(adoption.p < 0.01 && adoption.p_without_one_task < 0.05, "{adoption:?}");
@@ -74,7 +74,7 @@ fn exposure_is_as_labelled(audit: &CorpusAudit, root: &Path) {
     for run in audit.tasks.iter().flat_map(|task| &task.runs) {
         let exposed = run.exposure;
         let place = run.trace.rsplit_once('/').expect("a folder").0.to_owned();
-        found.insert(place, (exposed.touches as u64, exposed.body_lines_ingested as u64, exposed.opened));
+        found.insert(place, (exposed.mentions as u64, exposed.body_lines_ingested as u64, exposed.opened));
     }
     assert_eq!(found, expected);
 }
@@ -160,7 +160,7 @@ fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
     assert_eq!((pairs.len(), traces.len(), of("findings").len()), (9 * 35, 99, 1));
     assert_eq!(lines.last().expect("lines")["kind"], "findings");
     for line in &lines {
-        assert_eq!(line["schema"], "assay.audit/1");
+        assert_eq!(line["schema"], "assay.audit/2");
     }
     for pair in pairs {
         for key in ["arm", "task", "mode", "with_trace", "without_trace", "phases", "tokens", "exposure"] {
@@ -174,7 +174,7 @@ fn lines_have_what_the_contract_says(audit: &CorpusAudit) {
         let score = trace["adoption"].as_f64().expect("a number");
         assert!((0.0..=1.0).contains(&score));
         assert!(["with", "without"].contains(&trace["condition"].as_str().unwrap_or_default()));
-        assert!(trace["exposure"]["touches"].is_u64() && trace["exposure"]["opened"].is_boolean());
+        assert!(trace["exposure"]["mentions"].is_u64() && trace["exposure"]["opened"].is_boolean());
     }
     let readers = lines.last().map(|line| &line["arms"][1]["readers"]).expect("readers");
     assert_eq!(readers.as_array().map(Vec::len), Some(6));

@@ -86,7 +86,7 @@ fn exposure_is_as_labelled(root: &Path, made: &[PairLine]) {
         for (trace, exposed) in sides {
             let exposed = exposed.expect("every trace is read");
             let place = trace.rsplit_once('/').expect("a folder").0;
-            let found = (Value::from(exposed.touches), Value::from(exposed.body_lines_ingested));
+            let found = (Value::from(exposed.mentions), Value::from(exposed.body_lines_ingested));
             assert_eq!(found, labels[place], "{trace}");
         }
     }

@@ -16,7 +16,7 @@ fn nothing() -> Report {
 /// The same where both arms passed: what a comparison is built on.
 fn begun() -> Report {
     found(Some(json!({
-        "schema": "assay.record/1", "trial": "0".repeat(64), "task": "t",
+        "schema": "assay.record/2", "trial": "0".repeat(64), "task": "t",
         "agent": { "name": "loop", "version": "1", "model": "openai:one" }, "sandbox": "bubblewrap", "condition": "none",
         "repetition": 1, "outcome": "passed", "reward": 1.0, "turns": 2, "usage": null, "cost_usd": null,
         "seconds": { "prepare": 0.0, "agent": 1.0, "throttled": 0.0, "verify": 1.0, "total": 2.0 },
@@ -221,9 +221,9 @@ fn a_whole_report() {
 
      What became of the skills, in shares of valid trials:
      agent       condition  offered  advertised  mentioned  opened  executed
-     openai:one  curated      100 %       100 %     95 %    95 %       0 %
-     openai:one  placebo      100 %       100 %     95 %    93 %       0 %
-     gemini:two  curated      100 %       100 %     95 %    60 %       0 %
+     openai:one  curated      100 %       100 %       95 %    95 %       0 %
+     openai:one  placebo      100 %       100 %       95 %    93 %       0 %
+     gemini:two  curated      100 %       100 %       95 %    60 %       0 %
 
     Task by task
      Exploratory: no verdict rests on one task.
@@ -502,8 +502,8 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
 
      What became of the skills, in shares of valid trials:
      condition  offered  advertised  mentioned  opened  executed
-     curated      100 %       100 %     95 %    95 %       0 %
-     placebo      100 %       100 %     95 %    93 %       0 %
+     curated      100 %       100 %       95 %    95 %       0 %
+     placebo      100 %       100 %       95 %    93 %       0 %
 
     Task by task
      Exploratory: no verdict rests on one task.

@@ -57,7 +57,7 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
                 skill: "one".into(),
                 offered: true,
                 advertised: None,
-                touched: None,
+                mentioned: None,
                 opened: (record.repetition <= opened).then_some(3),
                 executed: None,
                 body_lines: 9,
@@ -102,7 +102,7 @@ fn estimated_tokens_are_marked() {
             tokens: 1000,
             estimated_tokens: 0,
             transcript_tokens: Some(1000),
-            beside_tokens: 0,
+            side_request_tokens: 0,
             replayed: false,
         };
         if record.condition == "curated" && record.repetition == 1 {

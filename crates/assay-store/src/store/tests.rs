@@ -125,7 +125,7 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
     let Claim::Mine(lease) = store.claim(&trial).unwrap() else { panic!("nobody else is there") };
     assert_eq!(store.record(&trial).unwrap(), None);
     let text = json!({
-        "schema": "assay.record/1", "trial": trial, "task": "a",
+        "schema": "assay.record/2", "trial": trial, "task": "a",
         "agent": { "name": "loop", "version": "1", "model": "openai:one" },
         "sandbox": "bubblewrap", "condition": "none", "repetition": 2,
         "outcome": "infrastructure", "cause": "model_provider", "reason": "429",
@@ -134,7 +134,7 @@ fn a_record_is_read_as_it_was_written_and_by_later_versions_too() {
         "turns": 3, "usage": { "input": 1, "output": 2, "cache_read": 3, "cache_write": 4 }, "cost_usd": 0.1,
         "seconds": { "prepare": 0.1, "agent": 0.2, "throttled": 0.0, "verify": 0.3, "total": 0.7 },
         "exposure": [{
-            "skill": "one", "offered": true, "advertised": 1, "touched": 3, "opened": null,
+            "skill": "one", "offered": true, "advertised": 1, "mentioned": 3, "opened": null,
             "executed": { "step": 4, "file": "x.py", "evidence": "command-text" },
             "body_lines": 9, "body_lines_delivered": 2,
         }],
@@ -167,7 +167,7 @@ fn a_record_that_is_none_is_an_error_and_no_result() {
     let store = Store::open(folder.path()).unwrap();
     let path = store.trial_folder(&id(1)).join("record.json");
     fs::create_dir_all(path.parent().unwrap()).unwrap();
-    for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/1\"}", "\u{0}", "{\"outcome\":\"won\"}"]
+    for text in ["", "{}", "[]", "null", "{\"schema\":\"assay.record/2\"}", "\u{0}", "{\"outcome\":\"won\"}"]
     {
         fs::write(&path, text).unwrap();
         let error = store.record(&id(1)).unwrap_err();
@@ -185,7 +185,7 @@ fn a_record_of_another_trial_is_no_result() {
     let (one, other) = (&id(1), &id(2));
     let Claim::Mine(lease) = store.claim(one).unwrap() else { panic!("nobody else is there") };
     let record: Record = serde_json::from_value(json!({
-        "schema": "assay.record/1", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
+        "schema": "assay.record/2", "trial": one, "task": "a", "agent": { "name": "nop", "version": "1" },
         "sandbox": "none", "condition": "none", "repetition": 1, "outcome": "passed", "turns": 0,
         "seconds": { "prepare": 0.0, "agent": 0.0, "throttled": 0.0, "verify": 0.0, "total": 0.0 },
         "exposure": [], "measures_a_model": false, "attempt": 1,

@@ -3,7 +3,6 @@
 mod answer_hard_coded;
 mod dependency_unpinned;
 mod few_tests;
-mod grader_fetches;
 mod image_unpinned;
 mod instruction_format;
 mod instruction_length;
@@ -17,14 +16,15 @@ mod leak_constants;
 mod leak_names;
 mod leak_words;
 mod path_typo;
+mod path_unmentioned;
 mod path_untested;
-mod path_untold;
 mod reader;
 mod resources;
 mod script_form;
 mod script_piped;
 mod solution_needs_skill;
 mod unread;
+mod verifier_fetches;
 
 use super::rule::Rule;
 
@@ -41,7 +41,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &instruction_success::InstructionSuccess,
         &instruction_recipe::InstructionRecipe,
         &instruction_length::InstructionLength,
-        &path_untold::PathUntold,
+        &path_unmentioned::PathUnmentioned,
         &path_untested::PathUntested,
         &path_typo::PathTypo,
         &dependency_unpinned::DependencyUnpinned,
@@ -49,7 +49,7 @@ pub fn rules() -> &'static [&'static dyn Rule] {
         &script_piped::ScriptPiped,
         &answer_hard_coded::AnswerHardCoded,
         &solution_needs_skill::SolutionNeedsSkill,
-        &grader_fetches::GraderFetches,
+        &verifier_fetches::VerifierFetches,
         &resources::Resources,
         &leak_answer::LeakAnswer,
         &leak_words::LeakWords,

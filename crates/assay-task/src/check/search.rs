@@ -20,7 +20,7 @@ pub struct Found {
     /// What looks like a task and cannot be read as one.
     pub refused: Vec<Refusal>,
     /// Folders that hold nothing like a task, where others beside them do.
-    pub passed_over: Vec<PathBuf>,
+    pub skipped: Vec<PathBuf>,
 }
 
 /// What looks like a task and cannot be read as one.
@@ -146,7 +146,7 @@ impl Search {
         if full.is_empty() {
             return false;
         }
-        self.found.passed_over.extend(empty);
+        self.found.skipped.extend(empty);
         true
     }
 }

@@ -326,11 +326,15 @@ fn paths_agree() {
     let tests = |text: &str, code: &str, part: &str| check(code, &[("tests/test_it.py", text)], part);
     tests(
         "X = open('/root/report/final.txt')\n",
-        "path-untold",
+        "path-unmentioned",
         "warn 1 the tests look at /root/report/final.txt",
     );
-    tests("X = open('/app/out/sum.json')\nY = open('/app/data.csv')\n# /root/other.txt\n", "path-untold", "");
-    tests("X = '/logs/verifier/reward.txt', '/usr/bin/python3', '/tmp/x.txt'\n", "path-untold", "");
+    tests(
+        "X = open('/app/out/sum.json')\nY = open('/app/data.csv')\n# /root/other.txt\n",
+        "path-unmentioned",
+        "",
+    );
+    tests("X = '/logs/verifier/reward.txt', '/usr/bin/python3', '/tmp/x.txt'\n", "path-unmentioned", "");
     let ask = |text: &str, part: &str| {
         check("path-untested", &[("instruction.md", &format!("{INSTRUCTION}{text}\n"))], part);
     };
@@ -436,7 +440,7 @@ fn dependencies_are_pinned() {
 #[test]
 fn graders_fetch_nothing() {
     let grade = |line: &str, part: &str| {
-        check("grader-fetches", &[("tests/test.sh", &format!("{TEST}{line}\n"))], part);
+        check("verifier-fetches", &[("tests/test.sh", &format!("{TEST}{line}\n"))], part);
     };
     for line in [
         "apt-get install -y curl",
@@ -458,7 +462,7 @@ fn graders_fetch_nothing() {
     {
         let context = Context { verifier_network: granted, ..Context::default() };
         let found = findings(&[("tests/test.sh", &many)], &context);
-        let own: Vec<_> = found.iter().filter(|finding| finding.code == "grader-fetches").collect();
+        let own: Vec<_> = found.iter().filter(|finding| finding.code == "verifier-fetches").collect();
         assert_eq!((own.len(), own[0].severity), (1, level), "{found:?}");
         assert!(own[0].message.ends_with("`apt-get update`, and by 2 more commands"), "{own:?}");
     }
@@ -670,7 +674,7 @@ fn tasks_are_found_and_the_rest_is_named() {
         ("shared", "not-a-task"),
     ];
     assert_eq!(refused, expected.map(|(path, code)| (Path::new(path), code)));
-    assert_eq!(found.passed_over, [top.join("shared")]);
+    assert_eq!(found.skipped, [top.join("shared")]);
 }
 
 #[test]

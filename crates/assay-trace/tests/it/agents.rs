@@ -111,6 +111,6 @@ fn a_body_that_was_delivered_is_found_where_the_format_has_it() {
         assert_eq!(found.contains(&true), opened, "{file}");
         let skill = OfferedSkill { name: "zebra-maker", description: "", body, mount: "", files: &[] };
         let exposure = exposure(&trajectory, &[skill]).remove(0);
-        assert_eq!(exposure.touched.is_some(), file.contains("/with-skill"), "{file}");
+        assert_eq!(exposure.mentioned.is_some(), file.contains("/with-skill"), "{file}");
     }
 }

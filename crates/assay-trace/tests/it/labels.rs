@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_trace::read::{self, Transcript};
-use assay_trace::{Counting, OfferedSkill, Tally, exposure, ingestion, touches};
+use assay_trace::{Counting, OfferedSkill, Tally, exposure, ingestion, mentions};
 use serde_json::Value;
 
 use crate::shared;
@@ -58,8 +58,8 @@ fn exposure_is_what_the_labels_say_on_every_trace() {
         let lines = ingestion(&trajectory, skill.body);
         let listed = label["condition"] == "with";
         let found = (
-            found.touched.is_some(),
-            touches(&trajectory, &skill) as u64,
+            found.mentioned.is_some(),
+            mentions(&trajectory, &skill) as u64,
             found.opened.is_some(),
             found.advertised.is_some(),
             lines.ingested as u64,

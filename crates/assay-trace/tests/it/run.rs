@@ -63,7 +63,7 @@ fn ten_of_twelve_opened_their_skill_and_no_trial_without_skills_was_told_of_one(
                     step.map(|step| usize::try_from(step).unwrap())
                 };
                 assert_eq!(
-                    (found.advertised, found.touched, found.opened),
+                    (found.advertised, found.mentioned, found.opened),
                     (fact("advertised"), fact("touched"), fact("opened")),
                     "{path}: {name} at {mount:?}"
                 );

@@ -245,7 +245,7 @@ pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &ModelRoute
     let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);
     let beside = ledger.exchanges.iter().filter(|exchange| works && exchange.tools == 0);
     Metered {
-        beside_tokens: beside
+        side_request_tokens: beside
             .filter_map(|exchange| exchange.tokens.as_ref())
             .map(assay_trace::Usage::total)
             .sum(),

@@ -80,7 +80,7 @@ pub fn run(
     outcome.planned = trials.len();
     outcome.executed = done.executed;
     outcome.spent_usd = budget.spent_usd();
-    outcome.reused = done.reused;
+    outcome.cached = done.cached;
     for trial in &trials {
         match store.record(&trial.id) {
             Ok(Some(record)) if record.outcome.counts() => {}

@@ -46,7 +46,7 @@ pub struct Done {
     /// Trials executed now.
     pub executed: usize,
     /// Trials whose records were there, or came from another process.
-    pub reused: usize,
+    pub cached: usize,
     /// Why it was stopped before its end.
     pub stopped: Option<String>,
 }
@@ -122,7 +122,7 @@ pub enum Event<'a> {
         /// How many there are in all.
         total: usize,
         /// How many of them are there already.
-        reused: usize,
+        cached: usize,
     },
     /// A trial ended.
     End {
@@ -148,7 +148,7 @@ pub struct RunOutcome {
     /// Of them, executed now.
     pub executed: usize,
     /// Of them, found in the store.
-    pub reused: usize,
+    pub cached: usize,
     /// Of them, ended as infrastructure.
     pub infrastructure: usize,
     /// Of them, without a result: interrupted, or beyond the number or the sum allowed.

@@ -49,14 +49,14 @@ impl Executor for Local<'_> {
     ) -> Result<Done, RunError> {
         let Batch { phase, specs: trials, .. } = *batch;
         let mut waiting = VecDeque::new();
-        let mut reused = 0;
+        let mut cached = 0;
         for trial in trials {
             match self.context.store.record(&trial.id) {
                 Ok(Some(record))
                     if record.outcome.counts()
                         || !batch.retry_broken && record.cause != Some(Cause::Budget) =>
                 {
-                    reused += 1;
+                    cached += 1;
                 }
                 Ok(_) => waiting.push_back(trial.clone()),
                 Err(error) => {
@@ -65,7 +65,7 @@ impl Executor for Local<'_> {
                 }
             }
         }
-        events(Event::Begin { phase, total: trials.len(), reused });
+        events(Event::Begin { phase, total: trials.len(), cached });
         let broken: BTreeMap<TrialId, u32> = waiting
             .iter()
             .filter_map(|trial| Some((trial.id.clone(), self.context.store.record(&trial.id).ok()??.attempt)))
@@ -81,7 +81,7 @@ impl Executor for Local<'_> {
             broken,
         };
         let (sender, receiver) = channel();
-        let mut done = Done { executed: 0, reused, stopped: None };
+        let mut done = Done { executed: 0, cached, stopped: None };
         let mut failure = None;
         std::thread::scope(|scope| {
             for _ in 0..workers {
@@ -93,7 +93,7 @@ impl Executor for Local<'_> {
             for message in receiver {
                 match message {
                     Message::End(record, elsewhere) => {
-                        let count = if elsewhere { &mut done.reused } else { &mut done.executed };
+                        let count = if elsewhere { &mut done.cached } else { &mut done.executed };
                         *count += 1;
                         self.log(phase, &record, elsewhere, &mut failure);
                         events(Event::End { record: &record, elsewhere });

@@ -263,8 +263,8 @@ fn planning(folder: &Path, sandboxes: &Sandboxes) -> Result<(f64, f64), Failure>
         assay_trial::run(&plan, &run.run, &store, &resolver, &options, &AtomicBool::new(false), &mut |_| {})?;
     let resume_seconds = clock.elapsed().as_secs_f64();
     store.clear_scratch();
-    if outcome.reused != PLANNED {
-        return Err(Failure::infrastructure(format!("{} of {PLANNED} results were found", outcome.reused)));
+    if outcome.cached != PLANNED {
+        return Err(Failure::infrastructure(format!("{} of {PLANNED} results were found", outcome.cached)));
     }
     Ok((plan_seconds, resume_seconds))
 }

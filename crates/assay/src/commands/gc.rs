@@ -52,9 +52,9 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
                 .map(|found| json!({ "containers": found.containers.len(), "images": found.images.len() }))
         };
         ui.document(&json!({
-            "schema": "assay.gc/1",
+            "schema": "assay.gc/2",
             "dry_run": args.dry_run,
-            "swept": swept,
+            "cleaned": swept,
             "docker": count(&docker),
             "pruned": count(&pruned),
             "removed": removed,

@@ -189,7 +189,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
             run,
             planned: outcome.planned,
             executed: outcome.executed,
-            cached: outcome.reused,
+            cached: outcome.cached,
             infrastructure: outcome.infrastructure,
             unfinished: outcome.unfinished,
             checks_executed: outcome.checks_executed,
@@ -203,7 +203,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     super::report::print(report, ui)?;
     let mut line = format!(
         "\n{} trials planned: {} executed, {} cached, {} lost to infrastructure",
-        outcome.planned, outcome.executed, outcome.reused, outcome.infrastructure
+        outcome.planned, outcome.executed, outcome.cached, outcome.infrastructure
     );
     if outcome.unfinished > 0 {
         line.push_str(&format!(", {} to go: run it again", outcome.unfinished));
@@ -422,7 +422,7 @@ fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report
         "run": run,
         "revision": revision(&plan.experiment.directory),
         "executed": outcome.executed,
-        "cached": outcome.reused,
+        "cached": outcome.cached,
         "infrastructure": outcome.infrastructure,
         "skills": plan.library.packages.iter().map(|skill| json!([skill.name, skill.digest])).collect::<Vec<_>>(),
         "verdicts": verdicts,

@@ -158,10 +158,10 @@ pub(crate) fn heading(id: &TrialId, record: Option<&Record>, attempt: &Path) -> 
             .as_ref()
             .map_or_else(|| "never".to_owned(), |run| format!("step {} ({})", run.step, clean(&run.file)));
         text.push_str(&format!(
-            "  skill {}: advertised {}, touched {}, opened {} ({} of {} lines), executed {executed}\n",
+            "  skill {}: advertised {}, mentioned {}, opened {} ({} of {} lines), executed {executed}\n",
             clean(&skill.skill),
             at(skill.advertised),
-            at(skill.touched),
+            at(skill.mentioned),
             at(skill.opened),
             skill.body_lines_delivered,
             skill.body_lines,

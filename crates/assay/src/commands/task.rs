@@ -25,7 +25,7 @@ struct Document {
     schema: &'static str,
     tasks: Vec<Checked>,
     /// Folders that hold nothing like a task, where others beside them do.
-    passed_over: Vec<PathBuf>,
+    skipped: Vec<PathBuf>,
     summary: Summary,
 }
 
@@ -98,7 +98,7 @@ pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         summary if summary.unchecked > 0 => Status::Infrastructure,
         _ => Status::Done,
     };
-    let document = Document { schema: "assay.task-check/1", tasks, passed_over: found.passed_over, summary };
+    let document = Document { schema: "assay.task-check/2", tasks, skipped: found.skipped, summary };
     if ui.json() {
         ui.document(&document)?;
     } else {
@@ -213,7 +213,7 @@ fn lay_out(document: &Document, only_static: bool, verbose: bool) -> String {
             text.push_str(&task.executed.line());
         }
     }
-    for folder in &document.passed_over {
+    for folder in &document.skipped {
         text.push_str(&format!("passed over: {} holds no task\n", clean(&folder.display().to_string())));
     }
     let sum = &document.summary;

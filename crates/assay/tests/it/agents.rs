@@ -122,7 +122,7 @@ fn see(agents: &[&'static str], sandbox: &str) {
             let metered = &record["metered"];
             let tokens = |key: &str| metered[key].as_u64();
             // OpenCode asks for a title, and does not print that it did.
-            let beside = tokens("beside_tokens").unwrap_or(0);
+            let beside = tokens("side_request_tokens").unwrap_or(0);
             assert_eq!(beside > 0, *name == "opencode", "{name}: {metered}");
             assert_eq!(
                 tokens("transcript_tokens").map(|own| own + beside),

@@ -59,7 +59,7 @@ fn a_corpus_gives_a_line_a_pair_in_order() {
     assert_eq!(found[2]["with_trace"], below("without", 2, 2));
     assert_eq!(found[2]["without_trace"], below("without", 1, 3));
     for line in &found {
-        assert_eq!((&line["schema"], &line["kind"]), (&json!("assay.audit/1"), &json!("pair")));
+        assert_eq!((&line["schema"], &line["kind"]), (&json!("assay.audit/2"), &json!("pair")));
     }
     // Both intents are matched, and both windows write elsewhere than the control: the skill's path and constant are there.
     assert_eq!(found[0]["divergences"]["by_type"], json!({"target_mismatch": 2}), "{:#}", found[0]);

@@ -53,7 +53,7 @@ fn it_is_shown_in_three_ways() {
     }
     assert!(!shown.stdout.contains('\u{1b}') && shown.stderr.is_empty(), "{}", shown.stderr);
     let document = lab.assay(&[&SHOW[..], &["--format", "json"]].concat()).ok().json();
-    assert_eq!(document["schema"], "assay.audit-show/1");
+    assert_eq!(document["schema"], "assay.audit-show/2");
     assert_eq!(
         document["counts"],
         json!({"shared": 2, "only_with": 0, "only_without": 0, "other_target": 1})
@@ -99,13 +99,13 @@ fn a_file_of_the_skills_name_is_no_use_of_the_skill() {
     let args = ["audit", "show", "--with", "a.jsonl", "--without", "b.jsonl", "--skill", "xlsx/SKILL.md"];
     let document = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
     let exposure = |side: &str| document[side]["exposure"].clone();
-    assert_eq!((&exposure("with")["touches"], &exposure("with")["opened"]), (&json!(1), &json!(true)));
+    assert_eq!((&exposure("with")["mentions"], &exposure("with")["opened"]), (&json!(1), &json!(true)));
     let untouched =
-        json!({"listed": false, "opened": false, "touches": 0, "body_lines_ingested": 0, "executed": false});
+        json!({"listed": false, "opened": false, "mentions": 0, "body_lines_ingested": 0, "executed": false});
     assert_eq!(exposure("without"), untouched);
     let stats = ["trace", "stats", "b.jsonl", "--skill", "xlsx", "--format", "json"];
     let stats = lab.assay(&stats).ok().stdout;
-    assert!(stats.contains("\"touched\": null") || stats.contains("\"touched\":null"), "{stats}");
+    assert!(stats.contains("\"mentioned\": null") || stats.contains("\"mentioned\":null"), "{stats}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn runs_and_trials_are_shown() {
     let shown = lab.assay(&["show", lines[1][0]]).ok().stdout;
     for expected in [
         "t1 · loop with scripted:turns.jsonl · curated · bubblewrap · repetition 1\n  passed, reward 1, 3 turns",
-        "skill reports: advertised step 1, touched step 3, opened step 3",
+        "skill reports: advertised step 1, mentioned step 3, opened step 3",
         "── 2 user ──\nEnd the report t1: write the agreed word into answer.txt.\n",
         "$ cat /skills/reports/SKILL.md\n---\nname: reports\n",
         "$ echo right > answer.txt\n[exit status 0]\n",
@@ -173,8 +173,8 @@ fn gc_takes_away_what_is_not_needed_and_nothing_else() {
     let swept = lab.assay(&["gc", "--format", "json"]).ok().json();
     // The dead process had a folder in the store and one for its sandboxes.
     assert_eq!(
-        (&swept["schema"], &swept["swept"]["leases"], &swept["swept"]["scratch"]),
-        (&json!("assay.gc/1"), &json!(1), &json!(2))
+        (&swept["schema"], &swept["cleaned"]["leases"], &swept["cleaned"]["scratch"]),
+        (&json!("assay.gc/2"), &json!(1), &json!(2))
     );
     assert!(!broken.exists());
     assert_eq!(lab.assay(&["gc"]).ok().stdout.lines().last(), Some("nothing else to remove"));

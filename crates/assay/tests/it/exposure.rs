@@ -1,4 +1,4 @@
-//! What became of a skill: offered, advertised, touched, opened, executed.
+//! What became of a skill: offered, advertised, mentioned, opened, executed.
 
 use serde_json::{Value, json};
 
@@ -34,7 +34,7 @@ fn what_an_agent_does_with_its_skill_is_recorded() {
     let (document, _) = lab.run(&["--no-checks"]);
     let none = Value::Null;
     // The system's message is step 1, the user's step 2, the model's first turn step 3.
-    for (task, touched, opened, executed) in [
+    for (task, mentioned, opened, executed) in [
         (
             "t1",
             json!(4),
@@ -63,8 +63,8 @@ fn what_an_agent_does_with_its_skill_is_recorded() {
             (&json!("reports"), &json!(true), &json!(1))
         );
         assert_eq!(
-            (&skill["touched"], &skill["opened"], &skill["executed"]),
-            (&touched, &opened, &executed),
+            (&skill["mentioned"], &skill["opened"], &skill["executed"]),
+            (&mentioned, &opened, &executed),
             "{task}: {skill:#}"
         );
     }

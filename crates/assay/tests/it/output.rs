@@ -63,8 +63,8 @@ fn the_report_reads_well() {
      curated      83 %    31 to 100 %      6       6     0   # ###     ?  #.# s
 
      What became of the skills, in shares of valid trials:
-     condition  offered  advertised  touched  opened  executed
-     curated      100 %       100 %    100 %   100 %       0 %
+     condition  offered  advertised  mentioned  opened  executed
+     curated      100 %       100 %      100 %   100 %       0 %
 
     Task by task
      Exploratory: no verdict rests on one task.
@@ -88,7 +88,7 @@ fn results_and_progress_do_not_mix() {
     assert!(ran.stdout.starts_with("run lab\n"), "{}", ran.stdout);
     assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 lost to infrastructure\n"));
     assert!(!ran.stdout.contains("in the store"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("trials: 10, of which 10 are in the store\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("trials: 10, 10 cached\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("t6 is left out: its own solution does not pass here"), "{}", ran.stderr);
 
     let ran = lab.assay(&["run", "experiment.toml", "--format", "json"]).ok();

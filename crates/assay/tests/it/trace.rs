@@ -62,7 +62,7 @@ fn figures_come_with_every_way_of_counting_and_each_session_once() {
     let ran = lab.assay(&args).ok();
     insta::assert_snapshot!(ran.stdout + &ran.stderr);
     let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();
-    assert_eq!(document["schema"], "assay.trace-stats/1");
+    assert_eq!(document["schema"], "assay.trace-stats/2");
     // By hand: 10 × 3 + 20 × 15 + 1000 × 0.3 + 400 × 3.75 millionths.
     assert_eq!(document["traces"][0]["cost_usd"], 0.00213);
     assert_eq!(document["traces"][0]["counted"]["per-message"], 1430);
@@ -206,7 +206,7 @@ fn a_fact_that_a_format_hides_is_not_told_as_never() {
     let args = ["trace", "stats", "gemini.jsonl", "--skill", "skills/ledger", "--control"];
     let ran = lab.assay(&args).ok();
     let expected =
-        "skill ledger: listed cannot be told, touched step 1, opened cannot be told, executed never";
+        "skill ledger: listed cannot be told, mentioned step 1, opened cannot be told, executed never";
     assert!(ran.stdout.contains(expected), "{}", ran.stdout);
     assert!(ran.stdout.contains("  contamination by ledger cannot be told\n"), "{}", ran.stdout);
     let document = lab.assay(&[&["--format", "json"], args.as_slice()].concat()).ok().json();

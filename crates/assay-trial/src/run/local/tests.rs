@@ -69,7 +69,7 @@ impl Stage {
         let mut told = Vec::new();
         let mut events = |event: Event<'_>| {
             told.push(match event {
-                Event::Begin { phase, total, reused } => format!("begin {phase} {total} {reused}"),
+                Event::Begin { phase, total, cached } => format!("begin {phase} {total} {cached}"),
                 Event::End { record, elsewhere: false } => format!("end {}", record.outcome.word()),
                 Event::End { record, elsewhere: true } => format!("end {} elsewhere", record.outcome.word()),
                 Event::Retry { record } => format!("retry {}", record.cause.unwrap().word()),
@@ -105,7 +105,7 @@ fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
     assert_eq!(ran.outcome, expected);
     assert_eq!((ran.told[0].as_str(), ran.heard("end passed")), ("begin trials 8 0", 8));
     let again = stage.run(&plan);
-    assert_eq!(again.outcome, RunOutcome { executed: 0, reused: 8, ..expected });
+    assert_eq!(again.outcome, RunOutcome { executed: 0, cached: 8, ..expected });
     assert_eq!(again.told, ["begin trials 8 8"]);
     // An event a trial, each a document with its format.
     let events = std::fs::read_to_string(stage.house.store.run_folder("test").join("events.jsonl")).unwrap();
@@ -224,10 +224,10 @@ fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
     let plan = stage.plan(|_, _| PASS, None);
     stage.options.retry_broken = false;
     let kept = stage.run(&plan).outcome;
-    assert_eq!((kept.executed, kept.reused, kept.infrastructure), (0, 8, 8));
+    assert_eq!((kept.executed, kept.cached, kept.infrastructure), (0, 8, 8));
     stage.options.retry_broken = true;
     let tried = stage.run(&plan).outcome;
-    assert_eq!((tried.executed, tried.reused, tried.infrastructure), (8, 0, 0));
+    assert_eq!((tried.executed, tried.cached, tried.infrastructure), (8, 0, 0));
     assert_eq!(stage.attempts(&plan), [2; 8]);
 }
 
@@ -238,7 +238,7 @@ fn a_run_may_be_taken_in_steps() {
     stage.options.max_trials = Some(3);
     let steps: Vec<_> = (0..4)
         .map(|_| stage.run(&plan).outcome)
-        .map(|outcome| (outcome.executed, outcome.reused, outcome.unfinished))
+        .map(|outcome| (outcome.executed, outcome.cached, outcome.unfinished))
         .collect();
     assert_eq!(steps, [(3, 0, 5), (3, 3, 2), (2, 6, 0), (0, 8, 0)]);
     assert_eq!(stage.attempts(&plan), [1; 8]);
@@ -265,7 +265,7 @@ fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
     }
     stage.cancel.store(false, Ordering::SeqCst);
     let rest = stage.run(&plan).outcome;
-    assert_eq!((rest.executed, rest.reused, rest.interrupted), (8 - cut.executed, cut.executed, false));
+    assert_eq!((rest.executed, rest.cached, rest.interrupted), (8 - cut.executed, cut.executed, false));
     assert_eq!(stage.attempts(&plan), [1; 8]);
 }
 
@@ -277,7 +277,7 @@ fn a_record_that_cannot_be_read_is_told_and_made_anew() {
     let path = stage.house.store.trial_folder(plan.trials.keys().next().unwrap()).join("record.json");
     std::fs::write(&path, "{\"schema\": \"assay.rec").unwrap();
     let ran = stage.run(&plan);
-    assert_eq!((ran.outcome.executed, ran.outcome.reused), (1, 7));
+    assert_eq!((ran.outcome.executed, ran.outcome.cached), (1, 7));
     let note = ran.told.iter().find(|told| told.contains("record.json")).unwrap();
     assert!(
         note.contains("is not what this version of assay writes") && note.ends_with("is made anew"),
@@ -301,7 +301,7 @@ fn two_runs_at_once_share_the_work_and_double_none() {
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     assert_eq!(outcomes.iter().map(|outcome| outcome.executed).sum::<usize>(), 40);
-    assert!(outcomes.iter().all(|outcome| outcome.executed + outcome.reused == 40), "{outcomes:?}");
+    assert!(outcomes.iter().all(|outcome| outcome.executed + outcome.cached == 40), "{outcomes:?}");
     assert_eq!(stage.attempts(&plans[0]), [1; 40]);
 }
 

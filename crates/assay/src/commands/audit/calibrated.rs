@@ -75,7 +75,7 @@ fn arm(arm: &ArmFindings, labels: &Labels) -> String {
     let exposure = &arm.exposure;
     text.push_str(&format!(
         "  exposure    listed in {} of {}, named by a tool call in {}, read in {}, run in {}; listed and no more: {}\n",
-        exposure.listed, arm.runs_with, exposure.touched, exposure.opened, exposure.executed, exposure.only_listed
+        exposure.listed, arm.runs_with, exposure.mentioned, exposure.opened, exposure.executed, exposure.only_listed
     ));
     if exposure.contaminated > 0 {
         text.push_str(&format!(

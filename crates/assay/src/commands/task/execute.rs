@@ -144,7 +144,7 @@ impl Executed {
                 |played: &Played| played.reward.map_or("no reward".to_owned(), |reward| reward.to_string());
             let message =
                 format!("its own solution came to {} once and to {} again", reward(once), reward(twice));
-            fail("oracle-unsteady", &solve, message, "take time, chance and order out of solution and tests");
+            fail("oracle-unstable", &solve, message, "take time, chance and order out of solution and tests");
         }
     }
 }

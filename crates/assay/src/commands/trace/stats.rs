@@ -59,7 +59,7 @@ pub(super) fn run(args: &StatsArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     if ui.json() {
         let total = total.document(!all.is_empty());
-        ui.document(&json!({ "schema": "assay.trace-stats/1", "traces": traces, "total": total }))?;
+        ui.document(&json!({ "schema": "assay.trace-stats/2", "traces": traces, "total": total }))?;
     } else if !all.is_empty() {
         let cost = total.cost().map_or(String::new(), |cost| format!(", {cost}"));
         ui.out(&format!("all sessions, each once{cost}\n{}", tokens(&total.tally)))?;
@@ -239,10 +239,10 @@ fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String 
             format!(" ({} of {} lines)", skill.body.ingested, skill.body.lines)
         };
         text.push_str(&format!(
-            "  skill {}: listed {}, touched {}, opened {}{lines}, executed {}\n",
+            "  skill {}: listed {}, mentioned {}, opened {}{lines}, executed {}\n",
             clean(&facts.skill),
             at(facts.advertised, "advertised"),
-            at(facts.touched, "touched"),
+            at(facts.mentioned, "mentioned"),
             at(facts.opened, "opened"),
             executed.map_or_else(
                 || "never".to_owned(),
@@ -262,9 +262,9 @@ fn lay_out(stats: &Stats, cost: Cost, control: bool, is_priced: bool) -> String 
     text
 }
 
-/// Where the format hides what a call gave, a skill that was touched may have been read.
+/// Where the format hides what a call gave, a skill that was mentioned may have been read.
 fn may_be_read(skill: &SkillUse) -> bool {
-    skill.exposure.touched.is_some() && skill.cannot_tell.contains(&"opened")
+    skill.exposure.mentioned.is_some() && skill.cannot_tell.contains(&"opened")
 }
 
 /// The models of a session: the only one, or each with its share of the tokens.

@@ -7,11 +7,11 @@ use crate::check::rule::Rule;
 use crate::check::shell;
 use crate::check::subject::Subject;
 
-pub(super) struct GraderFetches;
+pub(super) struct VerifierFetches;
 
-impl Rule for GraderFetches {
+impl Rule for VerifierFetches {
     fn code(&self) -> &'static str {
-        "grader-fetches"
+        "verifier-fetches"
     }
 
     fn levels(&self) -> &'static str {

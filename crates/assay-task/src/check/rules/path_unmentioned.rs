@@ -10,11 +10,11 @@ use crate::check::mention;
 use crate::check::rule::Rule;
 use crate::check::subject::{Subject, Text};
 
-pub(super) struct PathUntold;
+pub(super) struct PathUnmentioned;
 
-impl Rule for PathUntold {
+impl Rule for PathUnmentioned {
     fn code(&self) -> &'static str {
-        "path-untold"
+        "path-unmentioned"
     }
 
     fn levels(&self) -> &'static str {
