@@ -1,7 +1,7 @@
 //! What a corpus is made of: SkillsBench's figures of the ecosystem, and the rubric's spread.
 //!
 //! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted where the records name them, as those
-//! do that `assay corpus build` makes; elsewhere nothing is said of files.
+//! do that `assay lab corpus build` makes; elsewhere nothing is said of files.
 
 use std::collections::BTreeMap;
 

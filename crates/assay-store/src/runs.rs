@@ -12,7 +12,7 @@ use crate::files::{append_line, pretty, read_json, write_atomically, write_json,
 use crate::run::{Exclusion, RunFolder, is_run_name};
 use crate::store::Store;
 
-/// A run, as `assay runs` lists it.
+/// A run, as `assay show` lists it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Its name.

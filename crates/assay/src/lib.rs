@@ -14,9 +14,7 @@ mod ui;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Args, Command, Format};
+use crate::args::{Command, Format};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
@@ -30,7 +28,11 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     if arguments.get(1).is_some_and(|argument| argument == machine::FORWARD) {
         return ExitCode::from(u8::try_from(assay_sandbox::forward_main(&arguments[2..])).unwrap_or(1));
     }
-    let args = match Args::try_parse_from(arguments) {
+    if let Some((old, new)) = args::moved::find(&arguments) {
+        let failure = Failure::bad_input(format!("`assay {old}` is now `assay {new}`"));
+        return Ui::plain().fail(&failure).into();
+    }
+    let args = match args::parse(&arguments) {
         Ok(args) => args,
         Err(error) => {
             // Help and version go to standard output and are no failure.
@@ -55,30 +57,24 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         return ui.fail(&Failure::bad_input(message)).into();
     }
     let result = match args.command {
+        Command::Lint(args) => commands::lint::run(&args, &settings, &ui),
+        Command::Search(args) => commands::search::run(&args, &ui),
         Command::Init(args) => commands::init::run(args, &ui),
+        Command::Task(args) => commands::task::run(&args, &settings, &ui),
         Command::Plan(args) => commands::plan::run(&args, &settings, &ui),
         Command::Run(args) => commands::run::run(&args, &settings, &ui),
-        Command::Runs => commands::runs::run(&settings, &ui),
         Command::Show(args) => commands::show::run(&args, &settings, &ui),
         Command::Report(args) => commands::report::run(&args, &settings, &ui),
-        Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
-        Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Compare(args) => commands::compare::run(&args, &settings, &ui),
-        Command::History => commands::history::run(&settings, &ui),
-        Command::Lint(args) => commands::lint::run(&args, &settings, &ui),
-        Command::Task(args) => commands::task::run(&args, &settings, &ui),
-        Command::Import(args) => commands::import::run(&args, &settings, &ui),
-        Command::Trial(args) => commands::trial::run(args, &settings, &ui),
-        Command::Search(args) => commands::search::run(&args, &ui),
-        Command::Route(args) => commands::route::run(&args, &settings, &ui),
+        Command::Audit(args) => commands::audit::run(&args, &settings, &ui),
         Command::Trace(args) => commands::trace::run(&args, &ui),
+        Command::Import(args) => commands::import::run(&args, &settings, &ui),
+        Command::Agent(args) => commands::agent::run(&args, &settings, &ui),
         Command::Gateway(args) => commands::gateway::run(&args, &ui),
-        Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
         Command::Doctor => commands::doctor::run(&settings, &ui),
-        Command::Corpus(args) => commands::corpus::run(&args, &ui),
-        Command::Health(args) => commands::health::run(&args, &ui),
-        Command::Simulate(args) => commands::simulate::run(&args, &ui),
-        Command::Bench(args) => commands::bench::run(&args, &ui),
+        Command::Gc(args) => commands::gc::run(&args, &settings, &ui),
+        Command::Lab(args) => commands::lab::run(&args, &settings, &ui),
+        Command::Trial(args) => commands::trial::run(&args, &settings, &ui),
     };
     match result {
         Ok(status) => status.into(),

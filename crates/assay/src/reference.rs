@@ -1,15 +1,13 @@
 //! The command reference, from the same definitions the command line is parsed by.
 
-use clap::{Command, CommandFactory};
-
-use crate::args::Args;
+use clap::Command;
 
 /// docs/COMMANDS.md.
 pub(crate) fn reference() -> String {
     let mut text = "# Commands\n\nWritten from the definitions of the command line: `ASSAY_BLESS=1 cargo test -p assay reference` writes it \
                     anew.\n"
         .to_owned();
-    let mut command = Args::command().term_width(100);
+    let mut command = crate::args::command().term_width(100);
     command.build();
     add(&mut text, &command, "assay");
     text
@@ -19,7 +17,8 @@ fn add(text: &mut String, command: &Command, path: &str) {
     let help = command.clone().color(clap::ColorChoice::Never).render_help().to_string();
     let help: Vec<&str> = help.lines().map(str::trim_end).collect();
     text.push_str(&format!("\n## {path}\n\n```text\n{}\n```\n", help.join("\n").trim()));
-    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set()) {
+    for inner in command.get_subcommands().filter(|inner| !inner.is_hide_set() && inner.get_name() != "help")
+    {
         add(text, inner, &format!("{path} {}", inner.get_name()));
     }
 }
@@ -32,10 +31,7 @@ mod blocks;
 mod tests {
     use std::path::Path;
 
-    use clap::CommandFactory;
     use clap::error::ErrorKind;
-
-    use super::Args;
 
     /// Words of a command, as a shell without special characters would split them.
     fn words(line: &str) -> Vec<String> {
@@ -73,7 +69,7 @@ mod tests {
             let is_cut = own.contains(&"…");
             own.retain(|word| *word != "…");
             parsed += 1;
-            if let Err(error) = Args::command().try_get_matches_from(&own) {
+            if let Err(error) = crate::args::command().try_get_matches_from(&own) {
                 let is_missing =
                     matches!(error.kind(), ErrorKind::MissingRequiredArgument | ErrorKind::InvalidValue);
                 assert!(is_cut && is_missing, "{}: {}\n{error}", line.document, line.text);

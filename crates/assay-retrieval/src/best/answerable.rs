@@ -27,7 +27,7 @@ pub const SIGNAL_NAMES: [&str; SIGNALS] = [
     "ln_asked",
 ];
 
-/// Weights of the signals: `assay search train --off-topic`, docs/lab/RETRIEVAL.md.
+/// Weights of the signals: `assay lab search train --off-topic`, docs/lab/RETRIEVAL.md.
 pub(super) const ABSTENTION: Signals =
     [-2.4978, 0.6094, 1.6225, 3.2351, 3.1755, 1.1052, -0.2804, 1.4978, 2.2260, -2.3843];
 

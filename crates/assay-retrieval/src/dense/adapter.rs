@@ -38,7 +38,7 @@ impl Adapter {
     /// Reads one that was fitted to the vectors of the model with this digest.
     pub fn read(path: &Path, model: &str) -> Result<Self, RetrieverError> {
         let bad = |what: String| RetrieverError::Unusable {
-            what: format!("{}: {what}; `assay search train --adapter` makes one", path.display()),
+            what: format!("{}: {what}; `assay lab search train --adapter` makes one", path.display()),
         };
         let mut bytes = Vec::new();
         let read = File::open(path).and_then(|file| file.take(CAP).read_to_end(&mut bytes));

@@ -58,7 +58,7 @@ fn arms_that_do_much_help() {
 #[test]
 fn the_documented_table_is_what_simulation_gives() {
     let document = include_str!("../../../../docs/STATISTICS.md");
-    assert!(document.contains("`assay simulate --grid validity --suites 4000 --seed 1`"));
+    assert!(document.contains("`assay lab simulate --grid validity --suites 4000 --seed 1`"));
     let rows: Vec<Vec<&str>> = document
         .lines()
         .filter(|line| line.starts_with('|'))

@@ -1,8 +1,9 @@
+//! What `assay audit` takes.
+
 use std::path::PathBuf;
 
-use clap::{Subcommand, ValueEnum};
+use clap::Subcommand;
 
-/// What can be typed.
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
     #[command(subcommand)]
@@ -23,19 +24,9 @@ pub(crate) enum AuditWhat {
     Agreement(AgreementArgs),
 }
 
-/// How traces are audited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum MethodArg {
-    /// What rests on the skill's text, beyond what pairs without a difference show
-    Calibrated,
-    /// The Counterfactual Trace Auditor as released in 2026, for comparison
-    #[value(name = "cta-2026")]
-    Cta2026,
-}
-
 #[derive(Debug, clap::Args)]
 pub(crate) struct PairsArgs {
-    /// The run with the skill: any transcript that `assay trace` reads, for cta-2026 a session log of Claude Code; compressed or not; - is
+    /// The run with the skill: any transcript that `assay trace` reads; compressed or not; - is
     /// standard input
     #[arg(long, value_name = "FILE")]
     pub(crate) with: PathBuf,
@@ -45,18 +36,16 @@ pub(crate) struct PairsArgs {
     /// The skill's SKILL.md
     #[arg(long, value_name = "FILE")]
     pub(crate) skill: PathBuf,
-    /// The task's prompt: what stands in it is no evidence. cta-2026 does not look at it
+    /// The task's prompt: what stands in it is no evidence
     #[arg(long, value_name = "FILE")]
     pub(crate) task: Option<PathBuf>,
     /// What chance does is seen from these: more runs without the skill, of which each two are audited too; or other skills (.md), which
     /// take the right one's place
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub(crate) null: Vec<PathBuf>,
-    #[command(flatten)]
-    pub(crate) common: CommonArgs,
-    /// Give every divergence of the pairs
+    /// Exit with 1 if a trace has defects
     #[arg(long)]
-    pub(crate) records: bool,
+    pub(crate) strict: bool,
 }
 
 #[derive(Debug, clap::Args)]
@@ -83,39 +72,25 @@ pub(crate) struct ShowArgs {
 }
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct CommonArgs {
-    /// How traces are audited
-    #[arg(long, value_name = "METHOD", default_value = "calibrated")]
-    pub(crate) method: MethodArg,
-    /// End with status 1 where anything about the input was odd
-    #[arg(long)]
-    pub(crate) strict: bool,
-}
-
-#[derive(Debug, clap::Args)]
 pub(crate) struct CorpusArgs {
     /// A folder with traces/<arm>/<task>/{with,without}/r<k>/*.jsonl, skills/<task>/SKILL.md and tasks/<task>.md; or the name of a run in
     /// the store
     pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) common: CommonArgs,
-    /// Tell how well the adoption score works on these runs, with lines of skills planted in the controls; calibrated only
+    /// Exit with 1 if a trace has defects
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Tell how well the adoption score works on these runs, with lines of skills planted in the controls
     #[arg(long)]
     pub(crate) check: bool,
-    /// Print the paper's three tables; cta-2026 only
-    #[arg(long)]
-    pub(crate) tables: bool,
-    /// Give every divergence of the pairs, in JSON; cta-2026 only
-    #[arg(long)]
-    pub(crate) records: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SheetArgs {
     /// The folder, as for corpus
     pub(crate) dir: PathBuf,
-    #[command(flatten)]
-    pub(crate) common: CommonArgs,
+    /// Exit with 1 if a trace has defects
+    #[arg(long)]
+    pub(crate) strict: bool,
     /// Findings to draw, evenly from arms, modes and patterns
     #[arg(long, value_name = "N", default_value_t = 60)]
     pub(crate) size: usize,

@@ -17,7 +17,7 @@ pub(crate) struct LintArgs {
     #[command(subcommand)]
     pub(crate) what: Option<LintWhat>,
     /// Packages, libraries, repositories, or single documents
-    #[arg(required_unless_present = "self_test", value_name = "PATH")]
+    #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
     /// The clients that count; may be given several times [default: all]
     #[arg(long = "client", value_name = "CLIENT", value_parser = PossibleValuesParser::new(assay_lint::client::CLIENTS.map(Client::name)))]
@@ -62,17 +62,8 @@ pub(crate) struct LintArgs {
     #[arg(long, value_name = "TOKENS", value_parser = parse_window)]
     pub(crate) context_window: Option<usize>,
     /// Count the packages in which each rule finds something, instead of reporting findings
-    #[arg(long, conflicts_with = "self_test")]
+    #[arg(long)]
     pub(crate) stats: bool,
-    /// Measure the safety rules: attacks hidden in clean skills, those at PATH or assay's own, and look-alikes that are none
-    #[arg(long, conflicts_with_all = ["fix", "baseline", "select", "ignore", "clients"])]
-    pub(crate) self_test: bool,
-    /// Where the draws of --self-test begin
-    #[arg(long, value_name = "N", default_value_t = 1, requires = "self_test")]
-    pub(crate) seed: u64,
-    /// How often --self-test plants each attack in each way
-    #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=1000), requires = "self_test")]
-    pub(crate) repetitions: u16,
 }
 
 #[derive(Debug, clap::Subcommand)]

@@ -1,74 +1,129 @@
-//! What can be typed: the arguments of every command, in a file each. They import no command.
+//! The definitions of the command line: the arguments of every command, in a file each. They import no command.
 
 pub(crate) mod agent;
 pub(crate) mod audit;
-pub(crate) mod bench;
 pub(crate) mod compare;
-pub(crate) mod corpus;
 pub(crate) mod gateway;
 pub(crate) mod gc;
-pub(crate) mod health;
 pub(crate) mod import;
 pub(crate) mod init;
+pub(crate) mod lab;
 pub(crate) mod lint;
+pub(crate) mod moved;
 pub(crate) mod plan;
 pub(crate) mod report;
-pub(crate) mod route;
 pub(crate) mod run;
 pub(crate) mod search;
 pub(crate) mod show;
-pub(crate) mod simulate;
 pub(crate) mod task;
 pub(crate) mod trace;
 pub(crate) mod trial;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand, ValueEnum};
+use clap::builder::StyledStr;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use self::agent::AgentArgs;
 use self::audit::{AuditArgs, AuditWhat};
-use self::bench::BenchArgs;
 use self::compare::CompareArgs;
-use self::corpus::CorpusArgs;
 use self::gateway::GatewayArgs;
 use self::gc::GcArgs;
-use self::health::HealthArgs;
 use self::import::ImportArgs;
 use self::init::InitArgs;
+use self::lab::LabArgs;
 use self::lint::LintArgs;
 use self::plan::PlanArgs;
 use self::report::ReportArgs;
-use self::route::RouteArgs;
 use self::run::RunArgs;
 use self::search::SearchArgs;
 use self::show::ShowArgs;
-use self::simulate::SimulateArgs;
 use self::task::TaskArgs;
 use self::trace::TraceArgs;
 use self::trial::TrialArgs;
 
-/// Measures agent skills: whether one helps, and how sure that is
+/// Measure whether agent skills help, and how sure that is
 #[derive(Debug, Parser)]
-#[command(name = "assay", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "assay", version, max_term_width = 100)]
 pub(crate) struct Args {
-    /// Where trials and runs are kept [default: .assay]
-    #[arg(long, global = true, value_name = "DIR", env = "ASSAY_STORE", hide_env_values = true)]
+    /// Where trials and runs are stored [default: .assay]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "ASSAY_STORE",
+        hide_env_values = true,
+        help_heading = GLOBAL
+    )]
     pub(crate) store: Option<PathBuf>,
-    /// How the result is laid out
-    #[arg(long, global = true, value_name = "F", default_value = "terminal")]
+    /// Format of the result
+    #[arg(long, global = true, value_name = "F", default_value = "terminal", help_heading = GLOBAL)]
     pub(crate) format: Format,
-    /// Whether to colour
-    #[arg(long, global = true, value_name = "WHEN", env = "ASSAY_COLOR", hide_env_values = true)]
+    /// When to use colors
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        env = "ASSAY_COLOR",
+        hide_env_values = true,
+        help_heading = GLOBAL
+    )]
     pub(crate) color: Option<Color>,
-    /// Say nothing on standard error but errors
-    #[arg(short, long, global = true)]
+    /// Print nothing on standard error but errors
+    #[arg(short, long, global = true, help_heading = GLOBAL)]
     pub(crate) quiet: bool,
-    /// Say more on standard error
-    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    /// Print more on standard error
+    #[arg(short, long, global = true, action = clap::ArgAction::Count, help_heading = GLOBAL)]
     pub(crate) verbose: u8,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The heading of the options that every command takes.
+const GLOBAL: &str = "Global options";
+
+/// The commands in the order and under the headings in which `assay --help` lists them.
+const GROUPS: [(&str, &[&str]); 6] = [
+    ("Skills", &["lint", "search"]),
+    ("Experiments", &["init", "task", "plan", "run"]),
+    ("Results", &["show", "report", "compare", "audit"]),
+    ("Data", &["trace", "import"]),
+    ("Tools", &["agent", "gateway", "doctor", "gc", "help"]),
+    ("Lab", &["lab"]),
+];
+
+/// The command line, with its commands in groups.
+pub(crate) fn command() -> clap::Command {
+    let mut command = Args::command();
+    // Adds `help`, whose line the template needs.
+    command.build();
+    let template = template(&command);
+    Args::command().help_template(template)
+}
+
+/// Parses arguments, the first of which is the name of the program.
+pub(crate) fn parse(arguments: &[OsString]) -> Result<Args, clap::Error> {
+    Args::from_arg_matches(&command().try_get_matches_from(arguments)?)
+}
+
+/// The template of `assay --help`. clap can only list all commands under one heading.
+fn template(command: &clap::Command) -> StyledStr {
+    let styles = command.get_styles();
+    let (header, literal) = (styles.get_header(), styles.get_literal());
+    let width = GROUPS.iter().flat_map(|(_, names)| *names).map(|name| name.len()).max().unwrap_or(0);
+    let mut text = String::from("{about-with-newline}\n{usage-heading} {usage}\n");
+    for (heading, names) in GROUPS {
+        text.push_str(&format!("\n{header}{heading}:{header:#}\n"));
+        for name in names {
+            let about = command.find_subcommand(name).and_then(clap::Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let gap = width - name.len() + 2;
+            text.push_str(&format!("  {literal}{name}{literal:#}{:gap$}{about}\n", ""));
+        }
+    }
+    text.push_str("\n{options}{after-help}");
+    text.into()
 }
 
 /// How a result is laid out.
@@ -123,54 +178,43 @@ pub(crate) enum Color {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Write an experiment, or the skeleton of a task for a skill
-    Init(InitArgs),
-    /// Tell what an experiment will cost, and what it can and cannot find
-    Plan(PlanArgs),
-    /// Run an experiment: agents with and without skills, and how sure the difference is
-    Run(RunArgs),
-    /// List the runs of the store
-    Runs,
-    /// Show a run's trials, or one trial: prompt, steps, exposure, changes, grader
-    Show(ShowArgs),
-    /// Report on a run from its records
-    Report(ReportArgs),
-    /// Tell what a skill changed in what agents did, from their traces
-    Audit(AuditArgs),
-    /// Compare the arms that two runs share
-    Compare(CompareArgs),
-    /// Show verdicts of past runs over time
-    History,
-    /// Read trials that were executed elsewhere into the store, as a run
-    Import(ImportArgs),
     /// Lint skills: per-client validity, safety and quality rules
     Lint(LintArgs),
-    /// Work with tasks
-    Task(TaskArgs),
-    /// Work with single trials
-    Trial(TrialArgs),
-    /// Install agents as their makers ship them, and list them
-    Agent(AgentArgs),
-    /// Find skills, and measure how well they are found
+    /// Find the skills that fit a request
     Search(SearchArgs),
-    /// Measure which skill is chosen for a request
-    Route(RouteArgs),
-    /// Work with transcripts of agents
+    /// Write an experiment, or the skeleton of a task
+    Init(InitArgs),
+    /// Check tasks, or run one task once
+    Task(TaskArgs),
+    /// Forecast an experiment's cost and statistical power
+    Plan(PlanArgs),
+    /// Run an experiment: agents with and without skills
+    Run(RunArgs),
+    /// List runs, or show a run's trials or one trial
+    Show(ShowArgs),
+    /// Report a run's verdicts from its records
+    Report(ReportArgs),
+    /// Compare two runs arm by arm
+    Compare(CompareArgs),
+    /// Find what a skill changed in agents' traces
+    Audit(AuditArgs),
+    /// Convert, show and summarize agent transcripts
     Trace(TraceArgs),
-    /// Stand between an agent and a model: meter, cap, record, and see which skills reach it
+    /// Import trials that were executed by another harness
+    Import(ImportArgs),
+    /// Install, list and test CLI agents
+    Agent(AgentArgs),
+    /// Run a metering proxy between an agent and its model
     Gateway(GatewayArgs),
-    /// Take away what dead processes left, and what no run needs
-    Gc(GcArgs),
-    /// Tell what works on this machine, and what to do about the rest
+    /// Check the environment and suggest fixes
     Doctor,
-    /// Work with skills by the thousand: sift, compare, count
-    Corpus(CorpusArgs),
-    /// Score the documents of a library by a profile's rules
-    Health(HealthArgs),
-    /// Simulate suites with a known truth, and count how often the verdicts on them are right
-    Simulate(SimulateArgs),
-    /// Measure assay itself
-    Bench(BenchArgs),
+    /// Remove leftovers of crashed runs and unreferenced data
+    Gc(GcArgs),
+    /// Measure assay itself and reproduce published methods
+    Lab(LabArgs),
+    /// Execute a trial from its specification
+    #[command(hide = true)]
+    Trial(TrialArgs),
 }
 
 impl Command {

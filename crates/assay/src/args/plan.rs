@@ -11,7 +11,7 @@ pub(crate) struct PlanArgs {
     pub(crate) lift: Option<f64>,
     /// A margin within which no effect is to be shown, as a fraction: what it takes
     #[arg(long, value_name = "D")]
-    pub(crate) no_effect_within: Option<f64>,
+    pub(crate) equivalence_margin: Option<f64>,
     /// A p value that a gate asks for, after Holm's correction: whether it can be met
     #[arg(long = "p", value_name = "P")]
     pub(crate) p: Option<f64>,

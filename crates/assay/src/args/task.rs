@@ -14,6 +14,8 @@ pub(crate) struct TaskArgs {
 pub(crate) enum TaskWhat {
     /// Tell whether tasks can be trusted: their text, leaks between skill and task, solution passes and nothing fails
     Check(TaskCheckArgs),
+    /// Execute one task once, outside any run
+    Run(TaskRunArgs),
 }
 
 #[derive(Debug, clap::Args)]
@@ -34,4 +36,25 @@ pub(crate) struct TaskCheckArgs {
     /// Trials at once [default: 2]
     #[arg(short = 'j', long = "jobs", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct TaskRunArgs {
+    /// The task's folder
+    pub(crate) task: PathBuf,
+    /// The condition
+    #[arg(long, default_value = "none")]
+    pub(crate) condition: String,
+    /// The experiment that says agents, skills and sandbox [default: the next experiment.toml above the task]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) experiment: Option<PathBuf>,
+    /// Which agent, by name, instead of the experiment's first: loop, oracle, nop
+    #[arg(long, value_name = "NAME")]
+    pub(crate) agent: Option<String>,
+    /// Which repetition
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) repetition: u32,
+    /// Leave the sandbox's folders for looking at
+    #[arg(long)]
+    pub(crate) keep: bool,
 }

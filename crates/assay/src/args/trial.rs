@@ -12,10 +12,7 @@ pub(crate) struct TrialArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrialWhat {
-    /// Execute one cell of an experiment anew, to look at it; no run counts it
-    Run(TrialRunArgs),
     /// Execute one trial from its specification, which `assay plan --specs` writes
-    #[command(hide = true)]
     Exec(TrialExecArgs),
 }
 
@@ -35,25 +32,4 @@ pub(crate) struct TrialExecArgs {
     /// Play it again with the replies that are kept in another store
     #[arg(long, value_name = "STORE")]
     pub(crate) replay: Option<PathBuf>,
-}
-
-#[derive(Debug, clap::Args)]
-pub(crate) struct TrialRunArgs {
-    /// The task's folder
-    pub(crate) task: PathBuf,
-    /// The condition
-    #[arg(long, default_value = "none")]
-    pub(crate) condition: String,
-    /// The experiment that says agents, skills and sandbox [default: the next experiment.toml above the task]
-    #[arg(long, value_name = "FILE")]
-    pub(crate) experiment: Option<PathBuf>,
-    /// Which agent, by name, instead of the experiment's first: loop, oracle, nop
-    #[arg(long, value_name = "NAME")]
-    pub(crate) agent: Option<String>,
-    /// Which repetition
-    #[arg(long, value_name = "N", default_value_t = 1)]
-    pub(crate) repetition: u32,
-    /// Leave the sandbox's folders for looking at
-    #[arg(long)]
-    pub(crate) keep: bool,
 }

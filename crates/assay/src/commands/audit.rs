@@ -2,14 +2,14 @@
 
 mod agreement;
 mod calibrated;
-mod corpus;
-mod input;
-mod notices;
+pub(super) mod corpus;
+pub(super) mod grid;
+pub(super) mod input;
+pub(super) mod notices;
 mod pairs;
 mod runs;
-mod sheet;
+pub(super) mod sheet;
 mod show;
-mod tables;
 
 use crate::args::audit::{AuditArgs, AuditWhat};
 use crate::config::Settings;

@@ -71,7 +71,7 @@ fn task(skill: &Path, out: Option<PathBuf>, ui: &Ui) -> Result<(), Failure> {
         write(&out.join(path), &fill(text), executable, ui)?;
     }
     ui.note(&format!(
-        "next: fill in instruction, tests and solution, then `assay trial run {} --agent oracle`, which has to pass",
+        "next: fill in instruction, tests and solution, then `assay task run {} --agent oracle`, which has to pass",
         out.display()
     ));
     Ok(())

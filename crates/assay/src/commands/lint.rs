@@ -6,7 +6,6 @@ mod policy;
 use std::path::PathBuf;
 
 use assay_lint::{Baseline, Options, Outcome, Severity, Stats, fix, render};
-use assay_safety::self_test;
 
 use crate::args::Format;
 use crate::args::lint::{Deny, LintArgs, LintWhat};
@@ -17,9 +16,6 @@ use crate::ui::Ui;
 pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     if let Some(LintWhat::Explain(args)) = &args.what {
         return explain::run(args, settings, ui);
-    }
-    if args.self_test {
-        return self_test(args, settings, ui);
     }
     for path in &args.paths {
         check_path(path)?;
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
 }
 
 /// Refuses a file that is no document: nothing would be looked at, and that must not pass for a clean result.
-fn check_path(path: &PathBuf) -> Result<(), Failure> {
+pub(crate) fn check_path(path: &PathBuf) -> Result<(), Failure> {
     let is_document = path
         .file_name()
         .and_then(|name| name.to_str())
@@ -92,22 +88,6 @@ fn count(outcome: &Outcome, settings: &Settings, ui: &Ui) -> Result<Status, Fail
     }
     let missing = outcome.diagnostics.iter().any(|found| found.code == "library-missing");
     Ok(if missing { Status::BadInput } else { Status::Done })
-}
-
-/// Plants attacks and look-alikes, and prints what was missed and what was a false alarm.
-fn self_test(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let hosts = if args.paths.is_empty() { self_test::hosts() } else { self_test::hosts_at(&args.paths) };
-    if hosts.is_empty() {
-        ui.note("no skill was found to plant anything in");
-        return Ok(Status::BadInput);
-    }
-    let options = self_test::Options { seed: args.seed, repetitions: usize::from(args.repetitions) };
-    let report = self_test::run(&hosts, options);
-    match settings.format {
-        Format::Json => ui.document(&report)?,
-        _ => ui.out(&self_test::table(&report))?,
-    }
-    Ok(Status::Done)
 }
 
 /// Reports what became of each file that had a fix.

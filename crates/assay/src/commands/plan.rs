@@ -17,7 +17,7 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     for (flag, value) in
-        [("--lift", args.lift), ("--no-effect-within", args.no_effect_within), ("--p", args.p)]
+        [("--lift", args.lift), ("--equivalence-margin", args.equivalence_margin), ("--p", args.p)]
     {
         if value.is_some_and(|value| !value.is_finite()) {
             return Err(Failure::bad_input(format!("`{flag}` is a number, such as 0.1")));
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         write_specs(&plan, folder)?;
     }
     super::dependencies::warn(&plan, &plan.resolver(&store, &here), ui);
-    let wish = Wish { lift: args.lift, equivalence_margin: args.no_effect_within, p: args.p };
+    let wish = Wish { lift: args.lift, equivalence_margin: args.equivalence_margin, p: args.p };
     let execution = Execution { concurrency: plan.experiment.concurrency, limits: plan.limits() };
     let forecast = assay_analysis::forecast(&plan.run_folder(), &execution, &store, wish)?;
     if ui.json() {

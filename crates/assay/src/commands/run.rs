@@ -417,7 +417,7 @@ fn history(plan: &Plan, run: &str, only: &[String], outcome: &RunOutcome, report
         })
         .collect();
     let mut line = json!({
-        "schema": super::history::SCHEMA,
+        "schema": super::show::history::SCHEMA,
         "at": jiff::Timestamp::now().to_string(),
         "run": run,
         "revision": revision(&plan.experiment.directory),

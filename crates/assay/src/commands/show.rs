@@ -1,4 +1,7 @@
-//! `assay show`: a run's trials, or one trial with all that is left of it.
+//! `assay show`: the runs, a run's trials, or one trial.
+
+pub(super) mod history;
+mod runs;
 
 use std::fs;
 use std::path::Path;
@@ -17,14 +20,27 @@ use crate::ui::Ui;
 const SHOWN: usize = 4_000;
 
 pub(crate) fn run(args: &ShowArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    if args.history {
+        return history::run(&args.what, settings, ui);
+    }
+    let what = match &args.what[..] {
+        [] => return runs::run(settings, ui),
+        [what] => what,
+        [_, more, ..] => {
+            return Err(Failure::bad_input(format!(
+                "unexpected argument {more:?}: one run or trial is shown at a time"
+            ))
+            .hint("`assay compare` compares two runs; `assay show --history` takes several"));
+        }
+    };
     let store = Store::open(&settings.store)?;
-    match store.run(&args.what) {
-        Ok(_) => show_run(&store, &args.what, ui)?,
-        Err(StoreError::NotFound(no_run)) => match store.find_trial(&args.what) {
+    match store.run(what) {
+        Ok(_) => show_run(&store, what, ui)?,
+        Err(StoreError::NotFound(no_run)) => match store.find_trial(what) {
             Ok(id) => show_trial(&store, &id, ui)?,
             Err(StoreError::NotFound(no_trial)) => {
                 return Err(Failure::bad_input(format!("{no_run}; and {no_trial}"))
-                    .hint("`assay runs` lists the runs"));
+                    .hint("`assay show` lists the runs"));
             }
             Err(error) => return Err(error.into()),
         },

@@ -1,4 +1,4 @@
-//! `assay task check`: what can be said of tasks before anybody runs an experiment on them.
+//! `assay task`: checks of tasks before an experiment uses them, and single trials.
 
 mod execute;
 mod hints;
@@ -49,7 +49,13 @@ struct Summary {
 }
 
 pub(crate) fn run(args: &TaskArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let TaskWhat::Check(args) = &args.what;
+    match &args.what {
+        TaskWhat::Check(args) => check_tasks(args, settings, ui),
+        TaskWhat::Run(args) => super::trial::run_task(args, settings, ui),
+    }
+}
+
+fn check_tasks(args: &TaskCheckArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let experiment = args.experiment.as_deref().map(Experiment::load).transpose()?;
     let library = experiment.as_ref().map(library).unwrap_or_default();
     let found = check::find(&args.dirs);

@@ -1,4 +1,4 @@
-//! `assay trial run`: one cell of an experiment, executed anew, to look at; and `trial exec`: one trial from its specification.
+//! `assay task run`: one cell of an experiment, executed outside any run; and `trial exec`: one trial from its specification.
 
 use std::path::{Path, PathBuf};
 
@@ -8,17 +8,20 @@ use assay_trial::{AgentSpec, Executed, Experiment, Plan, PrepCache, Resolver, Ru
 use serde_json::json;
 
 use super::show::heading;
-use crate::args::trial::{TrialArgs, TrialExecArgs, TrialRunArgs, TrialWhat};
+use crate::args::task::TaskRunArgs;
+use crate::args::trial::{TrialArgs, TrialExecArgs, TrialWhat};
 use crate::config::Settings;
 use crate::failure::{Failure, Status};
 use crate::machine;
 use crate::ui::Ui;
 
-pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
-    let args = match args.what {
-        TrialWhat::Run(args) => args,
-        TrialWhat::Exec(args) => return exec(&args, settings, ui),
-    };
+pub(crate) fn run(args: &TrialArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let TrialWhat::Exec(args) = &args.what;
+    exec(args, settings, ui)
+}
+
+/// Executes one cell of an experiment in a store of its own, so that no run counts it.
+pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     // A store of its own: what is looked at here never counts in a run.
     let mut store = machine::open_store(&settings.store.join("debug"))?;
     if args.keep {
@@ -31,8 +34,8 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     machine::sweep_docker(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, None);
-    let plan = Plan::make(experiment(&args)?, &store, &here)?;
-    let trial = plan.resolver(&store, &here).resolve(cell(&plan, &args)?)?;
+    let plan = Plan::make(experiment(args)?, &store, &here)?;
+    let trial = plan.resolver(&store, &here).resolve(cell(&plan, args)?)?;
     let cache = PrepCache::new(&store)?;
     let budget = Budget::default();
     let runner = Runner { store: &store, cache: &cache, cancel: &cancel, budget: &budget, keep: args.keep };
@@ -50,7 +53,7 @@ pub(crate) fn run(args: TrialArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     print(&record, &folder, kept.as_deref(), &settings.store.join("debug"), ui)?;
     if kept.is_some() {
-        ui.note("the kept folders go with the next sweep: `assay trial run` and `assay gc` sweep");
+        ui.note("the kept folders go with the next sweep: `assay task run` and `assay gc` sweep");
     }
     Ok(if record.outcome == Outcome::Infrastructure { Status::Infrastructure } else { Status::Done })
 }
@@ -124,7 +127,7 @@ fn recorded(store: &Store, trial: &TrialId, ui: &Ui) -> Result<Option<Record>, F
 }
 
 /// The experiment around a task, cut down to the one cell.
-fn experiment(args: &TrialRunArgs) -> Result<Experiment, Failure> {
+fn experiment(args: &TaskRunArgs) -> Result<Experiment, Failure> {
     let task = args.task.canonicalize().map_err(|error| {
         Failure::bad_input(format!("cannot open the task {}: {error}", args.task.display()))
     })?;
@@ -161,7 +164,7 @@ fn above(task: &Path) -> Option<PathBuf> {
     task.ancestors().map(|folder| folder.join("experiment.toml")).find(|path| path.is_file())
 }
 
-fn cell<'a>(plan: &'a Plan, args: &TrialRunArgs) -> Result<&'a TrialSpec, Failure> {
+fn cell<'a>(plan: &'a Plan, args: &TaskRunArgs) -> Result<&'a TrialSpec, Failure> {
     let found = plan.cells.iter().find(|cell| cell.repetition == args.repetition.max(1));
     let trial = found.and_then(|cell| plan.trials.get(&cell.trial));
     trial.map(|trial| &**trial).ok_or_else(|| {

@@ -110,7 +110,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let message = error.to_string();
         match error {
-            StoreError::NotFound(_) => Self::bad_input(message).hint("`assay runs` lists what there is"),
+            StoreError::NotFound(_) => Self::bad_input(message).hint("`assay show` lists what there is"),
             StoreError::Io { source, .. } => Self::Infrastructure {
                 message,
                 hint: Some(match source.kind() {

@@ -46,7 +46,7 @@ fn lines(text: &str) -> Vec<Value> {
 #[test]
 fn a_corpus_gives_a_line_a_pair_in_order() {
     let lab = lab();
-    let args = ["audit", "corpus", "data", "--method", "cta-2026", "--format", "json"];
+    let args = ["lab", "cta-2026", "corpus", "data", "--format", "json"];
     let ran = lab.assay(&[&args[..], &["--strict"]].concat()).ok();
     assert_eq!(ran.stderr, "");
     let found = lines(&ran.stdout);
@@ -76,7 +76,7 @@ fn a_corpus_gives_a_line_a_pair_in_order() {
 #[test]
 fn people_see_counts_and_tables() {
     let lab = lab().file("data/task_metadata.json", r#"{"ledger": {"baseline_pass_rate": 0.95}}"#);
-    let args = ["audit", "corpus", "data", "--method", "cta-2026"];
+    let args = ["lab", "cta-2026", "corpus", "data"];
     let shown = lab.assay(&args).ok().stdout;
     assert!(shown.contains("arm  treatment   ") && shown.contains("floor"), "{shown}");
     let shown = lab.assay(&[&args[..], &["--tables"]].concat()).ok().stdout;
@@ -91,7 +91,7 @@ fn what_is_odd_is_told_and_the_rest_is_audited() {
         .file(&format!("{at}/r3/{}", name(true, 6)), "\u{1b}[31m\n")
         .file(&format!("{at}/r4/{}", name(true, 7).replace("ledger", "other")), log("d", "x", "y"))
         .file("data/traces/arm/bare/with/r1/any.jsonl", log("e", "x", "y"));
-    let args = ["audit", "corpus", "data", "--method", "cta-2026", "--format", "json"];
+    let args = ["lab", "cta-2026", "corpus", "data", "--format", "json"];
     let ran = lab.assay(&args).ok();
     assert_eq!(lines(&ran.stdout).len(), 3 * 2 + 1 + 3);
     for part in [
@@ -106,17 +106,15 @@ fn what_is_odd_is_told_and_the_rest_is_audited() {
     }
     assert!(!ran.stderr.contains('\u{1b}'));
     lab.assay(&[&args[..], &["--strict"]].concat()).ended(1);
-    let refused = lab.assay(&["audit", "corpus", "data/skills", "--method", "cta-2026"]).ended(2);
+    let refused = lab.assay(&["lab", "cta-2026", "corpus", "data/skills"]).ended(2);
     assert!(refused.stderr.contains("holds no traces/"), "{}", refused.stderr);
 }
 
 #[test]
 fn a_pair_is_audited_with_its_nulls() {
     let lab = lab().file("a.jsonl", log("a", "x.py", "try: pass")).file("b.jsonl", log("b", "y.py", ""));
-    let common = ["--skill", "data/skills/ledger/SKILL.md", "--method", "cta-2026"];
-    let args =
-        [&["audit", "pairs", "--with", "a.jsonl", "--without", "b.jsonl", "--null", "b.jsonl"], &common[..]]
-            .concat();
+    let base = ["lab", "cta-2026", "pairs", "--with", "a.jsonl", "--without", "b.jsonl", "--null", "b.jsonl"];
+    let args = [&base[..], &["--skill", "data/skills/ledger/SKILL.md"]].concat();
     let found = lines(&lab.assay(&[&args[..], &["--format", "json", "--records"]].concat()).ok().stdout);
     assert_eq!(found.len(), 2);
     assert_eq!((&found[0]["mode"], &found[0]["with_trace"]), (&json!("treatment"), &json!("a.jsonl")));
@@ -129,7 +127,7 @@ fn a_pair_is_audited_with_its_nulls() {
 #[test]
 fn labels_on_a_sheet_are_compared() {
     let lab = lab();
-    let draw = ["audit", "sheet", "data", "--method", "cta-2026", "--seed", "3", "--key", "key.jsonl"];
+    let draw = ["lab", "cta-2026", "sheet", "data", "--seed", "3", "--key", "key.jsonl"];
     let sheet = lab.assay(&draw).ok().stdout;
     let rows = sheet.matches("\r\n").count();
     let keys = std::fs::read_to_string(lab.path("key.jsonl")).unwrap();

@@ -101,10 +101,9 @@ fn what_of_a_run_cannot_be_audited_is_told() {
         let ran = lab.assay(&[&["audit", "corpus"], args].concat()).ended(2);
         assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
     };
-    refused(&["lab"], "as `assay runs` lists it");
+    refused(&["lab"], "as `assay show` lists it");
     lab.run(&["--no-checks"]);
     refused(&["other"], "there is no run \"other\"");
-    refused(&["lab", "--method", "cta-2026"], "a run's trajectories are none");
     // A store of before, in which no skill was kept.
     std::fs::remove_dir_all(lab.path(".assay/skills")).unwrap();
     refused(&["lab"], "no SKILL.md of ledger is kept");

@@ -165,7 +165,7 @@ fn the_oracle_alone_has_the_tasks_own_skills() {
         assert_eq!(seen.contains("skills/reports"), record["condition"] == "curated", "{seen}");
     }
     let played = lab.assay(&[
-        "trial",
+        "task",
         "run",
         "tasks/t1",
         "--agent",

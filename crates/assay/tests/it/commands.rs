@@ -1,4 +1,4 @@
-//! The other commands: init, runs, show, trial run, gc, doctor.
+//! The other commands: init, show, task run, gc, doctor.
 
 use std::fs;
 use std::path::Path;
@@ -59,12 +59,12 @@ fn what_init_writes_can_be_planned() {
 #[test]
 fn runs_are_listed() {
     needs_bubblewrap!();
-    let empty = Lab::new().assay(&["runs"]).ok();
+    let empty = Lab::new().assay(&["show"]).ok();
     assert_eq!(empty.stdout, "");
     let lab = done();
-    let listed = lab.assay(&["runs"]).ok().stdout;
+    let listed = lab.assay(&["show"]).ok().stdout;
     assert!(listed.starts_with("lab  2 of 2 trials finished"), "{listed}");
-    let runs = lab.assay(&["runs", "--format", "json"]).ok().json();
+    let runs = lab.assay(&["show", "--format", "json"]).ok().json();
     assert_eq!(
         (&runs["schema"], &runs["runs"][0]["run"], &runs["runs"][0]["finished"]),
         (&json!("assay.runs/1"), &json!("lab"), &json!(2))
@@ -113,7 +113,7 @@ fn one_cell_can_be_looked_at() {
     let lab = done();
     let before = lab.assay(&["report", "lab"]).ok().stdout;
     let look = || {
-        let args = ["trial", "run", "tasks/t1", "--condition", "curated", "--keep", "--format", "json"];
+        let args = ["task", "run", "tasks/t1", "--condition", "curated", "--keep", "--format", "json"];
         lab.assay(&args).ok().json()
     };
     let document = look();
@@ -126,27 +126,27 @@ fn one_cell_can_be_looked_at() {
     assert_eq!(lab.trials().len(), 2);
     assert_eq!(lab.assay(&["report", "lab"]).ok().stdout, before);
 
-    let oracle = lab.assay(&["trial", "run", "tasks/t1", "--agent", "oracle"]).ok();
+    let oracle = lab.assay(&["task", "run", "tasks/t1", "--agent", "oracle"]).ok();
     assert!(
         oracle.stdout.contains("t1 · oracle · none · bubblewrap") && oracle.stdout.contains("passed"),
         "{}",
         oracle.stdout
     );
-    assert!(!kept.exists(), "`trial run` left what was kept before");
+    assert!(!kept.exists(), "`task run` left what was kept before");
     let kept = look()["kept"].as_str().unwrap().to_owned();
     assert!(Path::new(&kept).exists());
     lab.assay(&["gc"]).ok();
     assert!(!Path::new(&kept).exists(), "`gc` left what was kept");
-    let nop = lab.assay(&["trial", "run", "tasks/t1", "--agent", "nop"]).ok();
+    let nop = lab.assay(&["task", "run", "tasks/t1", "--agent", "nop"]).ok();
     assert!(nop.stdout.contains("failed, reward 0"), "{}", nop.stdout);
-    let wrong = lab.assay(&["trial", "run", "tasks/t1", "--condition", "curate"]).ended(2);
+    let wrong = lab.assay(&["task", "run", "tasks/t1", "--condition", "curate"]).ended(2);
     assert!(
         wrong.stderr.starts_with("error: there is no condition \"curate\"; there are none, curated"),
         "{}",
         wrong.stderr
     );
-    lab.assay(&["trial", "run", "tasks/t2"]).ended(2);
-    lab.assay(&["trial", "run", "skills/reports"]).ended(2);
+    lab.assay(&["task", "run", "tasks/t2"]).ended(2);
+    lab.assay(&["task", "run", "skills/reports"]).ended(2);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `assay corpus` and `assay health`.
+//! `assay lab corpus` and `assay lab health`.
 
 use serde_json::{Value, json};
 
@@ -25,7 +25,8 @@ fn corpus() -> String {
 #[test]
 fn the_funnel_prints_its_stages_and_writes_its_ledger() {
     let lab = Lab::new().file("in.jsonl", corpus());
-    let ran = lab.assay(&["corpus", "funnel", "in.jsonl", "--ledger", "out.jsonl", "--format", "json"]).ok();
+    let ran =
+        lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--ledger", "out.jsonl", "--format", "json"]).ok();
     let found = ran.json();
     assert_eq!(
         found,
@@ -52,7 +53,7 @@ fn the_funnel_prints_its_stages_and_writes_its_ledger() {
             json!({"id": "c", "stage": "license", "reason": "undeclared", "survivor": null}),
         ]
     );
-    let table = lab.assay(&["corpus", "funnel", "in.jsonl", "--order", "code"]).ok().stdout;
+    let table = lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--order", "code"]).ok().stdout;
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
     assert_eq!(rows[2..4], [vec!["content", "1", "2"], vec!["name-description", "0", "2"]], "{table}");
 }
@@ -61,10 +62,10 @@ fn the_funnel_prints_its_stages_and_writes_its_ledger() {
 fn what_is_no_corpus_is_refused() {
     let lab = Lab::new().file("notes.txt", "just\nwords\n").file("empty.jsonl", "");
     for (args, code, words) in [
-        (["corpus", "funnel", "notes.txt"], 2, "notes.txt:1: not a record"),
-        (["corpus", "funnel", "missing.jsonl"], 2, "error: cannot open missing.jsonl"),
-        (["corpus", "funnel", "."], 2, "error: cannot open ."),
-        (["corpus", "funnel", "empty.jsonl"], 0, ""),
+        (["lab", "corpus", "funnel", "notes.txt"], 2, "notes.txt:1: not a record"),
+        (["lab", "corpus", "funnel", "missing.jsonl"], 2, "error: cannot open missing.jsonl"),
+        (["lab", "corpus", "funnel", "."], 2, "error: cannot open ."),
+        (["lab", "corpus", "funnel", "empty.jsonl"], 0, ""),
     ] {
         let ran = lab.assay(&args).ended(code);
         assert!(ran.stderr.contains(words), "{args:?}: {}", ran.stderr);
@@ -84,12 +85,13 @@ fn a_ledger_is_compared_with_decisions() {
         })
         .collect();
     let lab = Lab::new().file("in.jsonl", decided);
-    lab.assay(&["corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
-    let text = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
+    lab.assay(&["lab", "corpus", "funnel", "in.jsonl", "--ledger", "l.jsonl"]).ok();
+    let text = lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl"]).ok().stdout;
     let row = "| `a` | o/r: a | kept | content, for `b` | twins; ours is first by its path, unless a query that is not known names theirs | open |\n";
     assert!(text.contains(row), "{text}");
     lab.write("q.jsonl", "{\"gold_ids\":[\"b\"]}\n");
-    let text = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl", "--gold", "q.jsonl"]).ok().stdout;
+    let text =
+        lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl", "--gold", "q.jsonl"]).ok().stdout;
     assert!(text.contains("| content, for `a` | kept | twins; a query names theirs | theirs |"), "{text}");
     assert!(text.contains("     2  right: theirs  twins; a query names theirs\n"), "{text}");
     assert!(
@@ -98,7 +100,8 @@ fn a_ledger_is_compared_with_decisions() {
         ),
         "{text}"
     );
-    let found = lab.assay(&["corpus", "compare", "in.jsonl", "l.jsonl", "--format", "json"]).ok().json();
+    let found =
+        lab.assay(&["lab", "corpus", "compare", "in.jsonl", "l.jsonl", "--format", "json"]).ok().json();
     assert_eq!((&found["same_stage"], &found["differences"][1]["id"]), (&json!(1), &json!("b")));
 }
 
@@ -106,7 +109,7 @@ fn a_ledger_is_compared_with_decisions() {
 fn health_scores_a_library_by_a_profile() {
     let text = "---\nname: reports\ndescription: Twenty characters or more.\n---\n## Gotchas\n1. x\n";
     let lab = Lab::new().file("lib/skills/reports/SKILL.md", text);
-    let profile = ["health", "lib", "--profile", "context-engineering", "--format", "json"];
+    let profile = ["lab", "health", "lib", "--profile", "context-engineering", "--format", "json"];
     let found = lab.assay(&profile).ok().json();
     assert_eq!(found["schema"], "assay.health/1");
     assert_eq!(found["flagged"], 1);
@@ -126,15 +129,16 @@ fn health_scores_a_library_by_a_profile() {
         ]
     );
     // The default, and each revision by name.
-    assert_eq!(lab.assay(&["health", "lib", "--format", "json"]).ok().json(), found);
+    assert_eq!(lab.assay(&["lab", "health", "lib", "--format", "json"]).ok().json(), found);
     let sections = |revision: &str| {
-        let found = lab.assay(&["health", "lib", "--revision", revision, "--format", "json"]).ok().json();
+        let found =
+            lab.assay(&["lab", "health", "lib", "--revision", revision, "--format", "json"]).ok().json();
         format!("{:.4}", found["skills"][0]["components"]["sections"].as_f64().unwrap())
     };
     assert_eq!(["six-lines", "eight-lines", "eight-yaml"].map(sections), ["0.1667", "0.1250", "0.1250"]);
-    lab.assay(&["health", "lib", "--profile", "assay"]).ended(2);
-    lab.assay(&["health", "lib", "--profile", "context-engineering", "--strict"]).ended(1);
-    let refused = lab.assay(&["health", "home", "--profile", "context-engineering"]).ended(2);
+    lab.assay(&["lab", "health", "lib", "--profile", "assay"]).ended(2);
+    lab.assay(&["lab", "health", "lib", "--profile", "context-engineering", "--strict"]).ended(1);
+    let refused = lab.assay(&["lab", "health", "home", "--profile", "context-engineering"]).ended(2);
     assert!(refused.stderr.contains("error: home holds no skill"), "{}", refused.stderr);
 }
 
@@ -146,7 +150,7 @@ fn health_keeps_its_history() {
         )
     };
     let lab = Lab::new().file("lib/reports/SKILL.md", text(""));
-    let run = ["health", "lib", "--history", "h.jsonl"];
+    let run = ["lab", "health", "lib", "--history", "h.jsonl"];
     let first = lab.assay(&run).ok().stdout;
     assert!(first.starts_with("corpus 0.4500, 1 of 1 flagged; context-engineering"), "{first}");
     lab.write("lib/reports/SKILL.md", text("## Gotchas\n1. x\n"));
@@ -165,38 +169,44 @@ fn a_corpus_is_built_counted_and_searched_for_near_duplicates() {
         .skill("one", "Use when asked for the first of two.", &words(0, 200))
         .skill("two", "Use when asked for the second of two.", &words(0, 199))
         .file("more.jsonl", record("c", Some("MIT"), &words(500, 700)) + "junk\n");
-    let built = lab.assay(&["corpus", "build", "skills", "more.jsonl", "skills", "--out", "all.jsonl"]).ok();
+    let built =
+        lab.assay(&["lab", "corpus", "build", "skills", "more.jsonl", "skills", "--out", "all.jsonl"]).ok();
     assert_eq!(built.stdout, "3 records, 2 repeated\n");
     assert!(built.stderr.contains("more.jsonl:2: not a record"), "{}", built.stderr);
-    let near =
-        lab.assay(&["corpus", "near", "all.jsonl", "--out", "pairs.jsonl", "--format", "json"]).ok().json();
+    let near = lab
+        .assay(&["lab", "corpus", "near", "all.jsonl", "--out", "pairs.jsonl", "--format", "json"])
+        .ok()
+        .json();
     assert_eq!(
         (&near["distinct"], &near["near_pairs"], &near["recall"]["recall"]),
         (&json!(3), &json!(1), &json!(1.0))
     );
-    let stats = lab.assay(&["corpus", "stats", "all.jsonl", "--html", "page.html"]).ok().stdout;
+    let stats = lab.assay(&["lab", "corpus", "stats", "all.jsonl", "--html", "page.html"]).ok().stdout;
     assert!(stats.starts_with("3 records\n") && stats.contains("files of 2 packages"), "{stats}");
     let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
     assert!(page.matches("<svg").count() >= 6 && !page.contains("<script"), "{}", page.len());
-    let figures = lab.assay(&["corpus", "stats", "all.jsonl", "--format", "json"]).ok().json();
+    let figures = lab.assay(&["lab", "corpus", "stats", "all.jsonl", "--format", "json"]).ok().json();
     assert_eq!(
         (&figures["schema"], &figures["files"]["packages"]),
         (&json!("assay.corpus-stats/2"), &json!(2))
     );
-    let bench = lab.assay(&["bench", "corpus", "--records", "500", "--format", "json"]).ok().json();
+    let bench = lab.assay(&["lab", "bench", "corpus", "--records", "500", "--format", "json"]).ok().json();
     assert_eq!((&bench["schema"], &bench["records"]), (&json!("assay.bench-corpus/1"), &json!(500)));
 }
 
 #[test]
 fn a_corpus_becomes_folders_and_a_corpus_again() {
     let lab = Lab::new().file("in.jsonl", corpus());
-    let ran = lab.assay(&["corpus", "unpack", "in.jsonl", "--out", "out"]).ok();
+    let ran = lab.assay(&["lab", "corpus", "unpack", "in.jsonl", "--out", "out"]).ok();
     assert_eq!(ran.stdout, "3 records, 0 repeated\n");
     let text = std::fs::read_to_string(lab.path("out/o/r/b/b/SKILL.md")).unwrap();
     assert_eq!(text, "---\nname: b\n---\nONE\n");
     assert!(
-        lab.assay(&["corpus", "build", "out", "--out", "again.jsonl"]).ok().stdout.starts_with("3 records")
+        lab.assay(&["lab", "corpus", "build", "out", "--out", "again.jsonl"])
+            .ok()
+            .stdout
+            .starts_with("3 records")
     );
-    let again = lab.assay(&["corpus", "unpack", "in.jsonl", "--out", "out"]).ended(2);
+    let again = lab.assay(&["lab", "corpus", "unpack", "in.jsonl", "--out", "out"]).ended(2);
     assert!(again.stderr.contains("out is not empty"), "{}", again.stderr);
 }

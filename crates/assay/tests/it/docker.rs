@@ -494,7 +494,7 @@ fn the_oracle_has_the_tasks_own_skills_in_docker() {
     assert!(record["outside"].is_null(), "{record:#}");
     assert_eq!(record["warnings"].as_array().unwrap().len(), 1, "{record:#}");
     let played = lab.assay(&[
-        "trial",
+        "task",
         "run",
         "tasks/mailer",
         "--agent",

@@ -58,14 +58,14 @@ const ROWS: &[(&str, How)] = &[
     ("cd my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
     ("cp -r ~/where/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
     ("assay init task skills/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("assay trial run tasks/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay task run tasks/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
     ("assay run experiment.toml", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("assay lint --self-test", Elsewhere("lint")),
+    ("assay lab self-test", Elsewhere("lint")),
     ("assay lint --stats DIR", Runs(&[("DIR", "skills")], 0)),
     ("assay lint PATH…", Runs(&[("PATH…", "skills")], 0)),
-    ("assay health DIR", Runs(&[("DIR", "skills")], 0)),
+    ("assay lab health DIR", Runs(&[("DIR", "skills")], 0)),
     (
-        "assay health [DIR]",
+        "assay lab health [DIR]",
         Runs(
             &[
                 ("[DIR]", "skills"),
@@ -76,13 +76,13 @@ const ROWS: &[(&str, How)] = &[
             0,
         ),
     ),
-    ("assay corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
-    ("assay corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
+    ("assay lab corpus unpack corpus_raw.jsonl.zst --out DIR && cd DIR", Not(WHOLE)),
+    ("assay lab corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
     ("assay lint --stats --select safety", Not(WHOLE)),
-    ("assay corpus funnel corpus_raw", Runs(&[], 0)),
-    ("assay corpus funnel FILE", Runs(&[("FILE", "corpus_raw.jsonl.zst")], 0)),
+    ("assay lab corpus funnel corpus_raw", Runs(&[], 0)),
+    ("assay lab corpus funnel FILE", Runs(&[("FILE", "corpus_raw.jsonl.zst")], 0)),
     (
-        "assay corpus funnel IN",
+        "assay lab corpus funnel IN",
         Runs(
             &[
                 ("IN", "corpus_raw.jsonl.zst"),
@@ -92,9 +92,12 @@ const ROWS: &[(&str, How)] = &[
             0,
         ),
     ),
-    ("assay corpus near IN", Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--out FILE", "--out near.jsonl")], 0)),
     (
-        "assay corpus stats IN",
+        "assay lab corpus near IN",
+        Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--out FILE", "--out near.jsonl")], 0),
+    ),
+    (
+        "assay lab corpus stats IN",
         Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--html FILE", "--html stats.html")], 0),
     ),
     ("assay search \"REQUEST\" --library DIR", Runs(&[("REQUEST", "export a ledger"), ("DIR", "skills")], 0)),
@@ -106,9 +109,9 @@ const ROWS: &[(&str, How)] = &[
     ),
     ("assay search index", Runs(&[], 0)),
     ("assay search \"make a pivot table from this export\" --library skills", Runs(&[], 0)),
-    ("assay search bench … --retriever bm25 --retriever dense", Elsewhere("search_models")),
+    ("assay lab search bench … --retriever bm25 --retriever dense", Elsewhere("search_models")),
     (
-        "assay search bench --corpus FILE",
+        "assay lab search bench --corpus FILE",
         Runs(
             &[
                 ("--corpus FILE", "--corpus corpus_raw.jsonl.zst"),
@@ -118,7 +121,7 @@ const ROWS: &[(&str, How)] = &[
         ),
     ),
     (
-        "assay search bench --corpus … --queries …",
+        "assay lab search bench --corpus … --queries …",
         Runs(
             &[
                 ("--corpus …", "--corpus corpus_raw.jsonl.zst"),
@@ -129,7 +132,7 @@ const ROWS: &[(&str, How)] = &[
         ),
     ),
     (
-        "assay search bench --corpus corpus_raw.jsonl.zst --queries reporting.jsonl",
+        "assay lab search bench --corpus corpus_raw.jsonl.zst --queries reporting.jsonl",
         Runs(
             &[
                 ("reporting.jsonl --abstention", "dev_queries.jsonl --abstention"),
@@ -138,12 +141,13 @@ const ROWS: &[(&str, How)] = &[
             0,
         ),
     ),
-    ("assay search bench --corpus corpus_raw", Runs(&[], 0)),
-    ("assay search train", Elsewhere("search")),
-    ("assay route bench --prompts FILE", Runs(&[("FILE", "prompts.jsonl"), ("DIR", "skills")], 0)),
-    ("assay route bench --prompts prompts.jsonl --library skills/ --model", Elsewhere("route")),
-    ("assay route bench …", Elsewhere("route")),
-    ("assay route bench", Runs(&[], 0)),
+    ("assay lab search bench --corpus corpus_raw", Runs(&[], 0)),
+    ("assay lab search erase", Elsewhere("search")),
+    ("assay lab search train", Elsewhere("search")),
+    ("assay lab route bench --prompts FILE", Runs(&[("FILE", "prompts.jsonl"), ("DIR", "skills")], 0)),
+    ("assay lab route bench --prompts prompts.jsonl --library skills/ --model", Elsewhere("route")),
+    ("assay lab route bench …", Elsewhere("route")),
+    ("assay lab route bench", Runs(&[], 0)),
     ("assay trace show", Runs(&[], 0)),
     ("assay trace convert", Runs(&[], 0)),
     ("assay trace stats logs/*.jsonl --skill skills/mine", Runs(&[], 0)),
@@ -151,7 +155,20 @@ const ROWS: &[(&str, How)] = &[
     ("assay trace stats logs/*.jsonl.zst", Runs(&[], 0)),
     ("assay audit corpus RUN", Elsewhere("audit_runs")),
     ("assay audit corpus DIR", Elsewhere("audit, audit_calibrated")),
-    ("assay audit sheet", Elsewhere("audit")),
+    ("assay lab cta-2026 corpus", Elsewhere("audit")),
+    (
+        "assay lab cta-2026 pairs",
+        Runs(
+            &[
+                ("A.jsonl", "session.jsonl"),
+                ("B.jsonl", "logs/b.jsonl"),
+                ("--skill SKILL.md", "--skill skills/mine/SKILL.md"),
+                ("C.jsonl D.jsonl", "logs/a.jsonl logs/b.jsonl"),
+            ],
+            0,
+        ),
+    ),
+    ("assay lab cta-2026 sheet", Elsewhere("audit")),
     ("assay audit agreement", Elsewhere("audit")),
     (
         "assay audit pairs",
@@ -190,7 +207,7 @@ const ROWS: &[(&str, How)] = &[
     ),
     ("assay audit show", Elsewhere("audit_runs")),
     ("assay import harbor DIR", Elsewhere("harbor")),
-    ("assay bench", Not(LONG)),
+    ("assay lab bench", Not(LONG)),
 ];
 
 fn row(line: &Line) -> Option<&'static How> {

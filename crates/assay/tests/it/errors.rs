@@ -145,7 +145,7 @@ fn a_suite_without_tasks() {
 fn an_unknown_run() {
     insta::assert_snapshot!(complaint(&lab(), &["report", "lab"]), @r#"
     error: there is no run "lab" in [LAB]/.assay; it holds none yet
-      hint: `assay runs` lists what there is
+      hint: `assay show` lists what there is
     "#);
 }
 
@@ -153,7 +153,7 @@ fn an_unknown_run() {
 fn an_unknown_run_or_trial() {
     insta::assert_snapshot!(complaint(&lab(), &["show", "ab12"]), @r#"
     error: there is no run "ab12" in [LAB]/.assay; it holds none yet; and no trial of this store has an id that begins with "ab12"
-      hint: `assay runs` lists the runs
+      hint: `assay show` lists the runs
     "#);
 }
 
@@ -162,7 +162,7 @@ fn an_unknown_command() {
     insta::assert_snapshot!(complaint(&lab(), &["rum"]), @r"
     error: unrecognized subcommand 'rum'
 
-      tip: some similar subcommands exist: 'runs', 'run'
+      tip: a similar subcommand exists: 'run'
 
     Usage: assay [OPTIONS] <COMMAND>
 
@@ -173,7 +173,7 @@ fn an_unknown_command() {
 #[test]
 fn a_store_that_is_none() {
     let lab = lab().file("readme.txt", "I am a file.\n");
-    let ran = lab.assay(&["--store", "readme.txt", "runs"]);
+    let ran = lab.assay(&["--store", "readme.txt", "show"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (3, ""));
     assert!(ran.stderr.starts_with("error: cannot create readme.txt\n"), "{}", ran.stderr);
 }

@@ -97,7 +97,7 @@ fn other_formats_are_of_this_command() {
     );
     assert!(read("junit").starts_with("<?xml"));
     assert!(read("github").starts_with("::error file=skills/colon/SKILL.md,line=3"), "{}", read("github"));
-    assert_eq!(lab.assay(&["runs", "--format", "sarif"]).code, 2);
+    assert_eq!(lab.assay(&["show", "--format", "sarif"]).code, 2);
 }
 
 #[test]
@@ -465,13 +465,13 @@ fn a_working_folder_of_somebody_else_cannot_stop_the_linter() {
     let make = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(make.success());
     assert_eq!(lab.assay(&skill).code, 0);
-    let other = lab.assay(&["runs"]);
+    let other = lab.assay(&["show"]);
     assert_eq!(other.code, 2, "{}", other.stderr);
     assert!(other.stderr.contains("assay.toml is not a regular file"), "{}", other.stderr);
     std::fs::remove_file(&file).unwrap();
     std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
     assert_eq!(lab.assay(&skill).code, 0);
-    assert_eq!(lab.assay(&["runs"]).code, 2);
+    assert_eq!(lab.assay(&["show"]).code, 2);
     std::fs::remove_file(&file).unwrap();
     lab.write("secret.txt", "token = \"x\"\n");
     std::os::unix::fs::symlink(lab.path("secret.txt"), &file).unwrap();
@@ -491,7 +491,7 @@ fn a_working_folder_of_somebody_else_cannot_stop_the_linter() {
         }
     }
     lab.write("assay.toml", format!("# {}\n", "x".repeat(1 << 20)));
-    assert!(lab.assay(&["runs"]).stderr.contains("more than 1048576 bytes"));
+    assert!(lab.assay(&["show"]).stderr.contains("more than 1048576 bytes"));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `assay route bench` against a server that speaks OpenAI's chat completions, and without one.
+//! `assay lab route bench` against a server that speaks OpenAI's chat completions, and without one.
 
 use std::path::Path;
 
@@ -22,7 +22,8 @@ fn lab() -> Lab {
 }
 
 fn bench(lab: &Lab, more: &[&str]) -> Vec<String> {
-    let base = ["--format", "json", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"];
+    let base =
+        ["--format", "json", "lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"];
     let _ = lab;
     base.iter().chain(more).map(|arg| (*arg).to_owned()).collect()
 }
@@ -126,8 +127,10 @@ fn words_are_counted_without_a_model() {
     let lab = lab();
     let found = ran(&lab, &[]).ok().json();
     assert_eq!((&found["measures_a_model"], found["routers"].as_array().unwrap().len()), (&json!(false), 5));
-    let text =
-        lab.assay(&["route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok().stdout;
+    let text = lab
+        .assay(&["lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"])
+        .ok()
+        .stdout;
     insta::assert_snapshot!(text);
     assert!(Path::new(&lab.path(".assay/routes/history.jsonl")).exists());
 }
@@ -138,7 +141,8 @@ fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
         "typo.jsonl",
         "{\"prompt_id\":\"p1\",\"prompt\":\"x\",\"expected_primary_skill\":\"logs\"}\n\n{\"prompt_id\":\"p2\",\"prompt\":\"y\",\"expected_primary_skil\":\"logs\"}\n",
     );
-    let refused = lab.assay(&["route", "bench", "--prompts", "typo.jsonl", "--library", "skills"]).ended(2);
+    let refused =
+        lab.assay(&["lab", "route", "bench", "--prompts", "typo.jsonl", "--library", "skills"]).ended(2);
     for told in [
         "typo.jsonl:3: error: unknown key `expected_primary_skil`; did you mean `expected_primary_skill`?",
         "a line may have prompt_id, prompt, expected_primary_skill, acceptable_secondary_skills, rejected_skills, off_topic, reason",
@@ -150,7 +154,7 @@ fn an_unknown_key_in_the_prompt_file_is_refused_with_its_line() {
 
 #[test]
 fn the_prompt_file_format_is_in_the_help() {
-    let help = lab().assay(&["route", "bench", "--help"]).ok().stdout;
+    let help = lab().assay(&["lab", "route", "bench", "--help"]).ok().stdout;
     let documented = include_str!("../../../../docs/lab/ROUTING.md");
     for key in assay_router::KEYS {
         assert!(help.contains(key), "{key} is not in {help}");
@@ -165,12 +169,14 @@ fn front_matter_of_skills_that_are_used_is_not_linted() {
         "skills/odd/SKILL.md",
         "---\nname: Odd Name\ndescription: Odd: unquoted\nextra: 1\n---\n# Odd\n",
     );
-    let ran = lab.assay(&["route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok();
+    let ran = lab.assay(&["lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok();
     assert!(!ran.stderr.contains("SKILL.md"), "{}", ran.stderr);
-    let verbose =
-        lab.assay(&["--verbose", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"]).ok();
+    let verbose = lab
+        .assay(&["--verbose", "lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills"])
+        .ok();
     assert!(verbose.stderr.contains("odd/SKILL.md"), "{}", verbose.stderr);
     // A folder that is missing costs skills, and is told.
-    let lost = lab.assay(&["route", "bench", "--prompts", "prompts.jsonl", "--library", "skills", "nowhere"]);
+    let lost =
+        lab.assay(&["lab", "route", "bench", "--prompts", "prompts.jsonl", "--library", "skills", "nowhere"]);
     assert!(lost.stderr.contains("nowhere"), "{}", lost.stderr);
 }

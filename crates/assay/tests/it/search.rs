@@ -1,4 +1,4 @@
-//! `assay search bench` on a small corpus.
+//! `assay lab search bench` on a small corpus.
 
 use serde_json::{Value, json};
 
@@ -26,8 +26,17 @@ fn lab() -> Lab {
 }
 
 fn bench(lab: &Lab, more: &[&str]) -> Ran {
-    let base =
-        ["--format", "json", "search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+    let base = [
+        "--format",
+        "json",
+        "lab",
+        "search",
+        "bench",
+        "--corpus",
+        "corpus.jsonl",
+        "--queries",
+        "queries.jsonl",
+    ];
     lab.assay(&base.iter().chain(more).copied().collect::<Vec<_>>())
 }
 
@@ -88,7 +97,8 @@ fn a_request_is_asked_without_its_sentences() {
         "queries.jsonl",
         r#"{"qid":"q1","query":"I am in a hurry. Make a pivot table of it!","house":"a","source":"made","gold_ids":["s1"]}"#,
     );
-    let found = bench(&lab, &["--erase"]).ok().json();
+    let args = ["lab", "search", "erase", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+    let found = lab.assay(&[&args[..], &["--format", "json"]].concat()).ok().json();
     let erased = found["erasure"].as_array().unwrap();
     let names: Vec<&str> = erased.iter().map(|own| own["retriever"].as_str().unwrap()).collect();
     assert_eq!(
@@ -103,10 +113,7 @@ fn a_request_is_asked_without_its_sentences() {
         assert_eq!(text, (&json!("Make a pivot table of it!"), &json!("I am in a hurry. […]")), "{own:#}");
         assert!(own["score_drop"]["mean"].as_f64().unwrap() > 0.3, "{own:#}");
     }
-    let text = lab
-        .assay(&["search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--erase"])
-        .ok()
-        .stdout;
+    let text = lab.assay(&args).ok().stdout;
     assert!(text.contains("without “Make a pivot table of it!”"), "{text}");
     assert!(bench(&lab, &[]).ok().json().get("erasure").is_none(), "only when asked for");
 }
@@ -128,6 +135,7 @@ fn the_order_of_another_benchmark_is_compared() {
     assert_eq!(agreement["kendall"]["ci95"].as_array().unwrap().len(), 2);
     let text = lab
         .assay(&[
+            "lab",
             "search",
             "bench",
             "--corpus",
@@ -182,6 +190,7 @@ fn the_layout_of_skillret_is_read_as_it_is() {
     let base = [
         "--format",
         "json",
+        "lab",
         "search",
         "bench",
         "--corpus",
@@ -226,7 +235,7 @@ fn houses() -> Lab {
 fn weights_are_fitted_and_held_out_ones_are_measured() {
     let lab = houses();
     let train = |more: &[&str]| {
-        let base = ["search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+        let base = ["lab", "search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
         lab.assay(&[&base[..], more].concat())
     };
     let trained = train(&[]).ok().json();
@@ -248,8 +257,9 @@ fn weights_are_fitted_and_held_out_ones_are_measured() {
     assert_eq!(held_out["cost"], Value::Null, "nobody would serve two models");
     assert_eq!(found["comparisons"][0]["retriever"], "best:held-out");
     let empty = lab.file("queries.jsonl", "");
-    let refused =
-        empty.assay(&["search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"]).ended(2);
+    let refused = empty
+        .assay(&["lab", "search", "train", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"])
+        .ended(2);
     assert!(refused.stderr.contains("holds no request that the corpus can answer"), "{}", refused.stderr);
 }
 
@@ -257,7 +267,7 @@ fn weights_are_fitted_and_held_out_ones_are_measured() {
 fn what_cannot_be_measured_is_refused() {
     let lab = lab().file("none.jsonl", "").file("bad.trec", "q1 Q0 s1 1 high bm25\n");
     let check = |args: &[&str], expected: &str| {
-        let refused = lab.assay(&[&["search", "bench"], args].concat()).ended(2);
+        let refused = lab.assay(&[&["lab", "search", "bench"], args].concat()).ended(2);
         assert!(refused.stderr.contains(expected), "{expected:?} is not in {}", refused.stderr);
     };
     let queries = ["--queries", "queries.jsonl"];
@@ -311,19 +321,21 @@ fn abstention_is_measured_by_size_of_library() {
     assert!(size["confidence"].as_f64().is_some_and(|mean| mean > 0.26 && mean < 1.0), "{size}");
     assert_eq!(found["kinds"], json!({ "": { "right": 2, "of": 2 }, "chat": { "right": 2, "of": 2 } }));
     assert_eq!(found["houses"], json!({ "a": { "right": 2, "of": 2 } }));
-    let args = ["search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--abstention"];
+    let args =
+        ["lab", "search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl", "--abstention"];
     let told = lab.assay(&[&args[..], &["off.jsonl"]].concat()).ok().stdout;
     let (all, some) = ("4 of 4 (100.0%)", "2 of 2 (100.0%)");
     assert!(
         told.contains(&format!("{:<19}  {:>9}  {all:<22}  {some:<22}  {some:<22}  0.", "14 to 20", 2)),
         "{told}"
     );
-    lab.assay(&[&args[..], &["off.jsonl", "--erase"]].concat()).ended(2);
+    lab.assay(&[&args[..], &["off.jsonl", "--run-out", "runs"]].concat()).ended(2);
     lab.assay(&[&args[..], &["nowhere.jsonl"]].concat()).ended(2);
     let fitted = lab
         .assay(&[
             "--format",
             "json",
+            "lab",
             "search",
             "train",
             "--corpus",

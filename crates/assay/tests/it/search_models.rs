@@ -24,8 +24,17 @@ fn lab() -> Lab {
 }
 
 fn bench(lab: &Lab, retrievers: &[&str]) -> Ran {
-    let mut args =
-        vec!["--format", "json", "search", "bench", "--corpus", "corpus.jsonl", "--queries", "queries.jsonl"];
+    let mut args = vec![
+        "--format",
+        "json",
+        "lab",
+        "search",
+        "bench",
+        "--corpus",
+        "corpus.jsonl",
+        "--queries",
+        "queries.jsonl",
+    ];
     args.extend(["--run-out", "runs"]);
     args.extend(retrievers.iter().flat_map(|name| ["--retriever", name]));
     lab.assay(&args)

@@ -3,7 +3,8 @@ use assay_report::clean;
 use assay_stats::{Agreement, Measure};
 use serde_json::{Value, json};
 
-use super::{input, tables};
+use super::grid::grid;
+use super::input;
 use crate::args::audit::AgreementArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -73,7 +74,7 @@ fn lay_out(labels: &Labels, found: &Agreement) -> String {
     }
     format!(
         "{}\n  Krippendorff's alpha (nominal), all raters, {} items: {}\n  In brackets: 95 % percentile bootstrap over items.\n",
-        tables::grid(&rows),
+        grid(&rows),
         found.items,
         shown(&found.alpha)
     )

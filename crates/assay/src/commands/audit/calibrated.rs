@@ -6,9 +6,10 @@ use assay_audit::calibrated::{
 use assay_audit::corpus::Corpus;
 use assay_report::clean;
 
+use super::grid::grid;
+use super::input;
 use super::notices::Notices;
 use super::runs::Labels;
-use super::{input, tables};
 use crate::args::audit::{CorpusArgs, PairsArgs};
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
@@ -24,7 +25,7 @@ pub(super) fn of_corpus(
 ) -> Result<Status, Failure> {
     let audit = corpus(&args.dir, found, args.check, |notice| notices.tell(&notice));
     print(&audit, &Labels::new(), ui)?;
-    Ok(notices.status(args.common.strict))
+    Ok(notices.status(args.strict))
 }
 
 pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -44,7 +45,7 @@ pub(super) fn of_pairs(args: &PairsArgs, ui: &Ui) -> Result<Status, Failure> {
     let name = input::task_name(&args.skill, &skill);
     let task = TaskRuns { task: name.clone(), skill_name: name, prompt, skill: &skill, runs, baseline: None };
     print(&pairs(&task, &library), &Labels::new(), ui)?;
-    Ok(notices.status(args.common.strict))
+    Ok(notices.status(args.strict))
 }
 
 pub(super) fn print(audit: &CorpusAudit, labels: &Labels, ui: &Ui) -> Result<(), Failure> {
@@ -164,7 +165,7 @@ fn patterns(patterns: &[PatternFindings]) -> String {
             pattern.attributed.to_string(),
         ]);
     }
-    tables::grid(&rows) + "\n"
+    grid(&rows) + "\n"
 }
 
 fn per_task(excess: &Excess) -> String {
@@ -172,7 +173,7 @@ fn per_task(excess: &Excess) -> String {
     for task in &excess.per_task {
         rows.push(vec![clean(&task.task), number(task.treatment), number(task.null), number(task.excess)]);
     }
-    tables::grid(&rows) + "\n"
+    grid(&rows) + "\n"
 }
 
 fn amount(arm: &ArmFindings) -> String {

@@ -12,12 +12,12 @@ use crate::failure::Failure;
 const LONGEST_TEXT: u64 = 4 << 20;
 
 /// Opens a file, compressed or not; `-` is standard input.
-pub(super) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
+pub(in crate::commands) fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     crate::input::open(path)
 }
 
 /// The text of a file, up to a number of bytes.
-pub(super) fn text(path: &Path, most: u64) -> Result<String, Failure> {
+pub(in crate::commands) fn text(path: &Path, most: u64) -> Result<String, Failure> {
     let mut bytes = Vec::new();
     open(path)?.take(most + 1).read_to_end(&mut bytes).map_err(|error| unread(path, error))?;
     if bytes.len() as u64 > most {
@@ -27,24 +27,24 @@ pub(super) fn text(path: &Path, most: u64) -> Result<String, Failure> {
 }
 
 /// A skill's document.
-pub(super) fn skill(path: &Path) -> Result<SkillText, Failure> {
+pub(in crate::commands) fn skill(path: &Path) -> Result<SkillText, Failure> {
     Ok(SkillText::parse(text(path, LONGEST_TEXT)?.as_bytes()))
 }
 
 /// A task's text, empty where there is none.
-pub(super) fn prompt(path: Option<&Path>) -> Result<String, Failure> {
+pub(in crate::commands) fn prompt(path: Option<&Path>) -> Result<String, Failure> {
     Ok(path.map(|path| text(path, LONGEST_TEXT)).transpose()?.unwrap_or_default())
 }
 
 /// What a task is called whose skill is this one: the folder of its SKILL.md, or the skill's name.
-pub(super) fn task_name(path: &Path, skill: &SkillText) -> String {
+pub(in crate::commands) fn task_name(path: &Path, skill: &SkillText) -> String {
     let folder = || Some(path.canonicalize().ok()?.parent()?.file_name()?.to_string_lossy().into_owned());
     let folder = if path.file_name().is_some_and(|name| name == "SKILL.md") { folder() } else { None };
     folder.unwrap_or_else(|| skill.slug())
 }
 
 /// A transcript of any format; what is odd about it is told.
-pub(super) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<Run, Failure> {
+pub(in crate::commands) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<Run, Failure> {
     let name = path.display().to_string();
     let transcript = read::read(path, None).map_err(|error| Failure::BadInput {
         message: format!("cannot use {name}"),
@@ -66,7 +66,7 @@ pub(super) fn run(path: &Path, with: bool, notices: &mut Notices<'_>) -> Result<
     })
 }
 
-pub(super) fn unread(path: &Path, error: io::Error) -> Failure {
+pub(in crate::commands) fn unread(path: &Path, error: io::Error) -> Failure {
     Failure::BadInput {
         message: format!("cannot read {}", path.display()),
         hint: None,

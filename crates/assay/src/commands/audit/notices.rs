@@ -12,18 +12,18 @@ use crate::ui::Ui;
 const REMEMBERED: usize = 10_000;
 
 /// What was odd about the input: told as it is met, once, and counted.
-pub(super) struct Notices<'a> {
+pub(in crate::commands) struct Notices<'a> {
     ui: &'a Ui,
     faults: usize,
     told: BTreeSet<String>,
 }
 
 impl<'a> Notices<'a> {
-    pub(super) fn new(ui: &'a Ui) -> Self {
+    pub(in crate::commands) fn new(ui: &'a Ui) -> Self {
         Self { ui, faults: 0, told: BTreeSet::new() }
     }
 
-    pub(super) fn tell(&mut self, notice: &Notice) {
+    pub(in crate::commands) fn tell(&mut self, notice: &Notice) {
         let line = notice.line.map_or_else(String::new, |line| format!(":{line}"));
         let text = format!("{}{line}: {}", notice.path.display(), notice.message);
         if self.told.len() < REMEMBERED && !self.told.insert(text.clone()) {
@@ -34,12 +34,12 @@ impl<'a> Notices<'a> {
     }
 
     /// Something odd about a file.
-    pub(super) fn odd(&mut self, path: &Path, line: Option<usize>, message: &str) {
+    pub(in crate::commands) fn odd(&mut self, path: &Path, line: Option<usize>, message: &str) {
         self.tell(&Notice { path: path.to_owned(), line, message: message.to_owned() });
     }
 
     /// The status of a command that otherwise did its work.
-    pub(super) fn status(&self, strict: bool) -> Status {
+    pub(in crate::commands) fn status(&self, strict: bool) -> Status {
         if strict && self.faults > 0 { Status::DidNotHold } else { Status::Done }
     }
 }

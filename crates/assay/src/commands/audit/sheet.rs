@@ -1,22 +1,31 @@
-use assay_audit::{calibrated, cta, sheet};
+use std::path::Path;
+
+use assay_audit::corpus::Corpus;
+use assay_audit::{calibrated, sheet};
 use serde_json::json;
 
 use super::corpus;
 use super::notices::Notices;
-use crate::args::audit::{MethodArg, SheetArgs};
+use crate::args::audit::SheetArgs;
 use crate::failure::{Failure, Status};
 use crate::ui::Ui;
 
 pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
+    print_sheet(args, ui, |found, dir, notices| {
+        calibrated::corpus(dir, found, false, |notice| notices.tell(&notice)).sheet()
+    })
+}
+
+/// Draws from the findings of a method, and prints them for labelling.
+pub(in crate::commands) fn print_sheet(
+    args: &SheetArgs,
+    ui: &Ui,
+    findings: impl FnOnce(&Corpus, &Path, &mut Notices<'_>) -> Vec<sheet::Finding>,
+) -> Result<Status, Failure> {
     let found = corpus::find(&args.dir)?;
     let mut notices = Notices::new(ui);
     found.notices.iter().for_each(|notice| notices.tell(notice));
-    let findings = match args.common.method {
-        MethodArg::Cta2026 => cta::findings(&found, &mut |notice| notices.tell(&notice)),
-        MethodArg::Calibrated => {
-            calibrated::corpus(&args.dir, &found, false, |notice| notices.tell(&notice)).sheet()
-        }
-    };
+    let findings = findings(&found, &args.dir, &mut notices);
     let items = sheet::draw(findings, args.size, args.seed);
     if let Some(path) = &args.key {
         let line = |item: &sheet::Item| {
@@ -32,5 +41,5 @@ pub(crate) fn run(args: &SheetArgs, ui: &Ui) -> Result<Status, Failure> {
         })?;
     }
     ui.raw(&if ui.json() { sheet::to_json_lines(&items) } else { sheet::to_csv(&items) })?;
-    Ok(notices.status(args.common.strict))
+    Ok(notices.status(args.strict))
 }

@@ -4,13 +4,13 @@ use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use assay_retrieval::{Document, IndexFile, Searcher, Stamp, index_file};
+use assay_retrieval::{Document, IndexFile, LineError, Searcher, Stamp, index_file, read_document};
 use assay_skill::Library;
 
-use super::bench::documents;
 use crate::args::search::SearchSource;
 use crate::commands::note_losses;
 use crate::failure::Failure;
+use crate::input;
 use crate::ui::Ui;
 
 /// Threads that look whether files have changed.
@@ -45,6 +45,43 @@ pub(super) fn searcher(source: &SearchSource, ui: &Ui) -> Result<Searcher, Failu
         }
     }
     Ok(Searcher::over(file))
+}
+
+/// What every good line of a file gives; others are told.
+pub(in crate::commands) fn parsed<T>(
+    path: &Path,
+    ui: &Ui,
+    read: impl Fn(&str) -> Result<T, LineError>,
+) -> Result<Vec<T>, Failure> {
+    let mut found = Vec::new();
+    let tell =
+        |number: usize, message: &str| ui.note(&format!("{}:{number}: error: {message}", path.display()));
+    let each = |number: usize, line: &str| match read(line) {
+        Ok(item) => found.push(item),
+        Err(error) => tell(number, &error.to_string()),
+    };
+    input::lines(path, each, tell)?;
+    Ok(found)
+}
+
+pub(in crate::commands) fn documents(path: &Path, ui: &Ui) -> Result<Vec<Document>, Failure> {
+    let read: Vec<Option<Document>> = parsed(path, ui, read_document)?;
+    let mut documents: Vec<Document> = read.into_iter().flatten().collect();
+    // A stable sort: of several with one id the first stays.
+    documents.sort_by(|one, other| one.id.cmp(&other.id));
+    let before = documents.len();
+    documents.dedup_by(|later, first| later.id == first.id);
+    if documents.len() < before {
+        ui.note(&format!(
+            "{}: {} ids stand twice; the first counts",
+            path.display(),
+            before - documents.len()
+        ));
+    }
+    if documents.is_empty() {
+        return Err(Failure::bad_input(format!("{} holds no skill that is searched", path.display())));
+    }
+    Ok(documents)
 }
 
 /// Reads all skills of some folders, or of a file.

@@ -1,10 +1,9 @@
-//! `assay search`: finding skills, and how well they are found.
+//! `assay search`: the skills that fit a request.
 
-mod bench;
 mod http;
-mod library;
+pub(super) mod library;
 mod mcp;
-mod models;
+pub(super) mod models;
 mod service;
 
 use std::time::Instant;
@@ -19,8 +18,6 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &SearchArgs, ui: &Ui) -> Result<Status, Failure> {
     match &args.what {
-        Some(SearchWhat::Bench(args)) => bench::run(args, ui),
-        Some(SearchWhat::Train(args)) => bench::fit(args, ui),
         Some(SearchWhat::Index(args)) => index(args, ui),
         Some(SearchWhat::Serve(args)) => serve(args, ui),
         None => answer(args, ui),

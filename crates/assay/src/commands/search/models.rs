@@ -22,7 +22,7 @@ const VECTORS: &str = "vectors";
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Does something with what this machine has.
-pub(super) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
+pub(in crate::commands) fn with<T>(ui: &Ui, ask: impl FnOnce(&RetrieverContext<'_>) -> T) -> T {
     let cache = machine::cache().ok();
     let below = |inner: &str| cache.as_ref().map(|cache| cache.join(inner));
     let spoken = Mutex::new(Instant::now());
@@ -57,7 +57,7 @@ pub(super) fn by(searcher: Searcher, name: Option<&str>, ui: &Ui) -> Result<Sear
 const STEMMED: &str = "bm25:stemmer=english";
 
 /// Every retriever that can be opened here, with [`STEMMED`] beside plain BM25. What is not installed is told.
-pub(super) fn installed(ui: &Ui) -> Vec<String> {
+pub(in crate::commands) fn installed(ui: &Ui) -> Vec<String> {
     with(ui, |around| {
         let is_here = |name: &&str| match Wanted::parse(name).ok().and_then(|wanted| wanted.missing(around)) {
             None => true,

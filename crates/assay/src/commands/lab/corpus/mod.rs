@@ -1,0 +1,26 @@
+//! `assay lab corpus`: building, deduplicating and summarizing corpora of skills.
+
+mod bad_lines;
+mod build;
+mod compare;
+mod funnel;
+mod near;
+mod output;
+mod page;
+mod stats;
+mod unpack;
+
+use crate::args::lab::corpus::{CorpusArgs, CorpusWhat};
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(super) fn run(args: &CorpusArgs, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        CorpusWhat::Funnel(args) => funnel::run(args, ui),
+        CorpusWhat::Build(args) => build::run(args, ui),
+        CorpusWhat::Compare(args) => compare::run(args, ui),
+        CorpusWhat::Near(args) => near::run(args, ui),
+        CorpusWhat::Stats(args) => stats::run(args, ui),
+        CorpusWhat::Unpack(args) => unpack::run(args, ui),
+    }
+}

@@ -1,0 +1,31 @@
+//! Where a command of `assay lab corpus` writes.
+
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Writes a file, or standard output for `-`.
+pub(super) fn write_to(
+    path: &Path,
+    write: impl FnOnce(&mut dyn std::io::Write) -> std::io::Result<()>,
+) -> Result<(), Failure> {
+    use std::io::Write;
+    let result = if path == Path::new("-") {
+        let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+        write(&mut out).and_then(|()| out.flush())
+    } else {
+        std::fs::File::create(path).and_then(|file| {
+            let mut out = std::io::BufWriter::new(file);
+            write(&mut out).and_then(|()| out.flush())
+        })
+    };
+    match result {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
+        other => other.map_err(|error| Failure::BadInput {
+            message: format!("cannot write {}", path.display()),
+            hint: Some("name a file in a folder that exists".to_owned()),
+            source: Some(error.into()),
+            details: Vec::new(),
+        }),
+    }
+}

@@ -1,0 +1,28 @@
+//! `assay lab`: experiments on assay itself and on published methods.
+
+mod bench;
+mod corpus;
+mod cta;
+mod health;
+mod route;
+mod search;
+mod self_test;
+mod simulate;
+
+use crate::args::lab::{LabArgs, LabWhat};
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(crate) fn run(args: &LabArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    match &args.what {
+        LabWhat::Simulate(args) => simulate::run(args, ui),
+        LabWhat::Bench(args) => bench::run(args, ui),
+        LabWhat::Search(args) => search::run(args, ui),
+        LabWhat::Route(args) => route::run(args, settings, ui),
+        LabWhat::Corpus(args) => corpus::run(args, ui),
+        LabWhat::Health(args) => health::run(args, ui),
+        LabWhat::Cta(args) => cta::run(args, ui),
+        LabWhat::SelfTest(args) => self_test::run(args, settings, ui),
+    }
+}

@@ -1,0 +1,301 @@
+//! `assay lab route bench`: which skill is chosen for a request.
+
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use assay_model::{ChatModel, ModelOptions, Price};
+use assay_router::{
+    Answers, AnswersError, Bench, Candidate, Caps, Findings, Forecast, KEYS, Lexical, Prompt, Ran, Routed,
+    Router, Status as Ended, Template, UNKNOWN_KEY, findings, read_prompts, render,
+};
+use assay_skill::Library;
+use serde_json::json;
+
+use crate::args::lab::route::{LabRouteArgs, LabRouteWhat, RouteBenchArgs};
+use crate::commands::note_losses;
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::input;
+use crate::machine;
+use crate::ui::Ui;
+
+pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let LabRouteWhat::Bench(args) = &args.what;
+    let skills = skills(args, ui)?;
+    let prompts = prompts(args, &skills, ui)?;
+    let set = Set { prompts, skills, template: template(args)?, price: price(args)?, args };
+    let answers = Answers::new(settings.store.join("routes"));
+    if args.dry_run {
+        return dry_run(&set, &answers, ui);
+    }
+    check_caps(args, set.price)?;
+    let models = args.models.iter().map(|spec| open(spec, args)).collect::<Result<Vec<_>, _>>()?;
+    let cancel = machine::interrupted()?;
+    let caps = Caps { max_runs: args.max_runs, max_usd: args.max_usd, concurrency: usize::from(args.jobs) };
+    let mut routers = Vec::new();
+    let (mut left, mut lost) = (0, 0);
+    for model in &models {
+        let told = |routed: &Routed| {
+            ui.detail(&format!("{} {}: {:?}", routed.prompt, routed.repetition, routed.status));
+        };
+        let ran = set.bench(&**model).run(&answers, &caps, &cancel, &told).map_err(|error| broken(&error))?;
+        tell(model.id(), &ran, ui);
+        left += ran.left;
+        lost += ran.answers.iter().filter(|answer| !answer.status.is_result()).count();
+        routers.push(router(model.id(), ran, set.price));
+    }
+    routers.extend(Lexical::ALL.map(|lexical| set.counted(lexical)));
+    let measures = models.iter().any(|model| model.measures_a_model());
+    let found = findings(&set.prompts, &routers, set.skills.len(), args.seed, measures);
+    remember(&found, args, settings)?;
+    if ui.json() {
+        ui.document(&found)?;
+    } else {
+        ui.out(&render(&found))?;
+    }
+    Ok(match (cancel.load(Ordering::Relaxed), lost + left) {
+        (true, _) => Status::Interrupted,
+        (false, 0) => Status::Done,
+        _ => Status::Infrastructure,
+    })
+}
+
+/// What there is to ask, and how.
+struct Set<'a> {
+    prompts: Vec<Prompt>,
+    skills: Vec<Candidate>,
+    template: Template,
+    price: Option<Price>,
+    args: &'a RouteBenchArgs,
+}
+
+impl Set<'_> {
+    fn bench<'b>(&'b self, model: &'b dyn ChatModel) -> Bench<'b> {
+        Bench {
+            prompts: &self.prompts,
+            skills: &self.skills,
+            template: &self.template,
+            model,
+            price: self.price,
+            repetitions: self.args.repetitions,
+            seed: self.args.seed,
+        }
+    }
+
+    /// What counting words answers; it would answer the same each time.
+    fn counted(&self, lexical: Lexical) -> Router {
+        let requests: Vec<&str> = self.prompts.iter().map(|prompt| prompt.text.as_str()).collect();
+        let answer = |(prompt, ranking): (&Prompt, Vec<String>)| Routed {
+            prompt: prompt.id.clone(),
+            repetition: 0,
+            status: Ended::Finished,
+            ranking,
+            confidence: None,
+            replies: Vec::new(),
+            message: None,
+            usage: None,
+            seconds: 0.0,
+        };
+        let answers = self.prompts.iter().zip(lexical.rank(&requests, &self.skills)).map(answer).collect();
+        Router { name: lexical.name().to_owned(), lexical: true, answers, cost_usd: None }
+    }
+}
+
+fn skills(args: &RouteBenchArgs, ui: &Ui) -> Result<Vec<Candidate>, Failure> {
+    let library = Library::load(&args.library);
+    note_losses(&library, ui);
+    let mut skills: Vec<Candidate> = library
+        .packages
+        .into_iter()
+        .map(|package| Candidate {
+            name: package.name,
+            description: package.description,
+            document: package.document,
+        })
+        .collect();
+    skills.sort_by(|one, other| one.name.cmp(&other.name));
+    if let Some(twice) = skills.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        let message = format!("two skills are called `{}`, and an answer could mean either", twice[0].name);
+        return Err(Failure::bad_input(message).hint("name folders of one library each"));
+    }
+    if skills.len() < 2 {
+        return Err(Failure::bad_input("there are fewer than two skills to choose from"));
+    }
+    Ok(skills)
+}
+
+fn prompts(args: &RouteBenchArgs, skills: &[Candidate], ui: &Ui) -> Result<Vec<Prompt>, Failure> {
+    let text = input::text(&args.prompts)?;
+    let names: BTreeSet<&str> = skills.iter().map(|skill| skill.name.as_str()).collect();
+    let (prompts, told) = read_prompts(&text, &args.prompts, &names);
+    for told in &told {
+        ui.note(&told.to_string());
+    }
+    if told.iter().any(|told| told.code == UNKNOWN_KEY) {
+        let message = format!("{} has keys that are not of the prompt file format", args.prompts.display());
+        return Err(Failure::bad_input(message).hint(format!("a line may have {}", KEYS.join(", "))));
+    }
+    if prompts.is_empty() {
+        return Err(Failure::bad_input(format!(
+            "{} holds no request that can be asked",
+            args.prompts.display()
+        )));
+    }
+    Ok(prompts)
+}
+
+fn template(args: &RouteBenchArgs) -> Result<Template, Failure> {
+    let Some(path) = &args.template else { return Ok(Template::default()) };
+    Template::new(input::text(path)?)
+        .map_err(|error| Failure::bad_input(format!("{}: {error}", path.display())))
+}
+
+fn price(args: &RouteBenchArgs) -> Result<Option<Price>, Failure> {
+    match args.price[..] {
+        [] => Ok(None),
+        [input, output] if input >= 0.0 && output >= 0.0 => Ok(Some(Price::new(input, output, None, None))),
+        _ => Err(Failure::bad_input("`--price` takes two sums of money: `--price 3,15`")),
+    }
+}
+
+fn options(args: &RouteBenchArgs) -> ModelOptions {
+    let (base_url, api_key_env) = (args.base_url.clone(), args.api_key_env.clone());
+    ModelOptions { base_url, api_key_env, ..ModelOptions::default() }
+}
+
+fn open(spec: &str, args: &RouteBenchArgs) -> Result<Arc<dyn ChatModel>, Failure> {
+    assay_model::open(spec, &options(args), &machine::env)
+        .map_err(|error| Failure::bad_input(error.to_string()))
+}
+
+/// A model that costs money is not asked without a word on how much.
+fn check_caps(args: &RouteBenchArgs, price: Option<Price>) -> Result<(), Failure> {
+    if args.max_usd.is_some() && price.is_none() && !args.models.is_empty() {
+        return Err(Failure::bad_input("`--max-usd` needs `--price`"));
+    }
+    let paid = args.models.iter().find(|model| machine::is_paid(model, args.base_url.as_deref()));
+    match paid {
+        Some(model) if args.max_usd.is_none() && args.max_runs.is_none() && !args.no_cap => {
+            Err(Failure::bad_input(format!("{model} costs money, and nothing caps this run"))
+                .hint("--max-usd USD with --price, --max-runs N, or --no-cap"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Who is asked in a dry run: nobody.
+struct Nobody(String);
+
+impl ChatModel for Nobody {
+    fn id(&self) -> &str {
+        &self.0
+    }
+
+    fn chat(
+        &self,
+        _: &assay_model::ChatRequest,
+        _: &assay_model::Call<'_>,
+    ) -> Result<assay_model::ChatReply, assay_model::ModelError> {
+        Err(assay_model::ModelError::Cancelled)
+    }
+}
+
+fn dry_run(set: &Set<'_>, answers: &Answers, ui: &Ui) -> Result<Status, Failure> {
+    let mut models: Vec<Nobody> = set.args.models.iter().cloned().map(Nobody).collect();
+    if models.is_empty() {
+        models.push(Nobody("no model".to_owned()));
+    }
+    let mut forecasts: Vec<(&str, Forecast)> = Vec::new();
+    for model in &models {
+        forecasts.push((model.id(), set.bench(model).forecast(answers).map_err(|error| broken(&error))?));
+    }
+    let first = models.first().and_then(|model| {
+        let (prompt, text) = set.bench(model).first()?;
+        Some(json!({ "prompt": prompt.id, "text": text }))
+    });
+    if ui.json() {
+        let models: Vec<_> = forecasts
+            .iter()
+            .map(|(model, forecast)| {
+                json!({ "model": model, "questions": forecast.questions, "answered": forecast.answered,
+                        "input_tokens": forecast.tokens.input, "output_tokens": forecast.tokens.output, "usd": forecast.usd })
+            })
+            .collect();
+        ui.document(&json!({ "schema": "assay.route-forecast/1", "models": models, "first": first }))?;
+        return Ok(Status::Done);
+    }
+    let mut text = String::new();
+    for (model, forecast) in forecasts {
+        let usd = forecast.usd.map_or_else(|| "unknown (no --price)".to_owned(), |usd| format!("${usd:.4}"));
+        text.push_str(&format!(
+            "{model}: {} questions, {} of them answered; the rest about {} tokens read and {} written; cost {usd}\n",
+            forecast.questions, forecast.answered, forecast.tokens.input, forecast.tokens.output
+        ));
+    }
+    if let Some(first) = first {
+        let part = |key: &str| first[key].as_str().unwrap_or_default().to_owned();
+        text.push_str(&format!("\nthe first question, of {}:\n\n{}", part("prompt"), part("text")));
+    }
+    let lines: Vec<String> = text.lines().map(assay_report::clean).collect();
+    ui.out(&(lines.join("\n") + "\n"))?;
+    Ok(Status::Done)
+}
+
+fn tell(model: &str, ran: &Ran, ui: &Ui) {
+    let spent = ran.spent_usd.map_or(String::new(), |usd| format!(", ${usd:.4} spent"));
+    let left = if ran.left > 0 { format!(", {} to go: run it again", ran.left) } else { String::new() };
+    ui.note(&format!("{model}: {} asked, {} reused{spent}{left}", ran.asked, ran.reused));
+    let lost: Vec<&Routed> = ran.answers.iter().filter(|answer| !answer.status.is_result()).collect();
+    if let Some(first) = lost.first() {
+        let message = first.message.as_deref().unwrap_or("no reason given");
+        ui.note(&format!(
+            "{model}: {} questions without an answer; the first, {}: {message}",
+            lost.len(),
+            first.prompt
+        ));
+    }
+}
+
+fn router(name: &str, ran: Ran, price: Option<Price>) -> Router {
+    let cost = |answer: &Routed| Some(price?.cost(&answer.usage?));
+    let cost_usd = ran.answers.iter().map(cost).sum::<Option<f64>>().filter(|_| price.is_some());
+    Router { name: name.to_owned(), lexical: false, answers: ran.answers, cost_usd }
+}
+
+/// A line a run, so that a collection's routing can be followed over time.
+fn remember(found: &Findings, args: &RouteBenchArgs, settings: &Settings) -> Result<(), Failure> {
+    let routers: Vec<_> = found
+        .routers
+        .iter()
+        .map(|router| json!({ "router": router.router, "top1": router.top1, "overall": router.overall }))
+        .collect();
+    let line = json!({
+        "schema": "assay.route-history/1", "time": jiff::Timestamp::now().to_string(),
+        "prompts": args.prompts.display().to_string(), "digest": digest(&args.prompts), "seed": found.seed,
+        "repetitions": args.repetitions, "skills": found.skills, "routers": routers,
+    });
+    let path = settings.store.join("routes/history.jsonl");
+    let written = std::fs::create_dir_all(settings.store.join("routes")).and_then(|()| {
+        let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&path)?;
+        file.write_all(format!("{line}\n").as_bytes())
+    });
+    written.map_err(|error| Failure::infrastructure(format!("cannot write {}: {error}", path.display())))
+}
+
+fn digest(path: &Path) -> Option<String> {
+    let text = std::fs::read(path).ok()?;
+    Some(format!("blake3:{}", blake3::hash(&text).to_hex()))
+}
+
+fn broken(error: &AnswersError) -> Failure {
+    let cause: Option<Box<dyn Error + Send + Sync>> = error.source().map(|cause| cause.to_string().into());
+    Failure::Infrastructure {
+        message: error.to_string(),
+        hint: Some("run it again when the disk is well: what was answered stays answered".to_owned()),
+        source: cause,
+    }
+}

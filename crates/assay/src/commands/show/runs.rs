@@ -1,0 +1,39 @@
+//! `assay show` without argument: the runs in the store.
+
+use assay_report::clean;
+use assay_store::Store;
+use serde_json::json;
+
+use crate::config::Settings;
+use crate::failure::{Failure, Status};
+use crate::ui::Ui;
+
+pub(super) fn run(settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
+    let runs = Store::open(&settings.store)?.summaries();
+    if ui.json() {
+        ui.document(&json!({ "schema": "assay.runs/1", "runs": runs }))?;
+    } else if runs.is_empty() {
+        ui.note("no run yet: `assay run EXPERIMENT` makes one");
+    } else {
+        let width = runs.iter().map(|run| run.run.chars().count()).max().unwrap_or_default();
+        for run in runs {
+            if let Some(damaged) = run.damaged {
+                ui.out(&format!("{:width$}  cannot be read\n", clean(&run.run)))?;
+                ui.note(&format!(
+                    "warning: {}; run its experiment again, which writes the plan anew and keeps its trials, or remove the file",
+                    clean(&damaged)
+                ));
+                continue;
+            }
+            let planned = run.planned_at.unwrap_or_default();
+            let line = format!(
+                "{:width$}  {} of {} trials finished  planned {planned}\n",
+                clean(&run.run),
+                run.finished,
+                run.trials
+            );
+            ui.out(&line)?;
+        }
+    }
+    Ok(Status::Done)
+}
