@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, SPREAD, Shape, Wanted};
+use assay_stats::plan::{Chances, Impossible, MOVING, Plan as Design, Requirement, SPREAD, Shape};
 use assay_stats::simulate::Baseline;
 use assay_store::{Cell, Exclusion, PlannedTask, Record, RunFolder, Store, StoreError, TaskLimits, TrialId};
 use assay_trace::Placement;
@@ -34,7 +34,7 @@ pub struct PlanForecast {
     /// Distinct trials.
     pub trials: usize,
     /// Of them, with a result in the store.
-    pub in_store: usize,
+    pub cached: usize,
     /// Arm by arm.
     pub arms: Vec<ArmForecast>,
     /// The limits that hold, agent by agent and task by task.
@@ -69,7 +69,7 @@ pub struct ArmForecast {
     /// Cells.
     pub cells: usize,
     /// Of them, with a result in the store.
-    pub in_store: usize,
+    pub cached: usize,
     /// Mean cost of its recorded trials, else of the agent's others, in USD.
     pub cost_usd_each: Option<f64>,
     /// The same, of the seconds they took.
@@ -222,7 +222,7 @@ pub fn forecast(
         schema: "assay.plan-forecast/2",
         run: plan.run.clone(),
         trials: trials.len(),
-        in_store: records.len(),
+        cached: records.len(),
         arms,
         limits: limits(plan, execution),
         cost_usd,
@@ -293,7 +293,7 @@ fn arms(plan: &RunFolder, records: &BTreeMap<&TrialId, Record>) -> Vec<ArmForeca
                 placement: entry.placement,
                 condition: condition.clone(),
                 cells,
-                in_store: own.len(),
+                cached: own.len(),
                 cost_usd_each: mean(like, |record| record.cost_usd),
                 seconds_each: mean(like, |record| Some(record.seconds.total)),
             });
@@ -320,10 +320,10 @@ fn mean(records: &[&Record], figure: impl Fn(&Record) -> Option<f64>) -> Option<
 
 /// What the missing trials will cost and take. A script costs nothing; what is unknown makes the sum unknown.
 fn bill(plan: &RunFolder, execution: &Execution, arms: &[ArmForecast]) -> (Option<f64>, Option<f64>) {
-    let missing = |arm: &ArmForecast| (arm.cells - arm.in_store) as f64;
+    let missing = |arm: &ArmForecast| (arm.cells - arm.cached) as f64;
     let sum = |figure: fn(&ArmForecast) -> Option<f64>| {
         arms.iter()
-            .filter(|arm| arm.cells > arm.in_store)
+            .filter(|arm| arm.cells > arm.cached)
             .map(|arm| figure(arm).map(|each| each * missing(arm)))
             .try_fold(0.0, |sum, figure| figure.map(|figure| sum + figure))
     };
@@ -365,11 +365,11 @@ fn judge(
 ) -> (DesignForecast, WishForecast, Vec<String>) {
     let seed = plan.seed;
     let mut impossible: Vec<Impossible> =
-        design.impossible(&Wanted { lift: wish.lift, margin: wish.equivalence_margin, p: None });
+        design.impossible(&Requirement { lift: wish.lift, margin: wish.equivalence_margin, p: None });
     // The sign-flip test takes every cluster as a unit, and Holm's correction is over all comparisons.
     let compared = plan.conditions.len().saturating_sub(1) * plan.agents.len();
     let permuted = Design { tasks: size.clusters.unwrap_or(size.tasks), family: compared.max(1), ..*design };
-    let p_only = permuted.impossible(&Wanted { lift: None, margin: None, p: wish.p });
+    let p_only = permuted.impossible(&Requirement { lift: None, margin: None, p: wish.p });
     impossible.extend(p_only.into_iter().filter(|reason| matches!(reason, Impossible::SmallestP { .. })));
     let mut note = |error: Impossible| {
         if !impossible.contains(&error) {

@@ -1,4 +1,4 @@
-//! Findings as tables.
+//! The tables of a report.
 
 use assay_analysis::explore::{
     Frontier, Pooled, Repetitions, Stratum, StratumKind, TestArm, TestChange, TestRow, TopTask, TopTasks,
@@ -17,7 +17,7 @@ fn or_none<T>(figure: Option<T>, words: impl FnOnce(T) -> String) -> Cell {
     figure.map_or_else(|| NONE.to_owned(), words).into()
 }
 
-/// What scores are called: where all are 0 or 1, they are pass rates.
+/// The heading of scores. If all scores are 0 or 1, they are pass rates.
 fn rate_name(labels: &Labels) -> &'static str {
     if labels.fractional() { "score" } else { "passed" }
 }
@@ -27,12 +27,9 @@ fn plus_minus(figure: f64) -> String {
 }
 
 pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
-    let rates: &[&str] = if labels.fractional() {
-        &["score", "95 % interval", "passed"]
-    } else {
-        &["passed", "95 % interval"]
-    };
-    let figures = ["tasks", "trials", "lost", "tokens", "cost", "time", "turns"];
+    let rates: &[&str] =
+        if labels.fractional() { &["score", "95% CI", "passed"] } else { &["passed", "95% CI"] };
+    let figures = ["tasks", "trials", "infra errors", "tokens", "cost", "time", "turns"];
     let mut grid = labels.grid("", &[], &[rates, &figures].concat());
     grid.detail_columns(&["turns"]);
     for arm in arms {
@@ -55,10 +52,10 @@ pub(crate) fn arms(arms: &[Arm], labels: &Labels) -> Grid {
     grid
 }
 
-/// What became of the skills, in arms that offer any.
+/// The skill exposure funnel of arms that offer skills.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
     let stages = ["offered", "advertised", "mentioned", "opened", "executed"];
-    let mut grid = labels.grid("What became of the skills, in shares of valid trials", &[], &stages);
+    let mut grid = labels.grid("Skill exposure funnel (share of valid trials)", &[], &stages);
     for arm in arms.iter().filter(|arm| arm.exposure.offered > 0.0) {
         let mut row = labels.cells(&arm.who, &arm.condition);
         let shares = &arm.exposure;
@@ -72,29 +69,29 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Grid> {
 }
 
 pub(crate) fn comparisons(comparisons: &[Comparison], labels: &Labels) -> Grid {
-    let passed: &[&str] = if labels.fractional() { &["lift of passed"] } else { &[] };
+    let passed: &[&str] = if labels.fractional() { &["pass rate lift"] } else { &[] };
     let mut grid = labels.grid(
-        "",
+        "Comparisons (lift, CIs, run-to-run noise and MDE in pp)",
         &["verdict"],
         &[
             &["tasks", "lift"],
             passed,
             &[
-                "family interval",
-                "95 % interval",
-                "95 % interval, these tasks",
-                "norm. gain",
+                "adjusted CI",
+                "95% CI",
+                "fixed-tasks 95% CI",
+                "normalized gain",
                 "p",
-                "p (adjusted)",
-                "noise floor",
-                "detectable",
-                "better, equal, worse",
+                "adjusted p",
+                "run-to-run noise",
+                "MDE",
+                "tasks better/equal/worse",
             ],
         ]
         .concat(),
     );
-    // The verdicts' sentences say these too.
-    grid.detail_columns(&["verdict", "tasks", "family interval"]);
+    // The sentences of the verdicts have these figures too.
+    grid.detail_columns(&["verdict", "tasks", "adjusted CI"]);
     for comparison in comparisons {
         let mut row = labels.cells(&comparison.who, &comparison.condition);
         let [better, equal, worse] = comparison.better_equal_worse;
@@ -135,9 +132,9 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
         }
     }
     let mut caption = if fractional {
-        "Mean score, passed of valid trials, and points against the baseline".to_owned()
+        "Mean score, trials passed and lift in pp".to_owned()
     } else {
-        "Passed of valid trials, and points against the baseline".to_owned()
+        "Trials passed and lift in pp".to_owned()
     };
     if !who.is_empty() {
         caption.replace_range(..1, &caption[..1].to_lowercase());
@@ -154,7 +151,8 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
                 let lift = arm.lift.map_or(String::new(), |lift| format!(" ({})", points(lift)));
                 let lost = match arm.infrastructure {
                     0 => String::new(),
-                    lost => format!(" {lost} lost"),
+                    1 => ", 1 infra error".to_owned(),
+                    errors => format!(", {errors} infra errors"),
                 };
                 let score = arm.score.filter(|_| fractional);
                 let score = score.map_or(String::new(), |score| format!("{}, ", percent(score)));
@@ -167,8 +165,8 @@ fn task_table(who: &str, rows: &[&TaskRow], fractional: bool) -> Grid {
 }
 
 pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels) -> Option<Grid> {
-    let figures = ["baseline", rate_name(labels), "points"];
-    let mut grid = labels.grid("The largest gains and losses", &["task"], &figures);
+    let figures = ["baseline", rate_name(labels), "lift (pp)"];
+    let mut grid = labels.grid("Largest gains and losses", &["task"], &figures);
     for (gains, losses) in gains.iter().zip(losses) {
         let tasks: Vec<&TopTask> = gains.tasks.iter().chain(losses.tasks.iter().rev()).collect();
         for task in tasks {
@@ -186,11 +184,8 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
 }
 
 pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
-    let mut grid = labels.grid(
-        "",
-        &[],
-        &["point", "cost of a trial", rate_name(labels), "95 % interval", "on the frontier"],
-    );
+    let mut grid =
+        labels.grid("", &[], &["point", "cost per trial", rate_name(labels), "95% CI", "on frontier"]);
     for (number, point) in frontier.points.iter().enumerate() {
         let mut row = labels.cells(&point.who, &point.condition);
         row.extend([
@@ -205,24 +200,24 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Grid> {
     (!grid.rows.is_empty()).then_some(grid)
 }
 
-/// Most tests in a table; the JSON holds all.
+/// The most checks in a table; the JSON has all.
 const TESTS: usize = 40;
 
-/// The tests that a condition turned from failed to passed or back, those that moved most first, and how many there are.
+/// The checks that changed between failed and passed, largest change first, and their number.
 pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize) {
-    let mut turned: Vec<(&TestRow, &TestArm)> = tests
+    let mut changed: Vec<(&TestRow, &TestArm)> = tests
         .iter()
         .flat_map(|row| row.arms.iter().map(move |arm| (row, arm)))
         .filter(|(_, arm)| arm.change.is_some())
         .collect();
     let moved = |arm: &TestArm| arm.lift.unwrap_or_default().abs();
     // Stable, so that equal moves stay in order of task and name.
-    turned.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
+    changed.sort_by(|(_, one), (_, other)| moved(other).total_cmp(&moved(one)));
     let share = |arm: &TestArm| format!("{}/{}", arm.passed, arm.passed + arm.failed);
-    let words = ["task", "test", "turned"];
-    let mut grid = labels.grid("", &words, &["baseline passed", "here passed"]);
+    let words = ["task", "check", "change"];
+    let mut grid = labels.grid("", &words, &["baseline passed", "passed"]);
     grid.grouped = false;
-    for (row, arm) in turned.iter().take(TESTS) {
+    for (row, arm) in changed.iter().take(TESTS) {
         let baseline = row.arms.iter().find(|other| other.lift.is_none());
         let to_passed = arm.change == Some(TestChange::FailedToPassed);
         let mut cells = labels.cells(&row.who, &arm.condition);
@@ -235,25 +230,25 @@ pub(crate) fn tests(tests: &[TestRow], labels: &Labels) -> (Option<Grid>, usize)
         ]);
         grid.rows.push(cells);
     }
-    ((!grid.rows.is_empty()).then_some(grid), turned.len())
+    ((!grid.rows.is_empty()).then_some(grid), changed.len())
 }
 
 fn narrower(share: f64) -> String {
     let percent = (100.0 * share).round();
-    if percent > 0.0 { format!("−{percent:.0} %") } else { "0 %".to_owned() }
+    if percent > 0.0 { format!("−{percent:.0}%") } else { "0%".to_owned() }
 }
 
 pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid {
     let figures = [
         "tasks",
         "variance of differences",
-        "of it from trials",
+        "share from trials",
         "2 × repetitions",
         "2 × tasks",
-        "repetitions suffice",
+        "repetitions sufficient",
     ];
     let mut grid = labels.grid(
-        "Lifts: how much narrower their intervals would be with twice the repetitions, and with twice the tasks",
+        "Lifts: change in CI width with twice the repetitions and with twice the tasks",
         &[],
         &figures,
     );
@@ -276,9 +271,9 @@ pub(crate) fn repetitions(comparisons: &[Repetitions], labels: &Labels) -> Grid 
 pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
     let mut grid = labels.grid(
         if labels.fractional() {
-            "Scores: the variance of a trial within its task, and of the tasks"
+            "Scores: variance within and between tasks, and change in CI width"
         } else {
-            "Pass rates: the variance of a trial within its task, and of the tasks"
+            "Pass rates: variance within and between tasks, and change in CI width"
         },
         &[],
         &[
@@ -286,7 +281,7 @@ pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
             "trials",
             "within tasks",
             "between tasks",
-            "share between",
+            "share between tasks",
             "2 × repetitions",
             "2 × tasks",
         ],
@@ -307,21 +302,21 @@ pub(crate) fn variance(variances: &[Variance], labels: &Labels) -> Grid {
     grid
 }
 
-/// More parts than this stand below each other.
+/// Up to this many strata get a column each; more get a row each.
 const BESIDE: usize = 6;
 
-/// A table for each thing that parts the suite, where it makes more than one part.
+/// A table for each stratification with at least two strata.
 pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
     groups(strata, |stratum| stratum.by)
         .into_iter()
         .filter_map(|(by, strata)| {
             let caption = match by {
-                StratumKind::Domain => "By domain: lift, its 95 % interval, and tasks",
-                StratumKind::Difficulty => "By difficulty: lift, its 95 % interval, and tasks",
-                StratumKind::Skills => "By number of skills provided: lift, its 95 % interval, and tasks",
+                StratumKind::Domain => "By domain: lift in pp (95% CI) and number of tasks",
+                StratumKind::Difficulty => "By difficulty: lift in pp (95% CI) and number of tasks",
+                StratumKind::Skills => "By number of skills provided: lift in pp (95% CI) and number of tasks",
                 StratumKind::Length => {
-                    "By length of the curated skills in tokens (compact < 500, standard < 1500, detailed < 4000): lift, its 95 % \
-                     interval, and tasks"
+                    "By length of the curated skills in tokens (compact <500, standard <1,500, detailed <4,000): lift in pp (95% CI) and \
+                     number of tasks"
                 }
             };
             let mut parts: Vec<&str> = Vec::new();
@@ -332,15 +327,15 @@ pub(crate) fn strata(strata: &[Stratum], labels: &Labels) -> Vec<Grid> {
             }
             match parts.len() {
                 0 | 1 => None,
-                2..=BESIDE => Some(beside(caption, &parts, &strata, labels)),
-                _ => Some(below(caption, &strata, labels)),
+                2..=BESIDE => Some(strata_as_columns(caption, &parts, &strata, labels)),
+                _ => Some(strata_as_rows(caption, &strata, labels)),
             }
         })
         .collect()
 }
 
-/// A column for each part.
-fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -> Grid {
+/// A column for each stratum.
+fn strata_as_columns(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -> Grid {
     let mut grid = labels.grid(caption, &[], &[]);
     let column = |part: &&str| Column::new(Cell::Name(clean(part)), true);
     grid.columns.extend(parts.iter().map(column));
@@ -363,9 +358,9 @@ fn beside(caption: &str, parts: &[&str], strata: &[&Stratum], labels: &Labels) -
     grid
 }
 
-/// A row for each part.
-fn below(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
-    let mut grid = labels.grid(caption, &["part"], &["tasks", "lift", "95 % interval"]);
+/// A row for each stratum.
+fn strata_as_rows(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
+    let mut grid = labels.grid(caption, &["stratum"], &["tasks", "lift (pp)", "95% CI"]);
     for stratum in strata {
         let mut row = labels.cells(&stratum.who, &stratum.condition);
         row.extend([
@@ -381,7 +376,7 @@ fn below(caption: &str, strata: &[&Stratum], labels: &Labels) -> Grid {
 
 pub(crate) fn pooled(pools: &[Pooled]) -> Option<Grid> {
     let mut grid =
-        Grid::new("All agents together", &["condition"], &["agents", "tasks", "lift", "95 % interval"]);
+        Grid::new("All agents pooled", &["condition"], &["agents", "tasks", "lift (pp)", "95% CI"]);
     for pool in pools {
         grid.rows.push(vec![
             Cell::Name(clean(&pool.condition)),
@@ -395,14 +390,14 @@ pub(crate) fn pooled(pools: &[Pooled]) -> Option<Grid> {
 }
 
 pub(crate) fn excluded(excluded: &[assay_analysis::Exclusion]) -> Option<Grid> {
-    let mut grid = Grid::new("", &["task", "condition", "why"], &[]);
-    for left_out in excluded {
+    let mut grid = Grid::new("", &["task", "condition", "reason"], &[]);
+    for exclusion in excluded {
         let condition =
-            left_out.condition.as_deref().map_or(Cell::from("all"), |name| Cell::Name(clean(name)));
+            exclusion.condition.as_deref().map_or(Cell::from("all"), |name| Cell::Name(clean(name)));
         grid.rows.push(vec![
-            Cell::Name(clean(&left_out.task)),
+            Cell::Name(clean(&exclusion.task)),
             condition,
-            Cell::Text(clean(&left_out.reason)),
+            Cell::Text(clean(&exclusion.reason)),
         ]);
     }
     (!grid.rows.is_empty()).then_some(grid)

@@ -1,48 +1,49 @@
-//! Notes in sentences. Names in them are neither cleaned nor escaped.
+//! Notes as sentences. Names in them are neither cleaned nor escaped.
 
 use assay_analysis::{ArmName, ArmNames, ControlNote, Note, RepliedModel, TokenNote};
 
-/// What a note says.
+use crate::text::{count, counted, points};
+
+/// A note as a sentence.
 pub fn note(note: &Note) -> String {
     match note {
         Note::Unusable { arm, on_controls, trials, timed_out, silent, infrastructure } => format!(
-            "{} has no usable trial{}: of {}, {}. It gets no pass rate and no comparison.",
+            "{} has no usable trials{}: of {}, {}. It has no pass rate and is not compared.",
             name(arm),
             if *on_controls { " on the negative controls" } else { "" },
             counted(*trials, "trial", "trials"),
             outcomes(*timed_out, *silent, *infrastructure)
         ),
         Note::OtherModelReplied(RepliedModel { agent, asked, replied, trials, .. }) => format!(
-            "Warning: {agent} asked for {asked}, and {replied} replied in {}. The results say nothing of {asked}, unless the \
-             one is another name for the other.",
+            "Warning: {agent} requested {asked}, but {replied} replied in {}. Unless both are names of one model, the results \
+             are not about {asked}.",
             counted(*trials, "trial", "trials")
         ),
         Note::Scripted { names } => format!(
-            "{} {} what a file says: such figures demonstrate the instrument and measure no model.",
+            "{} {} replies from a script: the figures are a demonstration and do not measure a model.",
             names.join(", "),
-            if names.len() == 1 { "plays" } else { "play" }
+            if names.len() == 1 { "takes its" } else { "take their" }
         ),
         Note::Planned(warning) => warning.clone(),
         Note::Imported { origin } => format!(
-            "The trials were executed by {origin} and imported: which skills were offered and opened, what else stood in the \
-             sandbox, and whether an agent steered its grader is not known of them."
+            "The trials were executed by {origin} and imported. Unknown: skill exposure, other contents of the sandbox, and \
+             tampering with the verifier."
         ),
         Note::Late { trials } => format!(
-            "{} graded after its deadline: the reward was read when the agent's time was over and its processes may still \
-             have been at work. Such a trial counts as out of time.",
-            counted(*trials, "trial was", "trials were each")
+            "{} graded after the agent's deadline, when its processes may still have been running. Such a trial counts as \
+             timed out.",
+            counted(*trials, "trial was", "trials were")
         ),
         Note::Clamped { trials, low, high } => format!(
-            "{} a reward outside 0 to 1 ({low} to {high}). A score lies between 0 and 1: what is below counts as 0, what is \
-             above as 1.",
+            "{} a reward outside 0 to 1 ({low} to {high}). Scores are clamped to this range.",
             counted(*trials, "trial has", "trials have")
         )
         .replace('-', "−"),
         Note::DifferentTimes { arm, baseline, measured: [base, own], overlap } => {
             let short = |time: &str| time.get(..16).unwrap_or(time).replace('T', " ");
             format!(
-                "{} and `{baseline}` were measured at different times, {} to {} and {} to {} UTC, with an overlap of {:.0}%: what \
-                 changed in between, such as the model or its provider, is part of their difference.",
+                "{} and `{baseline}` were measured at different times ({} to {} and {} to {} UTC, overlap {:.0}%). Changes in \
+                 between, such as to the model or its provider, are part of their difference.",
                 name(arm),
                 short(&own[0]),
                 short(&own[1]),
@@ -52,20 +53,18 @@ pub fn note(note: &Note) -> String {
             )
         }
         Note::PlacedInSystem { agents } => format!(
-            "{}: told of skills in a text of the system, and not by a folder of its own.",
+            "{}: skills were listed in the system prompt, not through the agent's own skills folder.",
             agents.join(", ")
         ),
-        Note::SkillsTold => "The agents were told that the skills were installed for the task.".to_owned(),
-        Note::SkillsEager => {
-            "The bodies of the skills stood in the agents' context from the start.".to_owned()
-        }
+        Note::SkillsTold => "The prompt said that the skills were installed for the task.".to_owned(),
+        Note::SkillsEager => "The full text of the skills was in the context from the start.".to_owned(),
         Note::Tokens(note) => tokens(note),
         Note::Replayed { trials } => format!(
-            "{} played again from cassettes: no provider was asked, and nothing new was learnt.",
+            "{} replayed from cassettes without calling a provider: they are not new measurements.",
             counted(*trials, "trial was", "trials were")
         ),
         Note::EqualConditions { one, other, tasks } => format!(
-            "`{one}` and `{other}` provide the same on {}: there they share their trials.",
+            "`{one}` and `{other}` provide the same skills on {} and share their trials there.",
             counted(*tasks, "task", "tasks")
         ),
         Note::SharedSkills(shared) => shared.to_string(),
@@ -75,34 +74,35 @@ pub fn note(note: &Note) -> String {
             if *imported {
                 "import the jobs again once they have finished"
             } else {
-                "run the experiment again to go on"
+                "run the experiment again to continue"
             }
         ),
         Note::UnreadPlacebo { arm, opened } => format!(
-            "{} was opened in {:.0} % of its trials: nobody read it, so it is a second baseline.",
+            "{} was opened in only {:.0}% of its trials, so it is effectively a second baseline.",
             name(arm),
             100.0 * opened
         ),
         Note::Contaminated { arm, trials } => format!(
-            "{} {} had a skill of the experiment in the sandbox that was not provided.",
+            "Contamination: {} {} had a skill of the experiment in the sandbox that the condition does not provide.",
             counted(*trials, "trial of", "trials of"),
             name(arm)
         ),
-        Note::PlaceboHelps { arm, lift } => helps(arm, "A text that teaches nothing", *lift),
-        Note::UnrelatedHelps { arm, lift } => helps(arm, "A skill that is not about the task", *lift),
+        Note::PlaceboHelps { arm, lift } => helps(arm, "a skill that teaches nothing", *lift),
+        Note::UnrelatedHelps { arm, lift } => helps(arm, "a skill unrelated to the task", *lift),
         Note::Extended { earlier } => format!(
-            "This run holds all trials of `{earlier}` and more. If its report was looked at before, the verdict is too \
-             sure of itself."
+            "This run contains all trials of `{earlier}` and more. If the report of `{earlier}` prompted the extension, the \
+             error rates are higher than stated (optional stopping)."
         ),
         Note::Unreadable { records } => format!(
-            "{} not readable, and the trial counts as unfinished.",
-            counted(*records, "record is", "records are")
+            "{} cannot be read; {} unfinished.",
+            counted(*records, "record", "records"),
+            if *records == 1 { "its trial counts as" } else { "their trials count as" }
         ),
         Note::Control(note) => control(note),
     }
 }
 
-/// How trials ended that are of no use.
+/// How unusable trials ended.
 fn outcomes(timed_out: usize, silent: usize, infrastructure: usize) -> String {
     let parts = [
         (timed_out, "timed out before the model replied"),
@@ -121,19 +121,20 @@ fn tokens(note: &TokenNote) -> String {
             agents.join(", ")
         ),
         TokenNote::Differ { agent, trials, equal, less } => {
-            let leaves =
-                if *less > 0 { format!("; in {less} the transcript leaves some out") } else { String::new() };
+            let omitted =
+                if *less > 0 { format!("; in {less} the transcript omits some") } else { String::new() };
             format!(
-                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{leaves}."
+                "{agent}: the gateway and the transcript count the same tokens in {equal} of {trials} trials{omitted}."
             )
         }
         TokenNote::Beside { agent, tokens } => format!(
-            "{agent}: its transcript leaves out what it asks beside its work (titles and the like), {tokens} tokens a trial; the \
-             gateway counts them."
+            "{agent}: the transcript omits requests outside the task, such as titles: {} tokens per trial, which the gateway \
+             counts.",
+            count(*tokens as f64)
         ),
         TokenNote::Estimated { agent, trials, estimates, share } => format!(
-            "{agent}: in {estimates} of {} the provider's usage is missing or impossible for some replies. Their tokens and cost \
-             are estimated from characters ({:.0}% of all tokens; marked ≈), and no cap counts them.",
+            "{agent}: in {estimates} of {}, the provider's usage is missing or impossible for some replies. Their tokens and \
+             cost are estimated from characters ({:.0}% of all tokens; marked ≈) and do not count against the caps of the run.",
             counted(*trials, "trial", "trials"),
             100.0 * share
         ),
@@ -142,8 +143,8 @@ fn tokens(note: &TokenNote) -> String {
 
 fn helps(arm: &ArmName, what: &str, lift: f64) -> String {
     format!(
-        "{} helps. {what} raised the pass rate by {} points, so as much of what another condition gains may be the doing of \
-         any text at all.",
+        "{} helps: {what} raised the pass rate by {} pp. Up to as much of another condition's gain may come from having any \
+         skill at all.",
         name(arm),
         points(lift)
     )
@@ -153,71 +154,61 @@ fn helps(arm: &ArmName, what: &str, lift: f64) -> String {
 fn control(note: &ControlNote) -> String {
     let on = |tasks: usize| match tasks {
         1 => "the one negative control".to_owned(),
-        tasks => format!("the {tasks} negative controls"),
+        tasks => format!("the {} negative controls", count(tasks as f64)),
     };
     let verb = |arms: &ArmNames, one: &'static str, several: &'static str| {
         if arms.arms.len() == 1 { one } else { several }
     };
     match note {
         ControlNote::Helped { arm, tasks, lift } => format!(
-            "{} helps on {}, by {} points, where no skill should: look for what gives the answer away before its other gains \
-             are believed.",
+            "{} helps on {} ({} pp), where no skill should. Check for leaked answers before relying on its other gains.",
             name(arm),
             on(*tasks),
             points(*lift)
         ),
         ControlNote::Harmed { arm, tasks, lift } => {
-            format!("{} harms on {}, by {} points.", name(arm), on(*tasks), points(*lift))
+            format!("{} harms on {} ({} pp).", name(arm), on(*tasks), points(*lift))
         }
         ControlNote::Unchanged { arms, tasks, margin } => format!(
-            "{} {} no effect within ±{:.0} points on {}, as it should be.",
-            together(arms),
+            "{} {} a negligible effect (±{:.0} pp) on {}, as expected.",
+            list_names(arms),
             verb(arms, "has", "have"),
             100.0 * margin,
             on(*tasks)
         ),
         ControlNote::Lost { arms, tasks } => format!(
-            "Too many trials were lost on {} to tell whether {} {} nothing there.",
+            "Too many infrastructure errors on {} to show whether {} {} an effect there.",
             on(*tasks),
-            together(arms),
-            verb(arms, "does", "do")
+            list_names(arms),
+            verb(arms, "has", "have")
         ),
         ControlNote::Unclear { arms, tasks, margin, needed } => {
-            let needed =
-                needed.map_or(String::new(), |tasks| format!("; about {tasks} such tasks would be needed"));
+            let needed = needed.map_or(String::new(), |tasks| {
+                format!("; ≈{} such tasks would be needed", count(tasks as f64))
+            });
             format!(
-                "Whether {} {} nothing on {}, within ±{:.0} points, is not shown{needed}.",
-                together(arms),
-                verb(arms, "does", "do"),
-                on(*tasks),
-                100.0 * margin
+                "{} {} inconclusive (±{:.0} pp) on {}{needed}.",
+                list_names(arms),
+                verb(arms, "is", "are"),
+                100.0 * margin,
+                on(*tasks)
             )
         }
     }
 }
 
-/// An arm by its condition, and by its agent where there are several.
+/// An arm by its condition, and by its agent if there are several.
 fn name(ArmName { condition, by }: &ArmName) -> String {
     let by = by.as_ref().map_or(String::new(), |by| format!(" by {by}"));
     format!("`{condition}`{by}")
 }
 
-/// Several arms by name, many by number.
-fn together(ArmNames { arms, of }: &ArmNames) -> String {
+/// Up to three arms by name, more by number.
+fn list_names(ArmNames { arms, of }: &ArmNames) -> String {
     let names: Vec<String> = arms.iter().map(name).collect();
     match names.as_slice() {
         [one] => one.clone(),
         [some @ .., last] if some.len() < 3 => format!("{} and {last}", some.join(", ")),
         many => format!("{} of {of} comparisons", many.len()),
     }
-}
-
-/// A lift in points. Unlike [`crate::text::points`] it may be `−0`.
-fn points(lift: f64) -> String {
-    format!("{:+.0}", 100.0 * lift).replace('-', "−")
-}
-
-/// A number with the word for one or for several.
-fn counted(number: usize, one: &str, several: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { several })
 }

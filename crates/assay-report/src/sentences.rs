@@ -1,51 +1,50 @@
-//! What figures mean, in sentences that every renderer shares. Names in them are cleaned and not escaped.
+//! Sentences that every renderer shares. Names in them are cleaned and not escaped.
 
 use assay_analysis::{AgentKey, Arm, Comparison, Reason, RepliedModel, Report, VerdictKind};
 
-use crate::text::{clean, counted, grouped, percent, points};
+use crate::text::{clean, count, counted, level, percent, points, points_between, pp};
 
-const LOST: &str = "Trials lost to infrastructure could change the verdict, or the arms lost unequal shares: run it again, the \
-                    lost ones are tried anew.";
+/// Why losses make a comparison inconclusive, and what to do.
+const LOST: &str = "Infrastructure errors could change the verdict, or are unevenly distributed: run the experiment again to \
+                    retry these trials.";
 
-/// The same of trials that were executed elsewhere, and cannot be tried again here.
-const LOST_ELSEWHERE: &str =
-    "Too many trials were lost, or too unevenly: only new trials where they were executed can replace them.";
+/// The same for trials that were executed by another program.
+const LOST_ELSEWHERE: &str = "Infrastructure errors could change the verdict, or are unevenly distributed: only the program \
+                              that executed these trials can retry them.";
 
-/// What losses ask for.
-fn after_losses(comparison: &Comparison) -> &'static str {
+fn loss_advice(comparison: &Comparison) -> &'static str {
     if comparison.imported { LOST_ELSEWHERE } else { LOST }
 }
 
-/// What a comparison means, in one or two sentences.
+/// Explains a comparison in one to three sentences.
 pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
     let tasks = comparison.tasks;
     let Some((lift, family)) = comparison.lift.zip(comparison.family) else {
         let few = match (tasks, comparison.clusters) {
-            (1, _) => "1 task with results in both arms is".to_owned(),
-            (_, None) => format!("{tasks} tasks with results in both arms are"),
-            (_, Some(_)) => format!("{} with results in both arms are", units(comparison)),
+            (1, _) => "1 task has".to_owned(),
+            (_, None) => format!("{tasks} tasks have"),
+            (_, Some(_)) => format!("{} have", units(comparison)),
         };
         let lost = if comparison.reason == Some(Reason::Losses) {
-            format!(" {}", after_losses(comparison))
+            format!(" {}", loss_advice(comparison))
         } else {
             String::new()
         };
         let least = if comparison.clusters.is_some() { "5 effective clusters are" } else { "5 are" };
-        return format!("{few} too few for an interval; {least} the least.{lost}");
+        return format!("No CI: {few} results in both conditions, and at least {least} needed.{lost}");
     };
     let lost = comparison.loss_bounds.map_or(String::new(), |[low, high]| {
         format!(
-            " With lost trials assumed ±25 points from the rate of their cell: {} to {}.",
+            " With infrastructure errors counted 25 pp below or above the rate of their cell, the lift is {} to {} pp.",
             points(low),
             points(high)
         )
     });
     let between = format!(
-        "{} points ({} to {} at {:.1} % confidence), {}.{lost}",
-        points(lift),
-        points(family.low),
-        points(family.high),
-        100.0 * family.level,
+        "{} ({}, {} CI), {}.{lost}",
+        pp(lift),
+        points_between(Some([family.low, family.high])),
+        level(family.level),
         units(comparison)
     );
     let margin = 100.0 * margin;
@@ -54,10 +53,10 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             let direction = comparison
                 .direction
                 .map_or(String::new(), |sign| format!(" The remaining difference is {}.", sign.word()));
-            format!("{between} That is within ±{margin:.0} points.{direction}")
+            format!("{between} Within the equivalence margin of ±{margin:.0} pp.{direction}")
         }
         (VerdictKind::Inconclusive, Some(Reason::Losses)) => {
-            format!("{between} {}", after_losses(comparison))
+            format!("{between} {}", loss_advice(comparison))
         }
         (VerdictKind::Inconclusive, Some(Reason::Design)) => {
             format!(
@@ -66,21 +65,21 @@ pub(crate) fn sentence(comparison: &Comparison, margin: f64) -> String {
             )
         }
         (VerdictKind::Inconclusive, Some(Reason::Noise) | None) => format!(
-            "{between} Neither an effect nor its absence (±{margin:.0} points) is shown.{}",
+            "{between} The data show neither an effect nor its absence (±{margin:.0} pp).{}",
             needed(comparison, margin)
         ),
         (VerdictKind::Helps | VerdictKind::Harms, _) => between,
     }
 }
 
-/// A comparison's verdict and what it means, in one line without colour.
+/// A comparison's verdict with its explanation, in one line without color.
 pub fn verdict_line(comparison: &Comparison, margin: f64) -> String {
     let sentence = sentence(comparison, margin);
     let (condition, baseline) = (clean(&comparison.condition), clean(&comparison.baseline));
     format!("{condition} against {baseline}: {}. {sentence}", comparison.verdict.word())
 }
 
-/// How many tasks, and in how many clusters they come: the number that the interval rests on.
+/// The number of tasks, and of clusters: the units of the interval.
 pub(crate) fn units(comparison: &Comparison) -> String {
     let tasks = format!("{} tasks", comparison.tasks);
     let Some(clusters) = comparison.clusters else { return tasks };
@@ -93,25 +92,25 @@ pub(crate) fn units(comparison: &Comparison) -> String {
     format!("{tasks} in {}{weight}", counted(clusters, "cluster", "clusters"))
 }
 
-/// The sample sizes needed to confirm this effect and to detect the margin; `margin` is in points.
+/// The sample sizes needed to confirm this effect and to detect the margin; `margin` is in percentage points.
 fn needed(comparison: &Comparison, margin: f64) -> String {
-    let about = |tasks: usize| format!("≈{}", grouped(tasks));
+    let about = |tasks: usize| format!("≈{}", count(tasks as f64));
     // With enough tasks already, only skew keeps the interval from excluding 0.
     let confirm = comparison.tasks_to_confirm.filter(|tasks| *tasks > comparison.tasks);
     match (confirm, comparison.tasks_needed) {
         (Some(confirm), Some(detect)) => format!(
-            " {} tasks to confirm an effect this large; {} to detect ±{margin:.0} points (80% power).",
+            " {} tasks to confirm an effect this large; {} to detect ±{margin:.0} pp (80% power).",
             about(confirm),
             about(detect)
         ),
         (None, Some(detect)) => {
-            format!(" {} tasks to detect ±{margin:.0} points (80% power).", about(detect))
+            format!(" {} tasks to detect ±{margin:.0} pp (80% power).", about(detect))
         }
         (_, None) => String::new(),
     }
 }
 
-/// What has to be known of the trials that are no plain results.
+/// Trials without a score, and trials that count as failed whatever their reward.
 pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
     let mut lines = Vec::new();
     for arm in arms.iter().filter(|arm| arm.infrastructure > 0) {
@@ -123,10 +122,14 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
         // Without a usable trial there is no rate to bound.
         let bounds = arm.bounds.map_or(String::new(), |[low, high]| {
             let rate = if fractional { "score" } else { "pass rate" };
-            format!("; {rate} {} if all had failed, {} if all had passed", percent(low), percent(high))
+            format!(
+                "; {rate} {} if all of these had failed, {} if all had passed",
+                percent(low),
+                percent(high)
+            )
         });
         lines.push(format!(
-            "{}: {} of {} trials lost to infrastructure ({}){bounds}",
+            "{}: {} of {} trials ended with an infrastructure error ({}){bounds}",
             clean(&arm.condition),
             arm.infrastructure,
             arm.planned,
@@ -135,7 +138,7 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
     }
     for arm in arms.iter().filter(|arm| arm.tampered + arm.timed_out > 0) {
         lines.push(format!(
-            "{}: {} tampered, {} out of time; both count as not passed",
+            "{}: {} tampered, {} timed out; both count as failed",
             clean(&arm.condition),
             arm.tampered,
             arm.timed_out
@@ -144,7 +147,7 @@ pub(crate) fn lost(arms: &[&Arm], fractional: bool) -> Vec<String> {
     lines
 }
 
-/// Which models replied to an agent, where its provider says.
+/// The models that replied to an agent, if its provider names them.
 pub(crate) fn replied(report: &Report, who: &AgentKey) -> Option<String> {
     let own = |found: &&RepliedModel| found.agent == who.agent && Some(&found.asked) == who.model.as_ref();
     let names: Vec<String> = report
@@ -157,16 +160,16 @@ pub(crate) fn replied(report: &Report, who: &AgentKey) -> Option<String> {
             format!("{} ({trials}{mark})", clean(&found.replied))
         })
         .collect();
-    (!names.is_empty()).then(|| format!("model that replied: {}", names.join(", ")))
+    (!names.is_empty()).then(|| format!("responding model: {}", names.join(", ")))
 }
 
-/// Whose results these are.
+/// Agent, model and sandbox.
 pub(crate) fn who(key: &AgentKey) -> String {
     let model = key.model.as_ref().map_or(String::new(), |model| format!(" with {}", clean(model)));
     format!("{}{model} in {}", clean(&key.agent), clean(&key.sandbox))
 }
 
-/// Things with the same key together, in order.
+/// Groups items by key, in order of first occurrence.
 pub(crate) fn groups<'a, T, K: PartialEq>(items: &'a [T], key: impl Fn(&'a T) -> K) -> Vec<(K, Vec<&'a T>)> {
     let mut groups: Vec<(K, Vec<&T>)> = Vec::new();
     for item in items {

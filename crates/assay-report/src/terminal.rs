@@ -1,4 +1,4 @@
-//! A report for a terminal: the document of the other renderers, with its details only where they are asked for.
+//! A report for a terminal: the document of the other renderers, with its details only on request.
 
 use assay_analysis::{Report, VerdictKind};
 
@@ -8,7 +8,7 @@ use crate::sections::document;
 use crate::text::clean;
 use crate::{Renderer, Style};
 
-/// Names are cut here in tables; whole they stand in the JSON.
+/// The longest name in a table; the JSON has whole names.
 const NAME: usize = 40;
 
 /// Tables and sentences for a terminal.
@@ -23,7 +23,7 @@ impl Renderer for Terminal {
         let mut page = Page { text: String::new(), style };
         page.document(&document(report));
         if style.tests && report.exploration.tests.is_empty() {
-            page.line("\nNo verifier of this run told its tests (a CTRF report).");
+            page.line("\nNo verifier of this run reported its checks (CTRF).");
         }
         page.text
     }
@@ -35,7 +35,7 @@ struct Page {
 }
 
 impl Page {
-    /// The document. Whether it is a demonstration, its notes say as well.
+    /// Writes the document. Its notes already say whether it is a demonstration.
     fn document(&mut self, document: &Document) {
         self.title(&format!("run {}", document.run));
         self.sentences("", 0, &document.facts);

@@ -4,10 +4,10 @@ pub use assay_diagnostic::clean;
 
 /// A share as a percentage.
 pub(crate) fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    format!("{:.0}%", 100.0 * share)
 }
 
-/// A difference of two shares, in points, with its sign.
+/// A difference of two shares in percentage points, with its sign and without its unit.
 pub(crate) fn points(difference: f64) -> String {
     let points = (100.0 * difference).round();
     // No "-0".
@@ -15,13 +15,24 @@ pub(crate) fn points(difference: f64) -> String {
     format!("{points:+.0}").replace('-', "−")
 }
 
+/// A difference of two shares with its unit.
+pub(crate) fn pp(difference: f64) -> String {
+    format!("{} pp", points(difference))
+}
+
+/// The level of an interval, as `95%` or `98.3%`.
+pub(crate) fn level(level: f64) -> String {
+    let text = format!("{:.1}", 100.0 * level);
+    format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
+}
+
 /// An interval of shares.
 pub(crate) fn percents(interval: Option<[f64; 2]>) -> String {
     interval
-        .map_or_else(|| "–".to_owned(), |[low, high]| format!("{:.0} to {:.0} %", 100.0 * low, 100.0 * high))
+        .map_or_else(|| "–".to_owned(), |[low, high]| format!("{:.0} to {:.0}%", 100.0 * low, 100.0 * high))
 }
 
-/// An interval of differences, in points.
+/// An interval of differences in percentage points, without its unit.
 pub(crate) fn points_between(interval: Option<[f64; 2]>) -> String {
     interval.map_or_else(|| "–".to_owned(), |[low, high]| format!("{} to {}", points(low), points(high)))
 }
@@ -30,27 +41,22 @@ pub(crate) fn points_between(interval: Option<[f64; 2]>) -> String {
 pub(crate) fn p_value(p: Option<f64>) -> String {
     match p {
         None => "–".to_owned(),
-        Some(p) if p < 0.001 => "< .001".to_owned(),
-        Some(p) => format!("{p:.3}").trim_start_matches('0').to_owned(),
+        Some(p) if p < 0.001 => "<0.001".to_owned(),
+        Some(p) => format!("{p:.3}"),
     }
 }
 
-/// A count with its thousands apart.
+/// A count with commas between its thousands.
 pub(crate) fn count(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();
     for (place, digit) in digits.chars().enumerate() {
         if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            text.push(' ');
+            text.push(',');
         }
         text.push(digit);
     }
     text
-}
-
-/// A number with commas between its thousands.
-pub(crate) fn grouped(number: usize) -> String {
-    count(number as f64).replace(' ', ",")
 }
 
 /// A number with the word for one or for several.
@@ -82,10 +88,13 @@ mod tests {
         assert_eq!(points(0.354), "+35");
         assert_eq!(points(-0.354), "−35");
         assert_eq!(points(-0.001), "+0");
-        assert_eq!(p_value(Some(0.0312)), ".031");
+        assert_eq!(pp(0.354), "+35 pp");
+        assert_eq!(level(0.95), "95%");
+        assert_eq!(level(1.0 - 0.05 / 3.0), "98.3%");
+        assert_eq!(p_value(Some(0.0312)), "0.031");
         assert_eq!(p_value(Some(1.0)), "1.000");
-        assert_eq!(p_value(Some(0.000_9)), "< .001");
-        assert_eq!(count(1_234_567.4), "1 234 567");
+        assert_eq!(p_value(Some(0.000_9)), "<0.001");
+        assert_eq!(count(1_234_567.4), "1,234,567");
         assert_eq!(count(12.0), "12");
         assert_eq!(seconds(0.44), "0.4 s");
         assert_eq!(seconds(600.0), "10 min");

@@ -13,7 +13,7 @@ const BESIDE: i32 = 130;
 /// More bars than this are not drawn.
 const MOST: usize = 200;
 
-/// Shares as bars that lie, a name before and a figure behind each.
+/// Shares as horizontal bars, with a name before and a figure after each.
 pub(crate) fn bars(caption: String, rows: &[(String, f64, String)]) -> Option<Plot> {
     let rows = &rows[..rows.len().min(MOST)];
     if rows.is_empty() {
@@ -21,7 +21,7 @@ pub(crate) fn bars(caption: String, rows: &[(String, f64, String)]) -> Option<Pl
     }
     let said: Vec<String> = rows.iter().map(|(name, _, beside)| format!("{name} {beside}")).collect();
     let height = ROW * pixels(rows.len()) + 8;
-    draw(caption, &format!("Bars. {}.", said.join(", ")), height, |area| {
+    draw(caption, &format!("Bar chart. {}.", said.join(", ")), height, |area| {
         let left = column(rows.iter().map(|row| row.0.as_str()), 80, 380) + 16;
         let reach = f64::from(WIDTH - left - BESIDE);
         for (number, (name, value, beside)) in rows.iter().enumerate() {
@@ -35,7 +35,7 @@ pub(crate) fn bars(caption: String, rows: &[(String, f64, String)]) -> Option<Pl
     })
 }
 
-/// Counts as bars that stand, and what was expected as a curve.
+/// Counts as vertical bars, and expected counts as a curve.
 pub(crate) fn histogram(caption: String, axis: &str, columns: &[Bar]) -> Option<Plot> {
     const HEIGHT: i32 = 340;
     const LEFT: i32 = 64;

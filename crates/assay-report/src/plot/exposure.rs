@@ -11,7 +11,7 @@ const ROW: i32 = 30;
 const TOP: i32 = 30;
 const STAGES: [&str; 5] = ["offered", "advertised", "mentioned", "opened", "executed"];
 
-/// How far skills came, arm by arm: a bar for each stage.
+/// The skill exposure funnel of each arm: a bar for each stage.
 pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
     let rows: Vec<(String, [f64; 5])> = arms
         .iter()
@@ -38,9 +38,9 @@ pub(crate) fn exposure(arms: &[Arm], labels: &Labels) -> Option<Plot> {
             format!("{name}: {}", stages.join(", "))
         })
         .collect();
-    let caption = "How far the skills came: share of valid trials in which each stage was reached, in arms that offer any.";
+    let caption = "Skill exposure funnel: share of valid trials that reached each stage.";
     let height = TOP + ROW * pixels(rows.len()) + 4;
-    let description = format!("Exposure of skills. {}.", described.join(". "));
+    let description = format!("Skill exposure funnel. {}.", described.join(". "));
     draw(caption.to_owned(), &description, height, |area| {
         let left = column(rows.iter().map(|(name, _)| name.as_str()), 60, 360) + 16;
         let stage = (WIDTH - left) / 5;

@@ -31,9 +31,9 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
     if rows == 0 {
         return None;
     }
-    let mut caption = "The largest gains (to the right) and losses (to the left), in points.".to_owned();
+    let mut caption = "Largest gains (right) and losses (left), in pp.".to_owned();
     if parts.len() > MOST {
-        caption.push_str(&format!(" The first {MOST} of {} comparisons.", parts.len()));
+        caption.push_str(&format!(" Shown: the first {MOST} of {} comparisons.", parts.len()));
     }
     let described: Vec<String> = drawn
         .iter()
@@ -44,7 +44,7 @@ pub(crate) fn extremes(gains: &[TopTasks], losses: &[TopTasks], labels: &Labels)
         })
         .collect();
     let height = HEAD * pixels(drawn.len()) + ROW * pixels(rows) + 6;
-    let description = format!("Bars of the largest gains and losses. {}.", described.join(". "));
+    let description = format!("Bar chart of the largest gains and losses. {}.", described.join(". "));
     draw(caption, &description, height, |area| {
         let tasks = drawn.iter().flat_map(|(_, tasks)| tasks.iter().map(|task| task.task.as_str()));
         let left = column(tasks, 80, 320) + 16;

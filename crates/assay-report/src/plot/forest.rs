@@ -6,12 +6,12 @@ use super::{
     pixel, pixels, text_style, write,
 };
 use crate::labels::Labels;
-use crate::text::{points, points_between};
+use crate::text::{points, points_between, pp};
 
 const ROW: i32 = 36;
 const TOP: i32 = 10;
 const AXIS: i32 = 46;
-/// Room for what a row comes to.
+/// Room for the figures of a row.
 const RIGHT: i32 = 270;
 
 /// Each comparison's lift with the interval that decides, and the margin as a band.
@@ -29,13 +29,13 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
         .map(|(name, item)| {
             let between = item
                 .family
-                .map_or("no interval".to_owned(), |family| points_between(Some([family.low, family.high])));
-            format!("{name}: {} points, {between}, {}", points(item.lift.unwrap_or(0.0)), item.verdict.word())
+                .map_or("no CI".to_owned(), |family| points_between(Some([family.low, family.high])));
+            format!("{name}: {} ({between}), {}", pp(item.lift.unwrap_or(0.0)), item.verdict.word())
         })
         .collect();
     let caption = format!(
-        "Lift over the baseline, in points. Line: the interval that the verdict reads; thick part: 95 %, unadjusted. Grey band: \
-         ±{:.0} points. ▲ helps, ▼ harms, ■ no effect, ○ inconclusive.",
+        "Lift against the baseline. Thin: adjusted CI (decides). Thick: unadjusted 95% CI. Gray band: equivalence margin of \
+         ±{:.0} pp. ▲ helps, ▼ harms, ■ negligible, ○ inconclusive.",
         100.0 * margin
     );
     let height = TOP + ROW * pixels(rows.len()) + AXIS;
@@ -93,18 +93,13 @@ pub(crate) fn forest(comparisons: &[Comparison], margin: f64, labels: &Labels) -
             let between = item
                 .family
                 .map_or("too few tasks".to_owned(), |family| points_between(Some([family.low, family.high])));
-            let figures = format!("{} ({between})", points(item.lift.unwrap_or(0.0)));
+            let figures = format!("{} ({between})", pp(item.lift.unwrap_or(0.0)));
             write(area, &figures, (WIDTH - RIGHT + 16, y), &text_style(TEXT, INK, Side::Left))?;
             let verdict = bold(text_style(TEXT, INK, Side::Right));
             write(area, item.verdict.word(), (WIDTH - 4, y), &verdict)?;
         }
         let middle = pixel(f64::from(left + WIDTH - RIGHT) / 2.0);
-        write(
-            area,
-            "points against the baseline",
-            (middle, height - 10),
-            &text_style(12, MUTED, Side::Middle),
-        )
+        write(area, "lift (pp)", (middle, height - 10), &text_style(12, MUTED, Side::Middle))
     })
 }
 

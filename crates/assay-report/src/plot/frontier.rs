@@ -15,7 +15,7 @@ const FAR: f64 = 20.0;
 /// The longest label beside a point.
 const LABEL: i32 = 340;
 
-/// What a trial costs against what it passes, with the frontier as steps.
+/// Cost and pass rate of each arm, with the frontier as steps.
 pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
     let points = &frontier.points;
     let (cheapest, dearest) = (points.first()?.cost_usd, points.last()?.cost_usd);
@@ -30,16 +30,16 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
             format!("{name}: {} and {}{on}", usd(point.cost_usd), percent(point.score))
         })
         .collect();
-    let (rate, passes) = if points.iter().any(|point| (point.score - point.pass_rate).abs() > f64::EPSILON) {
-        ("score", "scores")
+    let rate = if points.iter().any(|point| (point.score - point.pass_rate).abs() > f64::EPSILON) {
+        "score"
     } else {
-        ("pass rate", "passes")
+        "pass rate"
     };
     let caption = format!(
-        "Mean cost of a trial against {rate}, with 95 % intervals. Filled, and joined by the line: no other arm costs no more \
-         and {passes} no less. One shape for each condition; the numbers are those of the table."
+        "Mean cost per trial and {rate} with 95% CI. Filled points on the line form the frontier: no other arm has at least \
+         the same {rate} at the same or a lower cost. Each condition has its own shape; numbers refer to the table."
     );
-    let description = format!("Scatter plot of cost against {rate}. {}.", described.join(". "));
+    let description = format!("Scatter plot of cost and {rate}. {}.", described.join(". "));
     draw(caption, &description, HEIGHT, |area| {
         let (low, high) = (place(cheapest), place(dearest));
         let room = if high > low { 0.12 * (high - low) } else { (0.5 * high.abs()).max(0.001) };
@@ -59,7 +59,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
             .x_labels(if logarithmic { 0 } else { 7 })
             .y_labels(6)
             .x_label_formatter(&|x| short_usd(*x))
-            .y_label_formatter(&|y| format!("{y:.0} %"))
+            .y_label_formatter(&|y| format!("{y:.0}%"))
             .label_style(label.clone())
             .axis_style(MUTED)
             .bold_line_style(RULE)
@@ -108,7 +108,7 @@ pub(crate) fn frontier(frontier: &Frontier, labels: &Labels) -> Option<Plot> {
         for number in off {
             beside(area, &(number + 1).to_string(), spots[number], &mut taken)?;
         }
-        let scale = if logarithmic { "mean cost of a trial, logarithmic" } else { "mean cost of a trial" };
+        let scale = if logarithmic { "mean cost per trial (log scale)" } else { "mean cost per trial" };
         write(area, scale, (WIDTH / 2, HEIGHT - 10), &text_style(12, MUTED, Side::Middle))
     })
 }

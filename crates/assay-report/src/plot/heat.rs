@@ -29,17 +29,17 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
         caption.push_str(&format!("{}. ", who(&map.who)));
     }
     let fractional = map.rows.iter().any(|row| row.scores != row.pass_rates);
-    caption.push_str(if fractional { "Mean score" } else { "Share of trials passed" });
-    caption.push_str(", task by arm");
+    caption.push_str(if fractional { "Mean score" } else { "Pass rate" });
+    caption.push_str(" by task and condition");
     if let Some(condition) = &map.sorted_by {
-        caption.push_str(&format!(", ordered by the points that `{condition}` gains"));
+        caption.push_str(&format!(", ordered by the lift of `{condition}`"));
     }
-    caption.push_str(". The darker, the more.");
+    caption.push_str(". Darker is higher.");
     if !whole {
-        caption.push_str(&format!(" Of {} tasks the first and the last {HALF} are drawn.", map.rows.len()));
+        caption.push_str(&format!(" Shown: the first and last {HALF} of {} tasks.", map.rows.len()));
     }
     let description = format!(
-        "Heat map of {} tasks by {} arms; the table of tasks holds its figures.",
+        "Heat map of {} tasks and {} conditions; the table of tasks has the figures.",
         rows.len(),
         map.conditions.len()
     );
@@ -54,7 +54,7 @@ pub(crate) fn heat(map: &HeatMap, labels: &Labels) -> Option<Plot> {
         }
         let lifts = left + cell * pixels(map.conditions.len()) + 60;
         if map.sorted_by.is_some() {
-            write(area, "points", (lifts, TOP - 14), &text_style(12, MUTED, Side::Right))?;
+            write(area, "lift (pp)", (lifts, TOP - 14), &text_style(12, MUTED, Side::Right))?;
         }
         for (number, row) in rows.iter().enumerate() {
             let top = TOP + ROW * pixels(number);

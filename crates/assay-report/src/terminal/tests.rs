@@ -183,63 +183,62 @@ fn plain(report: &Report) -> String {
 fn a_whole_report() {
     insta::assert_snapshot!(plain(&whole()), @r#"
     run quickstart
-    3 tasks · 5 arms · 291 valid trials · “no effect” means within ±10 points · 3 comparisons,
-    Bonferroni-adjusted
-    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
-      verdict is too sure of itself.
+    3 tasks · 5 arms · 291 valid trials · equivalence margin ±10 pp · 3 comparisons, Bonferroni-adjusted
+    ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
+      extension, the error rates are higher than stated (optional stopping).
 
     Verdicts
      loop with openai:one in bubblewrap
-     helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-     inconclusive  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
-                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
-                   power).
+     helps         curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
+     inconclusive  placebo against none: −5 pp (−20 to +9, 98.3% CI), 12 tasks. The data show neither an
+                   effect nor its absence (±10 pp). ≈35 tasks to detect ±10 pp (80% power).
 
      loop with gemini:two in bubblewrap
-     inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. With
-                   lost trials assumed ±25 points from the rate of their cell: +34 to +56. Trials lost
-                   to infrastructure could change the verdict, or the arms lost unequal shares: run it
-                   again, the lost ones are tried anew.
+     inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. With infrastructure
+                   errors counted 25 pp below or above the rate of their cell, the lift is +34 to +56
+                   pp. Infrastructure errors could change the verdict, or are unevenly distributed: run
+                   the experiment again to retry these trials.
 
-     agent       condition  lift  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
-     openai:one  curated     +48     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
-     openai:one  placebo      −5      −18 to +7                  +29 to +67           –  .013          .025          ±15         ±49                 2/6/4
-     gemini:two  curated     +48     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
+     Comparisons (lift, CIs, run-to-run noise and MDE in pp):
+     agent       condition  lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
+     openai:one  curated     +48  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
+     openai:one  placebo      −5   −18 to +7          +29 to +67                –  0.013       0.025               ±15  ±49                     2/6/4
+     gemini:two  curated     +48  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
 
     Arms
-     agent       condition  passed  95 % interval  tasks  trials  lost  tokens     cost  time
-     openai:one  none         38 %     28 to 48 %     12      60     0  12 346  $0.0123  75 s
-     openai:one  curated      87 %     77 to 97 %     12      60     0  12 346  $0.0123  75 s
-     openai:one  placebo      33 %     23 to 43 %     12      60     0  12 346  $0.0123  75 s
-     gemini:two  none         40 %     30 to 50 %     12      60     0       ?  $0.0123  75 s
-     gemini:two  curated      47 %     37 to 57 %     12      51     9  12 346        ?  75 s
+     agent       condition  passed     95% CI  tasks  trials  infra errors  tokens     cost  time
+     openai:one  none          38%  28 to 48%     12      60             0  12,346  $0.0123  75 s
+     openai:one  curated       87%  77 to 97%     12      60             0  12,346  $0.0123  75 s
+     openai:one  placebo       33%  23 to 43%     12      60             0  12,346  $0.0123  75 s
+     gemini:two  none          40%  30 to 50%     12      60             0       ?  $0.0123  75 s
+     gemini:two  curated       47%  37 to 57%     12      51             9  12,346        ?  75 s
 
      loop with gemini:two in bubblewrap
-     curated: 9 of 60 trials lost to infrastructure (model provider 7, verifier 2); pass rate 40 % if
-     all had failed, 55 % if all had passed
-     curated: 1 tampered, 3 out of time; both count as not passed
+     curated: 9 of 60 trials ended with an infrastructure error (model provider 7, verifier 2); pass
+     rate 40% if all of these had failed, 55% if all had passed
+     curated: 1 tampered, 3 timed out; both count as failed
 
-     What became of the skills, in shares of valid trials:
+     Skill exposure funnel (share of valid trials):
      agent       condition  offered  advertised  mentioned  opened  executed
-     openai:one  curated      100 %       100 %       95 %    95 %       0 %
-     openai:one  placebo      100 %       100 %       95 %    93 %       0 %
-     gemini:two  curated      100 %       100 %       95 %    60 %       0 %
+     openai:one  curated       100%        100%        95%     95%        0%
+     openai:one  placebo       100%        100%        95%     93%        0%
+     gemini:two  curated       100%        100%        95%     60%        0%
 
-    Task by task
-     Exploratory: no verdict rests on one task.
+    Results by task
+     Exploratory: single tasks have no verdict.
 
-     openai:one: passed of valid trials, and points against the baseline:
+     openai:one: trials passed and lift in pp:
      task          none     curated    placebo
      config-drift   2/5   5/5 (+60)  1/5 (−20)
      log-audit      0/5  5/5 (+100)   0/5 (+0)
 
-     gemini:two: passed of valid trials, and points against the baseline:
-     task           none           curated
-     log-audit       1/5  2/5 (+20) 4 lost
-     migrate-money   2/5                 –
+     gemini:two: trials passed and lift in pp:
+     task           none                    curated
+     log-audit       1/5  2/5 (+20), 4 infra errors
+     migrate-money   2/5                          –
 
-    Left out
-     task       condition  why
+    Excluded
+     task       condition  reason
      gpu-train  all        it needs a GPU
      odd        curated    no curated skill: pair it in the experiment, `[tasks."odd"] curated = ["…"]`, or name it in the task
     "#);
@@ -266,9 +265,9 @@ fn estimates_and_the_model_that_replied_are_told() {
     for format in ["terminal", "markdown", "html"] {
         let text = crate::find(format).unwrap().render(&report, Style::default());
         for expected in [
-            "≈12 346",
+            "≈12,346",
             "≈$0.0123",
-            "model that replied: one-2026-01-01 (60 trials)",
+            "responding model: one-2026-01-01 (60 trials)",
             "other",
             "not the requested model",
         ] {
@@ -292,28 +291,28 @@ fn a_run_without_results() {
     let empty = Report { arms: Vec::new(), comparisons: Vec::new(), tasks: Vec::new(), ..nothing() };
     insta::assert_snapshot!(plain(&empty), @r"
     run quickstart
-    0 tasks · 0 arms · 0 valid trials · “no effect” means within ±10 points
+    0 tasks · 0 conditions · 0 valid trials · equivalence margin ±10 pp
 
-    Arms
-     No task of this run could be run and graded here: there are no results.
+    Conditions
+     No results: none of the tasks could be run and graded on this machine.
 
-    Task by task
-     Exploratory: no verdict rests on one task.
+    Results by task
+     Exploratory: single tasks have no verdict.
     ");
     insta::assert_snapshot!(plain(&nothing()), @r"
     run quickstart
-    loop with openai:one in bubblewrap · 1 task · 2 arms · 0 valid trials · “no effect” means within ±10
-    points
+    loop with openai:one in bubblewrap · 1 task · 2 conditions · 0 valid trials · equivalence margin ±10
+    pp
 
-    Arms
-     condition  passed  95 % interval  tasks  trials  lost  tokens  cost  time
-     none            –              –      0       0     0       ?     ?     –
-     curated         –              –      0       0     0       ?     ?     –
+    Conditions
+     condition  passed  95% CI  tasks  trials  infra errors  tokens  cost  time
+     none            –       –      0       0             0       ?     ?     –
+     curated         –       –      0       0             0       ?     ?     –
 
-    Task by task
-     Exploratory: no verdict rests on one task.
+    Results by task
+     Exploratory: single tasks have no verdict.
 
-     Passed of valid trials, and points against the baseline:
+     Trials passed and lift in pp:
      task  none  curated
      t      0/0      0/0
     ");
@@ -333,7 +332,7 @@ fn a_run_of_negative_controls_alone_says_that_it_has_no_other_results() {
     for name in ["terminal", "markdown", "html"] {
         let page = crate::find(name).unwrap().render(&report, Style::default());
         let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(page.contains("graded here, other than its negative controls"), "{name}: {page}");
+        assert!(page.contains("only the negative controls could be run"), "{name}: {page}");
     }
 }
 
@@ -372,15 +371,18 @@ fn verdict(comparison: Comparison) -> String {
 }
 
 #[test]
-fn nobody_is_told_to_try_imported_trials_again() {
+fn retrying_is_not_suggested_for_imported_trials() {
     let lost = |imported| Comparison {
         imported,
         ..comparison("curated", VerdictKind::Inconclusive, Some(Reason::Losses))
     };
     let told = |imported| verdict(lost(imported)).split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told(false).contains("run it again"));
+    assert!(told(false).contains("run the experiment again"));
     let text = told(true);
-    assert!(!text.contains("run it again") && text.contains("where they were executed"), "{text}");
+    assert!(
+        !text.contains("run the experiment again") && text.contains("only the program that executed"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -433,31 +435,30 @@ fn each_verdict_in_words() {
         all.push_str(&verdict(comparison));
     }
     insta::assert_snapshot!(all, @r"
-    helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-    harms  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-    negligible  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
-    within ±10 points.
-    negligible  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. That is
-    within ±10 points. The remaining difference is negative.
-    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Neither
-    an effect nor its absence (±10 points) is shown. ≈18 tasks to confirm an effect this
-    large; ≈1,293 to detect ±10 points (80% power).
-    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. This
-    design had too little power to detect an effect. ≈1,293 tasks to detect ±10 points
-    (80% power).
-    inconclusive  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks. Trials
-    lost to infrastructure could change the verdict, or the arms lost unequal shares: run
-    it again, the lost ones are tried anew.
-    inconclusive  curated against none: 4 tasks with results in both arms are too few for an interval;
-    5 are the least.
-    inconclusive  curated against none: 0 tasks with results in both arms are too few for an interval;
-    5 are the least. Trials lost to infrastructure could change the verdict, or the arms
-    lost unequal shares: run it again, the lost ones are tried anew.
-    inconclusive  curated against none: 1 task with results in both arms is too few for an interval; 5
-    are the least.
-    helps  curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks in 6 clusters.
-    inconclusive  curated against none: 12 tasks in 10 clusters (1.7 effective) with results in both
-    arms are too few for an interval; 5 effective clusters are the least.
+    helps  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
+    harms  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
+    negligible  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Within the equivalence
+    margin of ±10 pp.
+    negligible  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Within the equivalence
+    margin of ±10 pp. The remaining difference is negative.
+    inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. The data show neither
+    an effect nor its absence (±10 pp). ≈18 tasks to confirm an effect this large; ≈1,293
+    to detect ±10 pp (80% power).
+    inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. This design had too
+    little power to detect an effect. ≈1,293 tasks to detect ±10 pp (80% power).
+    inconclusive  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks. Infrastructure errors
+    could change the verdict, or are unevenly distributed: run the experiment again to
+    retry these trials.
+    inconclusive  curated against none: No CI: 4 tasks have results in both conditions, and at least 5
+    are needed.
+    inconclusive  curated against none: No CI: 0 tasks have results in both conditions, and at least 5
+    are needed. Infrastructure errors could change the verdict, or are unevenly
+    distributed: run the experiment again to retry these trials.
+    inconclusive  curated against none: No CI: 1 task has results in both conditions, and at least 5
+    are needed.
+    helps  curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks in 6 clusters.
+    inconclusive  curated against none: No CI: 12 tasks in 10 clusters (1.7 effective) have results in
+    both conditions, and at least 5 effective clusters are needed.
     ");
 }
 
@@ -477,47 +478,47 @@ fn scores_stand_beside_what_passed_where_rewards_are_fractional() {
     report.tasks[0].arms[0].score = Some(0.55);
     insta::assert_snapshot!(plain(&report), @r"
     run quickstart
-    loop with openai:one in bubblewrap · 2 tasks · 3 arms · 180 valid trials · “no effect” means within
-    ±10 points · 2 comparisons, Bonferroni-adjusted
-    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
-      verdict is too sure of itself.
+    loop with openai:one in bubblewrap · 2 tasks · 3 conditions · 180 valid trials · equivalence margin
+    ±10 pp · 2 comparisons, Bonferroni-adjusted
+    ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
+      extension, the error rates are higher than stated (optional stopping).
 
     Verdicts
-     helps         curated against none: +48 points (+5 to +85 at 97.5 % confidence), 12 tasks.
-     inconclusive  placebo against none: −5 points (−20 to +9 at 98.3 % confidence), 12 tasks. Neither
-                   an effect nor its absence (±10 points) is shown. ≈35 tasks to detect ±10 points (80%
-                   power).
+     helps         curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
+     inconclusive  placebo against none: −5 pp (−20 to +9, 98.3% CI), 12 tasks. The data show neither an
+                   effect nor its absence (±10 pp). ≈35 tasks to detect ±10 pp (80% power).
 
-     condition  lift  lift of passed  95 % interval  95 % interval, these tasks  norm. gain     p  p (adjusted)  noise floor  detectable  better, equal, worse
-     curated     +48             +20     +12 to +80                  +29 to +67       +0.78  .013          .025          ±15         ±49                10/1/1
-     placebo      −5             +48      −18 to +7                  +29 to +67           –  .013          .025          ±15         ±49                 2/6/4
+     Comparisons (lift, CIs, run-to-run noise and MDE in pp):
+     condition  lift  pass rate lift      95% CI  fixed-tasks 95% CI  normalized gain      p  adjusted p  run-to-run noise  MDE  tasks better/equal/worse
+     curated     +48             +20  +12 to +80          +29 to +67            +0.78  0.013       0.025               ±15  ±49                    10/1/1
+     placebo      −5             +48   −18 to +7          +29 to +67                –  0.013       0.025               ±15  ±49                     2/6/4
 
-    Arms
-     condition  score  95 % interval  passed  tasks  trials  lost  tokens     cost  time
-     none        48 %     28 to 48 %    38 %     12      60     0  12 346  $0.0123  75 s
-     curated     97 %     77 to 97 %    87 %     12      60     2  12 346  $0.0123  75 s
-     placebo     43 %     23 to 43 %    33 %     12      60     0  12 346  $0.0123  75 s
-     curated: 2 of 60 trials lost to infrastructure (); score 87 % if all had failed, 87 % if all had
-     passed
+    Conditions
+     condition  score     95% CI  passed  tasks  trials  infra errors  tokens     cost  time
+     none         48%  28 to 48%     38%     12      60             0  12,346  $0.0123  75 s
+     curated      97%  77 to 97%     87%     12      60             2  12,346  $0.0123  75 s
+     placebo      43%  23 to 43%     33%     12      60             0  12,346  $0.0123  75 s
+     curated: 2 of 60 trials ended with an infrastructure error (); score 87% if all of these had
+     failed, 87% if all had passed
 
-     What became of the skills, in shares of valid trials:
+     Skill exposure funnel (share of valid trials):
      condition  offered  advertised  mentioned  opened  executed
-     curated      100 %       100 %       95 %    95 %       0 %
-     placebo      100 %       100 %       95 %    93 %       0 %
+     curated       100%        100%        95%     95%        0%
+     placebo       100%        100%        95%     93%        0%
 
-    Task by task
-     Exploratory: no verdict rests on one task.
+    Results by task
+     Exploratory: single tasks have no verdict.
 
-     Mean score, passed of valid trials, and points against the baseline:
-     task               none            curated          placebo
-     config-drift  55 %, 2/5   100 %, 5/5 (+60)  20 %, 1/5 (−20)
-     log-audit      0 %, 0/5  100 %, 5/5 (+100)    0 %, 0/5 (+0)
+     Mean score, trials passed and lift in pp:
+     task              none           curated         placebo
+     config-drift  55%, 2/5   100%, 5/5 (+60)  20%, 1/5 (−20)
+     log-audit      0%, 0/5  100%, 5/5 (+100)    0%, 0/5 (+0)
     ");
     // Beside them the other renderers call them the same.
     for name in ["markdown", "html"] {
         let text = crate::find(name).unwrap().render(&report, Style::default());
-        for told in ["score", "lift of passed", "Mean score, passed of valid trials", "55 %, 2/5"] {
-            assert!(text.contains(told), "{name}: {told} is not in\n{text}");
+        for expected in ["score", "pass rate lift", "Mean score, trials passed and lift", "55%, 2/5"] {
+            assert!(text.contains(expected), "{name}: {expected} is not in\n{text}");
         }
         let plain = crate::find(name).unwrap().render(&whole(), Style::default());
         assert!(!plain.contains("core"), "{name}:\n{plain}");
@@ -529,13 +530,13 @@ fn colour_adds_nothing_but_colour() {
     let colored = Terminal.render(&whole(), Style { color: true, ..Style::default() });
     insta::assert_snapshot!(colored.lines().take(8).collect::<Vec<_>>().join("\n").replace('\u{1b}', "ESC"), @r"
     ESC[1mrun quickstartESC[0m
-    3 tasks · 5 arms · 291 valid trials · “no effect” means within ±10 points · 3 comparisons,
-    Bonferroni-adjusted
-    ! This run holds all trials of `quickstart` and more. If its report was looked at before, the
-      verdict is too sure of itself.
+    3 tasks · 5 arms · 291 valid trials · equivalence margin ±10 pp · 3 comparisons, Bonferroni-adjusted
+    ! This run contains all trials of `quickstart` and more. If the report of `quickstart` prompted the
+      extension, the error rates are higher than stated (optional stopping).
 
     ESC[1mVerdictsESC[0m
     ESC[1m loop with openai:one in bubblewrapESC[0m
+     ESC[1;32mhelpsESC[0m         curated against none: +48 pp (+5 to +85, 97.5% CI), 12 tasks.
     ");
     // Without the sequences it is the same text.
     let mut bare = String::new();
@@ -649,18 +650,18 @@ fn test_row(test: &str, arms: Vec<TestArm>) -> TestRow {
     TestRow { task: "ledger".into(), who, test: test.into(), arms }
 }
 
-fn turned(tests: Vec<TestRow>) -> String {
+fn changed_checks(tests: Vec<TestRow>) -> String {
     let exploration = Exploration { tests, ..whole().exploration };
     let style = Style { tests: true, ..Style::default() };
     let text = Terminal.render(&Report { exploration, ..whole() }, style);
-    let (_, section) = text.split_once("Tests that a condition turned\n").unwrap_or(("", &text));
+    let (_, section) = text.split_once("Checks that changed against the baseline\n").unwrap_or(("", &text));
     section.to_owned()
 }
 
 #[test]
-fn the_turned_ones_stand_in_order_and_names_are_harmless() {
+fn changed_checks_are_in_order_of_size_and_names_are_harmless() {
     let base = || test_arm("none", 1, None, None);
-    let found = turned(vec![
+    let found = changed_checks(vec![
         test_row("kept", vec![base(), test_arm("curated", 1, Some(0.0), None)]),
         test_row("some", vec![base(), test_arm("curated", 3, Some(0.5), Some(TestChange::FailedToPassed))]),
         test_row(
@@ -680,13 +681,13 @@ fn the_turned_ones_stand_in_order_and_names_are_harmless() {
     assert!(order.is_sorted(), "{found}");
     assert!(!found.contains("kept") && !found.contains('\u{1b}'), "{found}");
     assert!(found.contains("passed → failed") && found.contains("4/4") && found.contains("0/4"), "{found}");
-    assert!(turned(vec![test_row("kept", vec![base()])]).contains("any of the 1 tests"));
-    assert!(turned(Vec::new()).contains("No verifier of this run told its tests"));
+    assert!(changed_checks(vec![test_row("kept", vec![base()])]).contains("None of the 1 checks reported"));
+    assert!(changed_checks(Vec::new()).contains("No verifier of this run reported its checks"));
     let many = (0..50).map(|n| {
         test_row(&n.to_string(), vec![base(), test_arm("c", 4, Some(0.75), Some(TestChange::FailedToPassed))])
     });
-    let found = turned(many.collect()).replace("\n ", " ");
-    assert!(found.contains("other way round: 50. The 40 that moved most"), "{found}");
+    let found = changed_checks(many.collect()).replace("\n ", " ");
+    assert!(found.contains("or vice versa. The 40 largest changes"), "{found}");
 }
 
 #[test]

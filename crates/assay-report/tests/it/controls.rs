@@ -25,25 +25,22 @@ fn they_are_judged_by_equivalence() {
     let of = |control| suite("curated", ["FFFFF", "PPPPP"], control);
     check(
         &of(["PPPPP", "PPPPP"]),
-        "`curated` has no effect within ±10 points on the 30 negative controls, as it should",
+        "`curated` has a negligible effect (±10 pp) on the 30 negative controls, as expected.",
     );
     check(
         &of(["FFFFF", "PPPPP"]),
-        "`curated` helps on the 30 negative controls, by +100 points, where no skill should",
+        "`curated` helps on the 30 negative controls (+100 pp), where no skill should",
     );
-    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 30 negative controls, by −100 points");
-    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trial on the negative controls: of 150 trials");
-    check(&of(["PPPPP", "Piiii"]), "Too many trials were lost on the");
+    check(&of(["PPPPP", "FFFFF"]), "`curated` harms on the 30 negative controls (−100 pp).");
+    check(&of(["PPPPP", "iiiii"]), "`curated` has no usable trials on the negative controls: of 150 trials");
+    check(&of(["PPPPP", "Piiii"]), "Too many infrastructure errors on the");
     let two: Vec<(&str, &[&str])> = vec![("a", &["P", "P", "P"]), ("b", &["P", "P", "F"])];
     let two = Suite::new(&["none", "curated", "full"], &two)
         .plan(|run| run.tasks.iter_mut().for_each(|task| task.negative_control = true));
-    check(
-        &two,
-        "Whether `curated` and `full` do nothing on the 2 negative controls, within ±10 points, is not shown",
-    );
+    check(&two, "`curated` and `full` are inconclusive (±10 pp) on the 2 negative controls");
     let one = Suite::new(&["none", "curated"], &[("a", &["P", "P"])])
         .plan(|run| run.tasks[0].negative_control = true);
-    check(&one, "on the one negative control, within ±10 points, is not shown.");
+    check(&one, "is inconclusive (±10 pp) on the one negative control.");
     assert_eq!(one.report().comparisons, []);
 }
 
@@ -55,13 +52,10 @@ fn unfinished_controls_are_unfinished_trials() {
 #[test]
 fn a_condition_that_should_not_help_and_does_is_named() {
     let helps = |condition| Suite::uniform(&["none", condition], &["FFF", "PPP"]);
-    check(
-        &helps("placebo"),
-        "`placebo` helps. A text that teaches nothing raised the pass rate by +100 points",
-    );
+    check(&helps("placebo"), "`placebo` helps: a skill that teaches nothing raised the pass rate by +100 pp");
     check(
         &helps("negative"),
-        "`negative` helps. A skill that is not about the task raised the pass rate by +100 points",
+        "`negative` helps: a skill unrelated to the task raised the pass rate by +100 pp",
     );
     let silent = |suite: &Suite| {
         let notes = suite.notes();

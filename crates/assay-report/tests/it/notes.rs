@@ -28,7 +28,7 @@ fn a_script_is_called_one() {
         run.agents[0].measures_a_model = false;
         run.agents[0].label.model = Some("scripted:turns.jsonl".into());
     });
-    check(&scripted, &["scripted:turns.jsonl plays what a file says"]);
+    check(&scripted, &["scripted:turns.jsonl takes its replies from a script"]);
     assert!(!scripted.report().measures_a_model);
     let both = suite().agent("openai:two", &[]).plan(|run| run.agents[0].measures_a_model = false);
     assert!(both.report().measures_a_model);
@@ -38,14 +38,17 @@ fn a_script_is_called_one() {
 fn equal_conditions_share_their_trials() {
     let equal =
         |tasks| suite().plan(|run| run.equal_conditions = vec![("none".into(), "curated".into(), tasks)]);
-    check(&equal(3), &["`none` and `curated` provide the same on 3 tasks"]);
-    check(&equal(1), &["provide the same on 1 task:"]);
+    check(&equal(3), &["`none` and `curated` provide the same skills on 3 tasks"]);
+    check(&equal(1), &["provide the same skills on 1 task "]);
 }
 
 #[test]
 fn what_is_unfinished_or_unreadable_is_said() {
     let unfinished = Suite::new(&["none"], &[("a", &["P.?"])]);
-    check(&unfinished, &["2 planned trials have no record yet", "1 record is not readable"]);
+    check(
+        &unfinished,
+        &["2 planned trials have no record yet", "1 record cannot be read; its trial counts as unfinished"],
+    );
     check(&Suite::new(&["none"], &[("a", &["P."])]), &["1 planned trial has no record yet"]);
 }
 
@@ -65,7 +68,7 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
             }];
         })
     };
-    check(&placebo(0), &["`placebo` was opened in 0 % of its trials"]);
+    check(&placebo(0), &["`placebo` was opened in only 0% of its trials"]);
     check(&placebo(1), &[]);
     // Where several agents ran, it is said whose placebo that was.
     let two = placebo(0).agent("openai:two", &[]);
@@ -73,7 +76,7 @@ fn a_placebo_that_nobody_opened_is_a_second_baseline() {
     // A placebo of which nothing is known yet is not blamed.
     check(
         &Suite::new(&["none", "placebo"], &[("a", &["P", "i"])]),
-        &["`placebo` has no usable trial: of 1 trial, 1 ended with an infrastructure error"],
+        &["`placebo` has no usable trials: of 1 trial, 1 ended with an infrastructure error"],
     );
 }
 
@@ -84,9 +87,9 @@ fn contamination_and_second_looks_are_said() {
             record.contaminated = vec!["one in /app/x.md".into()];
         }
     });
-    check(&contaminated, &["1 trial of `none` had a skill of the experiment"]);
+    check(&contaminated, &["Contamination: 1 trial of `none` had a skill of the experiment"]);
     let extended = suite().plan(|run| run.extends = Some("test-1".into()));
-    check(&extended, &["holds all trials of `test-1`"]);
+    check(&extended, &["contains all trials of `test-1`"]);
     assert!(extended.report().extended_after_look);
 }
 
@@ -116,8 +119,8 @@ fn estimated_tokens_are_marked() {
         &estimated,
         &[
             "The gateway and the transcripts count the same tokens in every trial of loop",
-            "loop with openai:one: in 1 of 4 trials the provider's usage is missing or impossible for some replies. Their tokens \
-             and cost are estimated from characters (12% of all tokens; marked ≈), and no cap counts them.",
+            "loop with openai:one: in 1 of 4 trials, the provider's usage is missing or impossible for some replies. Their tokens \
+             and cost are estimated from characters (12% of all tokens; marked ≈) and do not count against the caps of the run.",
         ],
     );
     let arms = estimated.report().arms;
@@ -145,7 +148,7 @@ fn another_model_than_the_one_asked_for_is_warned_of() {
         report.replied_models.iter().map(|row| (row.replied.as_str(), row.trials, row.replies)).collect();
     assert_eq!(found, [("models/one", 4, 12), ("one-2026-01-01", 4, 12)]);
     let other = replied(&["one", "one-mini"]);
-    check(&other, &["Warning: loop asked for openai:one, and one-mini replied in 4 trials."]);
+    check(&other, &["Warning: loop requested openai:one, but one-mini replied in 4 trials."]);
     let report = other.report();
     assert!(report.model_mismatch);
     assert_eq!(report.replied_models.iter().map(|row| row.matches).collect::<Vec<_>>(), [true, false]);
@@ -167,8 +170,8 @@ fn a_condition_without_a_usable_trial_comes_first() {
     check(
         &dead,
         &[
-            "`curated` has no usable trial: of 3 trials, 3 timed out before the model replied. It gets no pass rate",
-            "holds all trials of `test-1`",
+            "`curated` has no usable trials: of 3 trials, 3 timed out before the model replied. It has no pass rate",
+            "contains all trials of `test-1`",
         ],
     );
     let report = dead.report();
@@ -179,7 +182,7 @@ fn a_condition_without_a_usable_trial_comes_first() {
     // What broke counts the same way, and one trial that says something is enough.
     check(
         &silent(&["iTi", "PPP"]),
-        &["`none` has no usable trial: of 3 trials, 1 timed out before the model replied and 2 ended with"],
+        &["`none` has no usable trials: of 3 trials, 1 timed out before the model replied and 2 ended with"],
     );
     check(&silent(&["TFT", "PPP"]), &[]);
     assert_eq!(silent(&["TFT", "PPP"]).report().comparisons.len(), 1);
@@ -203,7 +206,7 @@ fn imported_runs_and_late_rewards_are_noted() {
     // Nothing is said of a placebo that nobody read: nobody knows.
     assert_eq!(notes.len(), 2, "{notes:#?}");
     assert!(notes[0].contains("executed by harbor and imported"), "{notes:#?}");
-    assert!(notes[1].starts_with("1 trial was graded after its deadline"), "{notes:#?}");
+    assert!(notes[1].starts_with("1 trial was graded after the agent's deadline"), "{notes:#?}");
     // What was lost elsewhere cannot be tried again here.
     assert!(suite.report().comparisons.iter().all(|comparison| comparison.imported));
 }

@@ -32,8 +32,8 @@ fn conditions_of_different_days_are_compared_with_a_warning() {
     let note = check(&|record| if record.condition == "none" { 5 } else { 25 }, 0.0, true).unwrap();
     assert!(
         note.starts_with(
-            "`curated` and `none` were measured at different times, 2026-01-25 10:00 to 2026-01-25 10:19 and \
-             2026-01-05 10:00 to 2026-01-05 10:19 UTC, with an overlap of 0%"
+            "`curated` and `none` were measured at different times (2026-01-25 10:00 to 2026-01-25 10:19 and \
+             2026-01-05 10:00 to 2026-01-05 10:19 UTC, overlap 0%)."
         ),
         "{note}"
     );

@@ -1,4 +1,4 @@
-//! What no luck can reach, with the arithmetic.
+//! Requests that no data can meet, with the arithmetic.
 
 use crate::interval::FEWEST_UNITS;
 use crate::moments::{Moments, Quantiles};
@@ -9,41 +9,41 @@ use crate::verdict::{alpha, shows_none};
 /// The fewest tasks that have an interval.
 pub(crate) const FEWEST: usize = FEWEST_UNITS;
 
-/// The most trials of one suite, of both arms, that are simulated.
+/// The limit of simulated trials of one suite, both conditions together.
 const LARGEST: usize = 200_000;
 
-/// Why something that was asked for cannot be had, whatever the trials say.
+/// Why a request cannot be met by any data.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Impossible {
     /// Under five tasks there is no interval, and so no verdict.
-    #[error("{tasks} tasks have no interval: it needs {FEWEST}")]
+    #[error("{tasks} tasks are too few for a confidence interval, which needs {FEWEST}")]
     Tasks {
         /// The plan's tasks.
         tasks: usize,
     },
     /// An arm has no trials.
-    #[error("an arm without repetitions has no mean")]
+    #[error("both conditions need at least one repetition")]
     Repetitions,
     /// The margin excludes nothing or everything.
-    #[error("a margin of {margin} lies outside (0, 1): no verdict of no effect is given with it")]
+    #[error("an equivalence margin of {margin} is outside (0, 1)")]
     Margin {
         /// The margin.
         margin: f64,
     },
-    /// The spread is none.
-    #[error("a spread of {spread} over tasks lies outside [0, 1]")]
+    /// The standard deviation of effects is out of range.
+    #[error("a standard deviation of effects of {spread} is outside [0, 1]")]
     Spread {
         /// The spread.
         spread: f64,
     },
-    /// The share of tasks that move is none.
-    #[error("a share of {moving} of tasks that move lies outside (0, 1]")]
+    /// The share of affected tasks is out of range.
+    #[error("a share of affected tasks of {moving} is outside (0, 1]")]
     Moving {
         /// The share.
         moving: f64,
     },
     /// More trials than are simulated.
-    #[error("{tasks} tasks of {trials} trials each are more than the {LARGEST} trials that are simulated")]
+    #[error("{tasks} tasks of {trials} trials each exceed the limit of {LARGEST} simulated trials")]
     Size {
         /// The plan's tasks.
         tasks: usize,
@@ -51,14 +51,14 @@ pub enum Impossible {
         trials: usize,
     },
     /// A lift that is not a number.
-    #[error("a lift of {lift} is none")]
+    #[error("invalid lift {lift}")]
     Lift {
         /// The lift.
         lift: f64,
     },
     /// The baseline leaves no room for the lift.
     #[error(
-        "a lift of {lift:+.3} over a baseline of {baseline:.3} would be a pass rate of {:.3}: rates end at 0 and 1",
+        "a lift of {lift:+.3} over a baseline of {baseline:.3} means a pass rate of {:.3}, outside [0, 1]",
         .baseline + .lift
     )]
     Ceiling {
@@ -67,8 +67,10 @@ pub enum Impossible {
         /// The lift.
         lift: f64,
     },
-    /// The lift is one that counts as none.
-    #[error("a lift of {lift:+.3} lies within the margin of {margin:.3}: enough tasks would say no effect")]
+    /// The lift is within the equivalence margin.
+    #[error(
+        "a lift of {lift:+.3} is within the equivalence margin of {margin:.3}: with enough tasks the verdict is `negligible`"
+    )]
     WithinMargin {
         /// The lift.
         lift: f64,
@@ -77,8 +79,8 @@ pub enum Impossible {
     },
     /// The margin is narrower than the narrowest interval.
     #[error(
-        "a margin of {margin:.4} is below {least:.4}, the smallest within which this many tasks can show no effect, even if \
-         none shows any difference"
+        "an equivalence margin of {margin:.4} is below {least:.4}, the smallest that this many tasks can show even if none of \
+         them differs"
     )]
     Narrow {
         /// The margin.
@@ -88,7 +90,7 @@ pub enum Impossible {
     },
     /// No data can give so small a p.
     #[error(
-        "a p of {wanted} cannot come of {tasks} tasks in a family of {family}: the smallest of the sign-flip test is \
+        "p ≤ {limit} is unattainable with {tasks} tasks in a family of {family}: the smallest p of the sign-flip test is \
          {smallest:.2e}, and Holm's correction multiplies it by {family} to {:.2e}",
         (.smallest * *.family as f64).min(1.0)
     )]
@@ -100,18 +102,18 @@ pub enum Impossible {
         /// The smallest p of one comparison.
         smallest: f64,
         /// The p asked for.
-        wanted: f64,
+        limit: f64,
     },
 }
 
-/// What a gate asks of a plan.
+/// What a plan is required to attain.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Wanted {
-    /// A true lift to be found.
+pub struct Requirement {
+    /// A true lift to detect.
     pub lift: Option<f64>,
-    /// No effect within ± this.
+    /// An equivalence margin.
     pub margin: Option<f64>,
-    /// A p value, after Holm's correction, at most this.
+    /// An upper limit of the Holm-adjusted p.
     pub p: Option<f64>,
 }
 
@@ -188,23 +190,23 @@ impl Plan {
         })
     }
 
-    /// All that cannot be had of what a gate wants, by arithmetic alone. Empty where nothing stands against it; the
-    /// chance of it may still be small, which [`Plan::forecast`] tells.
-    pub fn impossible(&self, wanted: &Wanted) -> Vec<Impossible> {
-        let plan = Plan { margin: wanted.margin.unwrap_or(self.margin), ..*self };
+    /// The parts of a requirement that no data can meet. Empty if all can be met; the chance may still be small, see
+    /// [`Plan::forecast`].
+    pub fn impossible(&self, required: &Requirement) -> Vec<Impossible> {
+        let plan = Plan { margin: required.margin.unwrap_or(self.margin), ..*self };
         let mut found: Vec<Impossible> = plan.check().err().into_iter().collect();
-        found.extend(wanted.lift.and_then(|lift| self.possible(lift).err()));
-        if let (Some(margin), Some(least)) = (wanted.margin, plan.least_margin())
+        found.extend(required.lift.and_then(|lift| self.possible(lift).err()));
+        if let (Some(margin), Some(least)) = (required.margin, plan.least_margin())
             && margin < least
         {
             found.push(Impossible::Narrow { margin, least });
         }
-        if let Some(wanted) = wanted.p {
+        if let Some(limit) = required.p {
             let (tasks, family, smallest) = (self.tasks, self.family.max(1), smallest_p(self.tasks));
-            // NaN is met by nothing.
-            let met = smallest * family as f64 <= wanted;
-            if !met {
-                found.push(Impossible::SmallestP { tasks, family, smallest, wanted });
+            // Written so that a limit of NaN is not attainable.
+            let attainable = smallest * family as f64 <= limit;
+            if !attainable {
+                found.push(Impossible::SmallestP { tasks, family, smallest, limit });
             }
         }
         found

@@ -17,7 +17,7 @@ mod promise;
 use crate::plan::draws::{Draws, FEWEST_SUITES, SHAPE_SUITES, SUITES};
 use crate::simulate::{Baseline, Design, Effect, Loss};
 
-pub use limits::{Impossible, Wanted, smallest_p};
+pub use limits::{Impossible, Requirement, smallest_p};
 pub use promise::{Promise, promise};
 
 /// The chance of the right verdict that is asked for.

@@ -1,6 +1,6 @@
 //! What a plan says beforehand against what simulated suites then show.
 
-use assay_stats::plan::{Forecast, Impossible, MOVING, Plan, SPREAD, Wanted, smallest_p};
+use assay_stats::plan::{Forecast, Impossible, MOVING, Plan, Requirement, SPREAD, smallest_p};
 use assay_stats::simulate::{Baseline, Design, Effect, judge};
 
 use crate::close;
@@ -143,13 +143,13 @@ fn a_design_that_finds_nothing_says_so() {
 
 #[test]
 fn what_is_impossible_is_told_with_the_arithmetic() {
-    let check = |plan: Plan, wanted: Wanted, expected: &[&str]| {
+    let check = |plan: Plan, wanted: Requirement, expected: &[&str]| {
         let told: Vec<String> = plan.impossible(&wanted).iter().map(ToString::to_string).collect();
         assert_eq!(told, expected);
     };
-    let lift = |lift: f64| Wanted { lift: Some(lift), ..Wanted::default() };
-    let margin = |margin: f64| Wanted { margin: Some(margin), ..Wanted::default() };
-    let p = |p: f64| Wanted { p: Some(p), ..Wanted::default() };
+    let lift = |lift: f64| Requirement { lift: Some(lift), ..Requirement::default() };
+    let margin = |margin: f64| Requirement { margin: Some(margin), ..Requirement::default() };
+    let p = |p: f64| Requirement { p: Some(p), ..Requirement::default() };
     check(plan(10, 3), lift(0.6), &[]);
     check(
         plan(10, 3),
@@ -183,8 +183,8 @@ fn what_is_impossible_is_told_with_the_arithmetic() {
     // In a family of 2, at d = .0719: v₀ = ½ + d(1 − d) = .5667, s̃² = 2 · .5667/51, t(51²/49 = 53.1, .975) = 2.006:
     // 2.006 · √(.02222/50) = .0423, and 1 − .025^(1/50) = .0711 is more. At 50 × 1 both count alike in a family of 9.
     check(Plan { family: 2, ..plan(50, 1) }, margin(0.07), &[&narrow("0.0700", "0.0711")]);
-    check(plan(4, 3), Wanted::default(), &["4 tasks have no interval: it needs 5"]);
-    check(plan(5, 0), Wanted::default(), &["an arm without repetitions has no mean"]);
+    check(plan(4, 3), Requirement::default(), &["4 tasks have no interval: it needs 5"]);
+    check(plan(5, 0), Requirement::default(), &["an arm without repetitions has no mean"]);
     check(
         plan(5, 1),
         margin(1.0),
@@ -193,7 +193,7 @@ fn what_is_impossible_is_told_with_the_arithmetic() {
     // Several at once.
     assert_eq!(
         Plan { family: 100, ..plan(5, 1) }
-            .impossible(&Wanted { lift: Some(0.9), margin: Some(0.05), p: Some(0.01) })
+            .impossible(&Requirement { lift: Some(0.9), margin: Some(0.05), p: Some(0.01) })
             .len(),
         3
     );

@@ -1,4 +1,4 @@
-//! `assay compare`: the same arms in two runs.
+//! `assay compare`: compares the arms that two runs share.
 
 use assay_analysis::RunComparison;
 use assay_report::clean;
@@ -20,12 +20,15 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
             .map(|arm| format!("{}, {}: {}", arm.agent, arm.condition, arm.reason))
             .collect();
         return Err(Failure::bad_input(format!(
-            "{} and {} have nothing to compare: {}",
+            "cannot compare {} with {}: {}",
             found.first,
             found.second,
             reasons.join("; ")
         ))
-        .hint(format!("an arm needs {} tasks with results in both runs", assay_analysis::LEAST_TASKS)));
+        .hint(format!(
+            "a comparison needs {} tasks with results in both runs",
+            assay_analysis::LEAST_TASKS
+        )));
     }
     if ui.json() {
         ui.document(&assay_report::WithNotes::from(&found))?;
@@ -38,11 +41,11 @@ pub(crate) fn run(args: &CompareArgs, settings: &Settings, ui: &Ui) -> Result<St
 fn lay_out(found: &RunComparison) -> String {
     let mut text = format!("{} against {}\n", clean(&found.second), clean(&found.first));
     if found.extended_after_look {
-        text.push_str("! One of the runs holds all of an earlier one: if that was looked at, the verdicts are too sure.\n");
+        text.push_str("! One of the runs extends an earlier run. If the earlier report prompted the extension, the error rates are higher than stated (optional stopping).\n");
     }
     if found.shared_trials > 0 {
         text.push_str(&format!(
-            "! {} trials are the same in both runs: on them nothing can differ.\n",
+            "! {} trials are shared by both runs and cannot differ.\n",
             found.shared_trials
         ));
     }
@@ -67,7 +70,7 @@ fn lay_out(found: &RunComparison) -> String {
     }
     for arm in &found.left_out {
         text.push_str(&format!(
-            "  left out: {}, {}: {}\n",
+            "  excluded: {}, {}: {}\n",
             clean(&arm.agent),
             clean(&arm.condition),
             clean(&arm.reason)

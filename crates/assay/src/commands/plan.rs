@@ -1,4 +1,4 @@
-//! `assay plan`: what an experiment will cost, and what it can and cannot find.
+//! `assay plan`: cost, duration and statistical power of an experiment before it runs.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
         [("--lift", args.lift), ("--equivalence-margin", args.equivalence_margin), ("--p", args.p)]
     {
         if value.is_some_and(|value| !value.is_finite()) {
-            return Err(Failure::bad_input(format!("`{flag}` is a number, such as 0.1")));
+            return Err(Failure::bad_input(format!("`{flag}` must be a number, such as 0.1")));
         }
     }
     let experiment = Experiment::load(&args.experiment)?;
@@ -38,14 +38,14 @@ pub(crate) fn run(args: &PlanArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if ui.json() {
         ui.document(&forecast)?;
     } else {
-        ui.out(&lay_out(&forecast))?;
+        ui.out(&format_forecast(&forecast))?;
     }
     for warning in &forecast.warnings {
         ui.note(&clean(warning));
     }
-    // A gate that no luck can pass is refused before a cent is spent, and a task that cannot be read is not what was meant.
-    let holds = forecast.impossible.is_empty() && plan.unreadable.is_empty();
-    Ok(if holds { Status::Done } else { Status::DidNotHold })
+    // An unattainable request or an unreadable task is an error before any money is spent.
+    let attainable = forecast.impossible.is_empty() && plan.unreadable.is_empty();
+    Ok(if attainable { Status::Done } else { Status::DidNotHold })
 }
 
 /// Writes a file for each trial, those of the tasks' checks included.
@@ -64,18 +64,14 @@ fn write_specs(plan: &Plan, folder: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn lay_out(forecast: &PlanForecast) -> String {
+fn format_forecast(forecast: &PlanForecast) -> String {
     let design = &forecast.design;
-    let mut text = format!(
-        "{}: {} trials, {} of them in the store\n",
-        clean(&forecast.run),
-        forecast.trials,
-        forecast.in_store
-    );
+    let mut text =
+        format!("{}: {} trials, {} cached\n", clean(&forecast.run), forecast.trials, forecast.cached);
     for arm in &forecast.arms {
         let model = arm.model.as_deref().map_or(String::new(), |model| format!(" with {}", clean(model)));
         let placed = match arm.placement {
-            Some(Placement::System) => ", skills in a text of the system",
+            Some(Placement::System) => ", skills in the system prompt",
             _ => "",
         };
         let cost =
@@ -83,27 +79,26 @@ fn lay_out(forecast: &PlanForecast) -> String {
         let time =
             arm.seconds_each.map_or_else(|| "time unknown".to_owned(), |s| format!("{} each", seconds(s)));
         text.push_str(&format!(
-            "  {}{model}{placed}, {}: {} cells, {} in the store, {cost}, {time}\n",
+            "  {}{model}{placed}, {}: {} trials, {} cached, {cost}, {time}\n",
             clean(&arm.agent),
             clean(&arm.condition),
             arm.cells,
-            arm.in_store
+            arm.cached
         ));
     }
-    text.push_str(&limits(&forecast.limits));
+    text.push_str(&format_limits(&forecast.limits));
     let cost = forecast.cost_usd.map_or_else(
-        || "unknown: no trial of each agent with a price has been recorded".to_owned(),
-        |usd| format!("about ${usd:.2}"),
+        || "unknown (no recorded trial with a price for every agent)".to_owned(),
+        |usd| format!("≈${usd:.2}"),
     );
-    let time =
-        forecast.seconds.map_or_else(|| "unknown: nothing like it has been recorded".to_owned(), seconds);
-    text.push_str(&format!("to run: cost {cost}; time {time}\n"));
+    let time = forecast.seconds.map_or_else(|| "unknown (no recorded trials)".to_owned(), seconds);
+    text.push_str(&format!("Estimated cost: {cost}\nEstimated time: {time}\n"));
 
     let clusters = design.clusters.map_or(String::new(), |clusters| {
         format!(" in {clusters} cluster{} ({} effective)", if clusters == 1 { "" } else { "s" }, design.units)
     });
     text.push_str(&format!(
-        "\nthe design: {} tasks{clusters}, {} repetitions, {} {}comparison{}, margin ±{:.0} points\n",
+        "\nDesign: {} tasks{clusters}, {} repetitions, {} {}comparison{}, equivalence margin ±{:.0} pp\n",
         design.tasks,
         design.repetitions,
         design.family,
@@ -111,38 +106,41 @@ fn lay_out(forecast: &PlanForecast) -> String {
         if design.family == 1 { "" } else { "s" },
         100.0 * design.margin
     ));
-    let from = if design.baseline_from == "records" { "as recorded" } else { "assumed" };
-    text.push_str(&format!("  baseline: {:.0} % pass, {from}\n", 100.0 * design.baseline));
+    let from = if design.baseline_from == "records" { "from recorded trials" } else { "assumed" };
+    text.push_str(&format!("  Baseline pass rate: {:.0}% ({from})\n", 100.0 * design.baseline));
     match design.mde {
         Some(lift) => {
-            text.push_str(&format!("  minimum detectable effect (80% power): {:.0} points\n", 100.0 * lift));
+            text.push_str(&format!("  Minimum detectable effect (80% power): {:.0} pp\n", 100.0 * lift));
         }
         None => text.push_str(&format!(
-            "  minimum detectable effect (80% power): none with {} {}\n",
+            "  Minimum detectable effect (80% power): none with {} {}\n",
             design.units,
             if design.clusters.is_some() { "effective clusters" } else { "tasks" }
         )),
     }
     match design.smallest_margin {
         Some(margin) => text.push_str(&format!(
-            "  smallest margin for `negligible` (80% power): ±{:.0} points\n",
+            "  Smallest attainable equivalence margin (80% power): ±{:.0} pp\n",
             100.0 * margin
         )),
-        None => text.push_str("  smallest margin for `negligible` (80% power): none\n"),
+        None => text.push_str("  Smallest attainable equivalence margin (80% power): none\n"),
     }
     if let Some(nothing) = design.if_no_effect {
-        text.push_str(&format!("  expected verdicts if the true effect is zero: {}\n", verdicts(nothing)));
+        text.push_str(&format!(
+            "  Expected verdicts if the true effect is zero: {}\n",
+            format_chances(nothing)
+        ));
     }
-    text.push_str(&shapes(forecast));
-    text.push_str(&requested(forecast));
+    text.push_str(&format_shapes(forecast));
+    text.push_str(&format_requested(forecast));
     for reason in &forecast.impossible {
-        text.push_str(&format!("\nimpossible: {reason}\n"));
+        text.push_str(&format!("\nImpossible: {reason}\n"));
     }
     for excluded in &forecast.excluded {
         let condition =
             excluded.condition.as_deref().map_or(String::new(), |name| format!(", {}", clean(name)));
         text.push_str(&format!(
-            "left out: {}{condition}: {}\n",
+            "Excluded: {}{condition}: {}\n",
             clean(&excluded.task),
             clean(&excluded.reason)
         ));
@@ -150,24 +148,24 @@ fn lay_out(forecast: &PlanForecast) -> String {
     text
 }
 
-/// The limits that hold: one line each where all tasks have the same, else a line for each group of tasks.
-fn limits(limits: &[LimitForecast]) -> String {
-    let time = grouped(limits, |limits| limits.agent_seconds, |value| format!("{value} s"));
-    let memory = grouped(limits, |limits| limits.memory_bytes, |value| format!("{} MB", value >> 20));
-    [("agent time", time), ("memory", memory)]
+/// The limits: one value for all tasks, or one for each group of tasks with the same value.
+fn format_limits(limits: &[LimitForecast]) -> String {
+    let time = group_limits(limits, |limits| limits.agent_seconds, |value| format!("{value} s"));
+    let memory = group_limits(limits, |limits| limits.memory_bytes, |value| format!("{} MB", value >> 20));
+    [("Agent time", time), ("Memory", memory)]
         .into_iter()
         .filter(|(_, groups)| !groups.is_empty())
         .map(|(what, groups)| format!("{what} limit: {}\n", groups.join("; ")))
         .collect()
 }
 
-/// Each distinct limit, with the tasks and the agents it holds for where they are not all.
-fn grouped<T: Copy + PartialEq>(
+/// Each distinct limit, with its tasks and agents unless it applies to all.
+fn group_limits<T: Copy + PartialEq>(
     limits: &[LimitForecast],
     limit: impl Fn(&TaskLimits) -> Limit<T>,
     show: impl Fn(T) -> String,
 ) -> Vec<String> {
-    // An agent's name alone tells no two of its models apart.
+    // Agents that differ only in their model have the same name.
     let who = |of: &LimitForecast| {
         let model = of.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
         format!("{}{model}", of.agent)
@@ -190,7 +188,7 @@ fn grouped<T: Copy + PartialEq>(
             let mut text = show(limit.value);
             let source = match (limit.source, limit.overrides) {
                 (LimitSource::Experiment, Some(task)) => {
-                    format!("set by the experiment, overrides the tasks' {}", show(task))
+                    format!("set by the experiment, overriding {} of the tasks", show(task))
                 }
                 (LimitSource::Experiment, None) => "set by the experiment".to_owned(),
                 (LimitSource::Task, _) => "set by the tasks".to_owned(),
@@ -198,18 +196,18 @@ fn grouped<T: Copy + PartialEq>(
             };
             text.push_str(&format!(" ({source})"));
             if *by != agents {
-                text.push_str(&format!(" for {}", list(&by.iter().map(String::as_str).collect())));
+                text.push_str(&format!(" for {}", list_names(&by.iter().map(String::as_str).collect())));
             }
             if *of != tasks {
-                text.push_str(&format!(" on {}", list(of)));
+                text.push_str(&format!(" on {}", list_names(of)));
             }
             text
         })
         .collect()
 }
 
-/// Names in a line; of many, the first few and how many more there are.
-fn list(names: &BTreeSet<&str>) -> String {
+/// The first few names, and how many more there are.
+fn list_names(names: &BTreeSet<&str>) -> String {
     const SHOWN: usize = 8;
     let mut text = names.iter().take(SHOWN).map(|name| clean(name)).collect::<Vec<_>>().join(", ");
     if names.len() > SHOWN {
@@ -218,8 +216,8 @@ fn list(names: &BTreeSet<&str>) -> String {
     text
 }
 
-/// What the same money buys otherwise.
-fn shapes(forecast: &PlanForecast) -> String {
+/// The same number of trials as other numbers of tasks and repetitions.
+fn format_shapes(forecast: &PlanForecast) -> String {
     let design = &forecast.design;
     if design.shapes.len() < 2 {
         return String::new();
@@ -227,20 +225,20 @@ fn shapes(forecast: &PlanForecast) -> String {
     let points = |figure: Option<f64>, sign: &str| {
         figure.map_or_else(|| "–".to_owned(), |figure| format!("{sign}{:.0}", 100.0 * figure))
     };
-    let power = forecast.requested.lift.map(|lift| format!("power at {:+.0}", 100.0 * lift));
+    let power = forecast.requested.lift.map(|lift| format!("power at {:+.0} pp", 100.0 * lift));
     let mut text =
-        "\nthe same number of trials in other shapes (independent tasks × repetitions)\n".to_owned();
-    text.push_str("  tasks  repetitions  detectable effect  margin for negligible");
+        "\nSame number of trials, other numbers of tasks (independent) and repetitions\n".to_owned();
+    text.push_str("  tasks  repetitions  MDE (pp)  equivalence margin (pp)");
     text.push_str(&power.as_ref().map_or("\n".to_owned(), |power| format!("  {power}\n")));
     for shape in &design.shapes {
         let here = if shape.repetitions == design.repetitions as usize { "  (this plan)" } else { "" };
         let chance = power.as_ref().map_or(String::new(), |head| {
             let chance =
-                shape.power.map_or_else(|| "–".to_owned(), |chance| format!("{:.0} %", 100.0 * chance));
+                shape.power.map_or_else(|| "–".to_owned(), |chance| format!("{:.0}%", 100.0 * chance));
             format!("  {chance:>width$}", width = head.chars().count())
         });
         text.push_str(&format!(
-            "  {:>5}  {:>11}  {:>17}  {:>20}{chance}{here}\n",
+            "  {:>5}  {:>11}  {:>8}  {:>23}{chance}{here}\n",
             shape.tasks,
             shape.repetitions,
             points(shape.mde, "+"),
@@ -250,40 +248,43 @@ fn shapes(forecast: &PlanForecast) -> String {
     text
 }
 
-fn requested(forecast: &PlanForecast) -> String {
+fn format_requested(forecast: &PlanForecast) -> String {
     let requested = &forecast.requested;
     let tasks = |tasks: Option<usize>| {
         let unit = if forecast.design.clusters.is_some() {
-            "independent tasks (clusters of one size)"
+            "independent tasks (clusters of equal size)"
         } else {
             "tasks"
         };
-        tasks.map_or_else(|| "more tasks than can be simulated".to_owned(), |tasks| format!("{tasks} {unit}"))
+        tasks.map_or_else(|| "more than can be simulated".to_owned(), |tasks| format!("{tasks} {unit}"))
     };
     let mut text = String::new();
     if let Some(lift) = requested.lift {
-        text.push_str(&format!("\nfor a lift of {:+.0} points\n", 100.0 * lift));
+        text.push_str(&format!("\nTo detect a lift of {:+.0} pp\n", 100.0 * lift));
         if let Some(chances) = requested.at_lift {
-            text.push_str(&format!("  this design will say: {}\n", verdicts(chances)));
-            text.push_str(&format!("  needed for 80 %: {}\n", tasks(requested.tasks_for_lift)));
+            text.push_str(&format!("  Expected verdicts of this design: {}\n", format_chances(chances)));
+            text.push_str(&format!("  Needed for 80% power: {}\n", tasks(requested.tasks_for_lift)));
         }
     }
     if let Some(margin) = requested.equivalence_margin {
-        text.push_str(&format!("\nfor no effect within ±{:.0} points\n", 100.0 * margin));
-        text.push_str(&format!("  needed for 80 %: {}\n", tasks(requested.tasks_for_margin)));
+        text.push_str(&format!(
+            "\nTo show a negligible effect (equivalence margin ±{:.0} pp)\n",
+            100.0 * margin
+        ));
+        text.push_str(&format!("  Needed for 80% power: {}\n", tasks(requested.tasks_for_margin)));
     }
     if let Some(p) = requested.p {
         text.push_str(&format!(
-            "\nfor p ≤ {p}\n  the smallest these tasks can give: {:.2e}\n",
+            "\nFor a Holm-adjusted p ≤ {p}\n  Smallest unadjusted p with these tasks: {:.2e}\n",
             requested.smallest_p
         ));
     }
     text
 }
 
-fn verdicts(chances: VerdictChances) -> String {
+fn format_chances(chances: VerdictChances) -> String {
     format!(
-        "helps {:.0} %, harms {:.0} %, negligible {:.0} %, inconclusive {:.0} %",
+        "helps {:.0}%, harms {:.0}%, negligible {:.0}%, inconclusive {:.0}%",
         100.0 * chances.helps,
         100.0 * chances.harms,
         100.0 * chances.negligible,

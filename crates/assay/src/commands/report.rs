@@ -1,4 +1,4 @@
-//! `assay report`: a run's findings, computed again from its records.
+//! `assay report`: recomputes the report of a run from its records.
 
 use std::path::Path;
 
@@ -26,13 +26,13 @@ pub(crate) fn run(args: &ReportArgs, settings: &Settings, ui: &Ui) -> Result<Sta
             let text = laid_out(&report, format_of(out, settings.format)?, shown(Style::default()))?;
             std::fs::write(out, text)
                 .map_err(|error| Failure::bad_input(format!("cannot write {}: {error}", out.display())))?;
-            ui.note(&format!("{} holds the report", out.display()));
+            ui.note(&format!("wrote the report to {}", out.display()));
         }
     }
     Ok(Status::Done)
 }
 
-/// Lays a report out on standard output.
+/// Prints a report on standard output.
 pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
     let format = if ui.json() { Format::Json } else { Format::Terminal };
     let text = laid_out(report, format, ui.style())?;
@@ -43,11 +43,11 @@ pub(crate) fn print(report: &Report, ui: &Ui) -> Result<(), Failure> {
 fn laid_out(report: &Report, format: Format, style: Style) -> Result<String, Failure> {
     let name = format.name();
     let renderer =
-        assay_report::find(name).ok_or_else(|| Failure::bad_input(format!("there is no format {name:?}")))?;
+        assay_report::find(name).ok_or_else(|| Failure::bad_input(format!("unknown format {name:?}")))?;
     Ok(redact(&renderer.render(report, style), &machine::secrets()))
 }
 
-/// The format that a file's name asks for, where none was asked for otherwise. A name that stands for another format is an error.
+/// The format of a report file: `--format` if given, otherwise by the extension of its name.
 pub(crate) fn format_of(out: &Path, asked: Format) -> Result<Format, Failure> {
     match (asked, out.extension().and_then(|extension| extension.to_str())) {
         (Format::Terminal, Some("html")) => Ok(Format::Html),
@@ -55,8 +55,9 @@ pub(crate) fn format_of(out: &Path, asked: Format) -> Result<Format, Failure> {
         (Format::Terminal, Some("json")) => Ok(Format::Json),
         (Format::Terminal, Some("txt") | None) => Ok(Format::Terminal),
         (Format::Terminal, Some(other)) => {
-            let message = format!("cannot tell the format of {}: `.{other}` is not known", out.display());
-            Err(Failure::bad_input(message).hint("use .html, .md, .json or .txt, or name it with --format"))
+            let message =
+                format!("cannot infer the format of {}: unknown extension `.{other}`", out.display());
+            Err(Failure::bad_input(message).hint("use .html, .md, .json or .txt, or set --format"))
         }
         _ => Ok(asked),
     }
@@ -67,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_files_name_says_its_format_where_nothing_else_does() {
+    fn the_format_follows_the_extension_unless_it_is_set() {
         let check = |out: &str, asked: Format, expected: Option<Format>| {
             assert_eq!(format_of(Path::new(out), asked).ok(), expected, "{out}");
         };

@@ -202,7 +202,7 @@ fn print(run: &str, outcome: &RunOutcome, report: &Report, plan: &Plan, ui: &Ui)
     }
     super::report::print(report, ui)?;
     let mut line = format!(
-        "\n{} trials planned: {} executed, {} cached, {} lost to infrastructure",
+        "\n{} trials planned: {} executed, {} cached, {} infrastructure errors",
         outcome.planned, outcome.executed, outcome.cached, outcome.infrastructure
     );
     if outcome.unfinished > 0 {
@@ -373,7 +373,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             .iter()
             .map(|((agent, condition), [cells, there])| {
                 let label = &plan.agents[*agent].label;
-                json!({ "agent": label.name, "model": label.model, "condition": condition, "cells": cells, "in_store": there })
+                json!({ "agent": label.name, "model": label.model, "condition": condition, "cells": cells, "cached": there })
             })
             .collect();
         ui.document(&json!({
@@ -387,15 +387,11 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
             "unreadable": plan.unreadable,
         }))?;
     } else {
-        let mut text =
-            format!("{}: {} trials, {cached} of them in the store\n", plan.experiment.name, trials.len());
+        let mut text = format!("{}: {} trials, {cached} cached\n", plan.experiment.name, trials.len());
         for ((agent, condition), [cells, there]) in &arms {
             let label = &plan.agents[*agent].label;
             let model = label.model.as_deref().map_or(String::new(), |model| format!(" with {model}"));
-            text.push_str(&format!(
-                "  {}{model}, {condition}: {cells} cells, {there} in the store\n",
-                label.name
-            ));
+            text.push_str(&format!("  {}{model}, {condition}: {cells} trials, {there} cached\n", label.name));
         }
         text.push_str(&unreadable(plan));
         ui.out(&text)?;

@@ -333,7 +333,7 @@ fn placements_are_arms() {
     let text = lab.assay(&["report", "lab"]).ok().stdout;
     assert!(text.contains("codex (system): told of skills in a text of the system"), "{text}");
     let text = lab.assay(&["plan", "experiment.toml"]).stdout;
-    assert!(text.contains("skills in a text of the system, curated: 1 cells, 1 in the store"), "{text}");
+    assert!(text.contains("skills in the system prompt, curated: 1 trials, 1 cached"), "{text}");
     // What an agent tells of its own folder is its own affair.
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write(

@@ -89,7 +89,7 @@ fn a_placebo_that_nobody_opens_is_a_second_baseline_and_the_report_says_so() {
         document["report"]["arms"].as_array().unwrap().iter().map(|arm| &arm["exposure"]["opened"]).collect();
     assert_eq!(opened, [&json!(0.0), &json!(1.0), &json!(0.0)]);
     let notes = document["report"]["notes"].to_string();
-    assert!(notes.contains("`placebo` was opened in 0 % of its trials"), "{notes}");
+    assert!(notes.contains("`placebo` was opened in only 0% of its trials"), "{notes}");
 }
 
 /// The whole library of one skill is the curated skill.

@@ -258,7 +258,7 @@ fn a_run_stops_when_its_provider_is_down() {
     let ran = lab.assay(&["run", "experiment.toml", "--no-checks"]).ended(3);
     let why = format!("3 trials in a row were lost to openai at {}: the provider refused", server.url());
     assert!(ran.stderr.contains(&format!("stopping the run: {why}")), "{}", ran.stderr);
-    assert!(ran.stdout.contains("3 lost to infrastructure, 2 to go"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("3 infrastructure errors, 2 to go"), "{}", ran.stdout);
     assert!(ran.stdout.contains(&format!("stopped: {why}")), "{}", ran.stdout);
     assert_eq!(server.asked().len(), 3);
     let (document, code) = lab.run(&["--no-checks"]);

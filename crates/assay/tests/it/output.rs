@@ -23,7 +23,7 @@ fn masked(report: &str) -> String {
         let mut characters: Vec<char> = line.chars().collect();
         if line.trim_start().starts_with("condition ") && line.contains("tokens") {
             let at = |word: &str| line[..line.find(word).unwrap()].chars().count();
-            columns = vec![(at("lost") + 4, at("tokens") + 6), (at("cost") + 4, at("time") + 4)];
+            columns = vec![(at("infra errors") + 12, at("tokens") + 6), (at("cost") + 4, at("time") + 4)];
         } else if line.trim().is_empty() {
             columns.clear();
         } else {
@@ -86,7 +86,7 @@ fn results_and_progress_do_not_mix() {
     let lab = done();
     let ran = lab.assay(&["run", "experiment.toml"]).ok();
     assert!(ran.stdout.starts_with("run lab\n"), "{}", ran.stdout);
-    assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 lost to infrastructure\n"));
+    assert!(ran.stdout.ends_with("\n10 trials planned: 0 executed, 10 cached, 0 infrastructure errors\n"));
     assert!(!ran.stdout.contains("in the store"), "{}", ran.stdout);
     assert!(ran.stderr.contains("trials: 10, 10 cached\n"), "{}", ran.stderr);
     assert!(ran.stderr.contains("t6 is left out: its own solution does not pass here"), "{}", ran.stderr);

@@ -164,7 +164,7 @@ fn a_part_can_be_run_and_the_next_run_goes_on() {
     let (some, _) = lab.run(&["--max-trials", "1"]);
     assert_eq!((&some["executed"], &some["cached"], &some["unfinished"]), (&json!(1), &json!(4), &json!(3)));
     let left = lab.assay(&["run", "experiment.toml", "--dry-run"]).ok();
-    assert!(left.stdout.starts_with("lab: 8 trials, 5 of them in the store\n"), "{}", left.stdout);
+    assert!(left.stdout.starts_with("lab: 8 trials, 5 cached\n"), "{}", left.stdout);
     assert_eq!(executed(&[]), (8, 3));
     assert_eq!(lab.records().len(), 8);
 

@@ -1,4 +1,4 @@
-//! `assay lab simulate`: how often the rules are right where the truth is known. No agent runs.
+//! `assay lab simulate`: error rates, coverage and power of the verdicts on simulated suites.
 
 use std::num::NonZeroUsize;
 
@@ -41,7 +41,7 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     };
     ui.note(&format!("simulating {} suites for each of {} cells", args.suites, cells.len()));
     let designs: Vec<Design> = cells.iter().map(|cell| cell.design).collect();
-    let tallies = judge_all(&designs, args.suites, args.seed, threads(args.jobs));
+    let tallies = judge_all(&designs, args.suites, args.seed, thread_count(args.jobs));
     let rows: Vec<Row> = cells
         .iter()
         .zip(tallies)
@@ -55,16 +55,16 @@ pub(super) fn run(args: &SimulateArgs, ui: &Ui) -> Result<Status, Failure> {
     Ok(Status::Done)
 }
 
-/// The grid, and the lifts that planning calls detectable, which are found under another seed than they are tried.
+/// The grid, with the MDEs of planning; these are planned under another seed than they are simulated.
 fn validity(seed: u64) -> Result<Vec<GridCell>, Failure> {
     let planned = planned_grid(seed.wrapping_add(1))
         .map_err(|error| Failure::infrastructure(format!("cannot plan the grid: {error}")))?;
     Ok(validity_grid().into_iter().chain(planned).collect())
 }
 
-fn threads(jobs: Option<u16>) -> NonZeroUsize {
-    let asked = jobs.and_then(|jobs| NonZeroUsize::new(usize::from(jobs)));
-    asked.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
+fn thread_count(jobs: Option<u16>) -> NonZeroUsize {
+    let requested = jobs.and_then(|jobs| NonZeroUsize::new(usize::from(jobs)));
+    requested.or_else(|| std::thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN)
 }
 
 fn row(cell: &GridCell, got: &Cell, verdicts: Option<[f64; 4]>) -> Row {
@@ -100,7 +100,7 @@ const HEADS: [&str; 11] = [
     "false verdicts",
 ];
 
-/// A Markdown table, in columns for a terminal as well. Shares are in per cent; `!` marks what misses its limit.
+/// A Markdown table with aligned columns. Shares are in percent; `!` marks a figure outside its limit.
 fn table(rows: &[Row]) -> String {
     let lines: Vec<[String; 11]> = rows.iter().map(texts).collect();
     let widths: Vec<usize> = (0..HEADS.len())
@@ -151,24 +151,24 @@ fn texts(row: &Row) -> [String; 11] {
     ]
 }
 
-/// What the table comes to.
+/// The summary below the table.
 fn misses(rows: &[Row], args: &SimulateArgs) -> String {
     let missing = rows.iter().filter(|row| !row.misses.is_empty()).count();
     let mut text = format!(
-        "{} suites a cell, seed {}. {} of {} cells hold all limits, {missing} miss one:\n",
+        "{} suites per cell, seed {}. {} of {} cells are within all limits, {missing} are not:\n",
         args.suites,
         args.seed,
         rows.len() - missing,
         rows.len(),
     );
     if missing == 0 {
-        text = text.replace(", 0 miss one:", ".");
+        text = text.replace(", 0 are not:", ".");
     }
     for row in rows {
         for miss in &row.misses {
             let side = if miss.found < miss.limit { "below" } else { "above" };
             text.push_str(&format!(
-                "- {} {} × {}, {} of {:.1} % is {side} {:.1} %\n",
+                "- {} {} × {}: {} of {:.1}% is {side} {:.1}%\n",
                 row.truth,
                 row.tasks,
                 row.repetitions,
@@ -217,11 +217,11 @@ mod tests {
     fn misses_are_listed_and_counted() {
         let args = SimulateArgs { grid: Grid::Validity, suites: 500, seed: 7, jobs: None };
         let expected = "\
-500 suites a cell, seed 7. 1 of 2 cells hold all limits, 1 miss one:
-- sparse 10 × 1, coverage of 92.7 % is below 93.5 %
+500 suites per cell, seed 7. 1 of 2 cells are within all limits, 1 are not:
+- sparse 10 × 1: coverage of 92.7% is below 93.5%
 ";
         assert_eq!(misses(&rows(), &args), expected);
-        let none = "500 suites a cell, seed 7. 1 of 1 cells hold all limits.\n";
+        let none = "500 suites per cell, seed 7. 1 of 1 cells are within all limits.\n";
         assert_eq!(misses(&rows()[..1], &args), none);
     }
 

@@ -49,7 +49,7 @@ pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Stat
         return Ok(Status::Done);
     }
     if lines.is_empty() {
-        ui.note("no run yet: `assay run EXPERIMENT` makes one");
+        ui.note("no runs yet: start one with `assay run EXPERIMENT`");
     }
     for ((agent, model, condition), points) in &trends {
         let model = if model.is_empty() { String::new() } else { format!(" with {}", clean(model)) };
@@ -59,15 +59,11 @@ pub(super) fn run(names: &[String], settings: &Settings, ui: &Ui) -> Result<Stat
             let revision: String = text("revision").chars().take(10).collect();
             let lift = lift.map_or_else(|| "   –".to_owned(), |lift| format!("{:+4.0}", 100.0 * lift));
             let at: String = text("at").chars().take(19).collect();
-            ui.out(&format!(
-                "  {at}  {revision:10}  {lift} points  {:13} {}\n",
-                clean(verdict),
-                text("run")
-            ))?;
+            ui.out(&format!("  {at}  {revision:10}  {lift} pp  {:13} {}\n", clean(verdict), text("run")))?;
         }
         let lifts: Vec<Option<f64>> = points.iter().map(|(_, lift, _)| *lift).collect();
         if let Some(change) = change(&lifts) {
-            ui.out(&format!("  from the one before last to the last: {:+.0} points\n", 100.0 * change))?;
+            ui.out(&format!("  change between the last two: {:+.0} pp\n", 100.0 * change))?;
         }
     }
     Ok(Status::Done)
