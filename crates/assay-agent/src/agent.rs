@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_model::{Scene, Usage};
+use assay_model::{ScriptContext, Usage};
 use assay_sandbox::{Mount, Session};
 use assay_trace::{Disclosure, Ended, Trajectory};
 use serde_json::Value;
@@ -88,7 +88,7 @@ pub struct Job<'a> {
     /// Set from outside to give up.
     pub cancel: &'a AtomicBool,
     /// Where in the experiment it stands, for scripted models.
-    pub scene: &'a Scene,
+    pub script_context: &'a ScriptContext,
     /// A host folder for raw logs.
     pub logs: PathBuf,
     /// Added to the environment of its commands.

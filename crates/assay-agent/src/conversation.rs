@@ -226,8 +226,11 @@ impl<'a> Talk<'a> {
                 return ended;
             }
             slide(&mut self.request.messages, self.agent.options.context_tokens, &self.skill_results);
-            let call =
-                Call { deadline: Some(self.job.deadline), cancel: self.job.cancel, scene: self.job.scene };
+            let call = Call {
+                deadline: Some(self.job.deadline),
+                cancel: self.job.cancel,
+                script_context: self.job.script_context,
+            };
             let asked = Instant::now();
             let reply = self.agent.model.chat(&self.request, &call);
             self.provider.requests += 1;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_model::{Fault, ModelError, Scene, Script, tokens};
+use assay_model::{Fault, ModelError, Script, ScriptContext, tokens};
 use serde_json::{Value, json};
 
 use crate::protocol::{Operation, Said};
@@ -13,7 +13,7 @@ use crate::upstream::{Stop, UpstreamError, UpstreamReply, UpstreamRequest};
 /// Answers a request. `played` says how often the rule of a line has answered, and is told when one does.
 pub(crate) fn ask(
     script: &Script,
-    scene: &Scene,
+    script_context: &ScriptContext,
     ask: &UpstreamRequest<'_>,
     ordinal: usize,
     played: &mut std::collections::BTreeMap<usize, u32>,
@@ -25,7 +25,7 @@ pub(crate) fn ask(
     }
     let dialect = ask.route.protocol.dialect();
     let request = dialect.conversation(&body);
-    let mut turn = script.turn(scene, &request, &|line| played.get(&line).copied().unwrap_or(0))?;
+    let mut turn = script.turn(script_context, &request, &|line| played.get(&line).copied().unwrap_or(0))?;
     *played.entry(turn.line).or_default() += 1;
     if turn.fault == Some(Fault::Break) {
         "An answer that breaks off, as scripted.".clone_into(&mut turn.say);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_model::Scene;
+use assay_model::ScriptContext;
 use assay_trace::Prices;
 
 use crate::budget::Budget;
@@ -49,7 +49,7 @@ pub struct SessionConfig {
     /// Whether replies are kept, or come from where they were kept.
     pub cassette: Cassette,
     /// Where in the experiment the trial stands; only scripts look at it.
-    pub scene: Scene,
+    pub script_context: ScriptContext,
 }
 
 impl SessionConfig {
@@ -71,7 +71,7 @@ impl SessionConfig {
             provider_tools: Vec::new(),
             varying: Varying::default(),
             cassette: Cassette::Off,
-            scene: Scene::default(),
+            script_context: ScriptContext::default(),
         }
     }
 }

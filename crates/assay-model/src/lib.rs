@@ -78,7 +78,7 @@ pub trait ChatModel: Send + Sync {
         Value::Null
     }
 
-    /// Whether [`Scene::condition`] can change an answer, so that it belongs to a trial's identity. Only scripts can.
+    /// Whether [`ScriptContext::condition`] can change an answer, so that it belongs to a trial's identity. Only scripts can.
     fn reads_condition(&self) -> bool {
         false
     }
@@ -92,12 +92,12 @@ pub struct Call<'a> {
     /// Set from outside to give up soon.
     pub cancel: &'a AtomicBool,
     /// Where in the experiment the call stands; only scripts look at it.
-    pub scene: &'a Scene,
+    pub script_context: &'a ScriptContext,
 }
 
 /// Where in an experiment a call stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scene {
+pub struct ScriptContext {
     /// The task's name.
     pub task: String,
     /// The condition's name.

@@ -56,7 +56,9 @@ use serde_json::{Value, json};
 use crate::provider::turns;
 use crate::text::escape;
 use crate::tokens::tokens;
-use crate::{Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage};
+use crate::{
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ScriptContext, Stop, ToolCall, Usage,
+};
 pub use fault::Fault;
 use files::{inside, read};
 use rule::Rule;
@@ -133,16 +135,17 @@ impl Script {
     /// The answer to a request. `played` says how often the rule of a line has answered in this trial.
     pub fn turn(
         &self,
-        scene: &Scene,
+        script_context: &ScriptContext,
         request: &ChatRequest,
         played: &dyn Fn(usize) -> u32,
     ) -> Result<Turn, ModelError> {
         let turn = turns(&request.messages);
         let applies = |rule: &&Rule| {
-            rule.applies(scene, turn, request) && rule.times.is_none_or(|times| played(rule.line) < times)
+            rule.applies(script_context, turn, request)
+                && rule.times.is_none_or(|times| played(rule.line) < times)
         };
         let rule = self.rules.iter().find(applies).ok_or_else(|| {
-            let Scene { task, condition, repetition, .. } = scene;
+            let ScriptContext { task, condition, repetition, .. } = script_context;
             ModelError::Script(format!(
                 "{}: no turn for task {}, condition {}, repetition {repetition}, turn {turn}",
                 self.file,
@@ -212,7 +215,7 @@ impl ChatModel for Scripted {
         if call.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(ModelError::Deadline);
         }
-        let Turn { line, say, calls, usage, .. } = self.script.turn(call.scene, request, &|_| 0)?;
+        let Turn { line, say, calls, usage, .. } = self.script.turn(call.script_context, request, &|_| 0)?;
         Ok(ChatReply {
             text: say,
             stop: if calls.is_empty() { Stop::End } else { Stop::Tools },

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use assay_model::{Call, ChatModel, ChatRequest, Message, ModelError, Price, Scene, Usage};
+use assay_model::{Call, ChatModel, ChatRequest, Message, ModelError, Price, ScriptContext, Usage};
 use serde_json::json;
 
 use crate::reply::read;
@@ -245,13 +245,13 @@ impl<'a> Bench<'a> {
     fn ask(&self, question: &Question, cancel: &AtomicBool) -> Option<Routed> {
         let clock = Instant::now();
         let prompt = &self.prompts[question.prompt];
-        let scene = Scene {
+        let script_context = ScriptContext {
             task: prompt.id.clone(),
             condition: String::new(),
             repetition: question.repetition + 1,
             seed: u64::from(seed32(&prompt.id, self.model.id(), question.repetition, self.seed)),
         };
-        let call = Call { deadline: Some(clock + PATIENCE), cancel, scene: &scene };
+        let call = Call { deadline: Some(clock + PATIENCE), cancel, script_context: &script_context };
         let mut routed = Routed {
             prompt: prompt.id.clone(),
             repetition: question.repetition,

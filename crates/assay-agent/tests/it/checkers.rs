@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use assay_agent::{Agent, Disclosure, Ended, Job, LoopOptions, Nop, Oracle, Part, built_in, open};
-use assay_model::Scene;
+use assay_model::ScriptContext;
 use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
 
 /// A session that ends every command in the same way, or cannot be used.
@@ -43,7 +43,7 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
         deadline: Instant::now() + Duration::from_mins(1),
         time: Duration::from_mins(1),
         cancel: &AtomicBool::new(false),
-        scene: &Scene::default(),
+        script_context: &ScriptContext::default(),
         logs: logs.path().to_owned(),
         env: &[],
         endpoint: None,

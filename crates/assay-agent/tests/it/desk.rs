@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use assay_agent::{Agent, AgentRun, CatalogueEntry, Disclosure, Job, Loop, LoopOptions, RunBudget};
 use assay_model::{
-    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, Scene, Stop, ToolCall, Usage,
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ScriptContext, Stop, ToolCall, Usage,
 };
 use assay_sandbox::{
     Captured, Enforcement, Exec, ExecOutcome, Exit, Mechanism, SandboxError, Session, Usage as Used,
@@ -185,7 +185,7 @@ impl Desk {
             deadline,
             time: Duration::from_secs_f64(self.seconds.max(0.0)),
             cancel: &AtomicBool::new(self.cancelled),
-            scene: &Scene::default(),
+            script_context: &ScriptContext::default(),
             logs: logs.path().to_owned(),
             env: &[("TOKEN".to_owned(), "value".to_owned())],
             endpoint: None,

@@ -150,8 +150,8 @@ impl Call<'_> {
                 Kind::Script(script) => {
                     let plan = {
                         let mut state = lock(&self.shared.state);
-                        let scene = &self.shared.session.scene;
-                        scripted::ask(script, scene, &ask, exchange.ordinal, &mut state.played)
+                        let script_context = &self.shared.session.script_context;
+                        scripted::ask(script, script_context, &ask, exchange.ordinal, &mut state.played)
                     };
                     match plan {
                         Ok(plan) => plan.play(self.stop, limits.provider_idle),

@@ -5,7 +5,7 @@ use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
 
 use super::fault::Fault;
 use super::wildcard::covers;
-use crate::{ChatRequest, Message, Scene};
+use crate::{ChatRequest, Message, ScriptContext};
 
 /// A rule as it is written.
 #[derive(Debug, Deserialize)]
@@ -117,19 +117,19 @@ impl Rule {
     }
 
     /// Whether it answers the model's turn `turn` in a conversation.
-    pub(crate) fn applies(&self, scene: &Scene, turn: usize, request: &ChatRequest) -> bool {
+    pub(crate) fn applies(&self, script_context: &ScriptContext, turn: usize, request: &ChatRequest) -> bool {
         let named = |patterns: &Option<Vec<String>>, name: &str| {
             patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| covers(pattern, name)))
         };
-        named(&self.task, &scene.task)
-            && named(&self.condition, &scene.condition)
-            && self.repetition.as_ref().is_none_or(|these| these.contains(&scene.repetition))
+        named(&self.task, &script_context.task)
+            && named(&self.condition, &script_context.condition)
+            && self.repetition.as_ref().is_none_or(|these| these.contains(&script_context.repetition))
             && self.turn.as_ref().is_none_or(|these| these.contains(&turn))
             && self.results.as_ref().is_none_or(|these| these.contains(&results(&request.messages)))
             && self.tools.is_none_or(|wanted| wanted != request.tools.is_empty())
             && self.seen.iter().all(|text| stands(text, request))
             && !self.unseen.iter().any(|text| stands(text, request))
-            && self.chance.is_none_or(|chance| drawn(scene.seed, &self.draw) < chance)
+            && self.chance.is_none_or(|chance| drawn(script_context.seed, &self.draw) < chance)
     }
 }
 
@@ -316,12 +316,16 @@ mod tests {
 
     #[test]
     fn rules_apply_where_they_say() {
-        let scene =
-            Scene { task: "ledger-sum".to_owned(), condition: "curated".to_owned(), repetition: 2, seed: 7 };
+        let script_context = ScriptContext {
+            task: "ledger-sum".to_owned(),
+            condition: "curated".to_owned(),
+            repetition: 2,
+            seed: 7,
+        };
         let check = |matches: &str, expected: bool| {
             let separator = if matches.is_empty() { "" } else { "," };
             let rule = Rule::parse(&format!("{{{matches}{separator}\"say\":\"x\"}}"), 1).unwrap();
-            assert_eq!(rule.applies(&scene, 1, &request()), expected, "{matches}");
+            assert_eq!(rule.applies(&script_context, 1, &request()), expected, "{matches}");
         };
         check("", true);
         check(r#""task":"ledger-sum""#, true);
@@ -359,8 +363,8 @@ mod tests {
             assert!((hits / 2_000.0 - chance).abs() < slack, "{draw}: {hits} of 2000 for {chance}");
         }
         let applies = |rule: &str, line: usize, seed: u64| {
-            let scene = Scene { seed, ..Scene::default() };
-            Rule::parse(rule, line).unwrap().applies(&scene, 0, &ChatRequest::default())
+            let script_context = ScriptContext { seed, ..ScriptContext::default() };
+            Rule::parse(rule, line).unwrap().applies(&script_context, 0, &ChatRequest::default())
         };
         let (named, unnamed) = (r#"{"chance":0.5,"draw":"d","say":""}"#, r#"{"chance":0.5,"say":""}"#);
         assert!((0..200).all(|seed| applies(named, 1, seed) == applies(named, 9, seed)));

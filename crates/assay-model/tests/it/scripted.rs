@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay_model::{
-    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Scene, Stop, open,
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, ScriptContext, Stop, open,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -26,8 +26,12 @@ fn script(text: &str) -> (TempDir, Arc<dyn ChatModel>) {
     (folder, model)
 }
 
-fn play(model: &dyn ChatModel, scene: &Scene, request: &ChatRequest) -> Result<ChatReply, ModelError> {
-    model.chat(request, &Call { scene, ..call() })
+fn play(
+    model: &dyn ChatModel,
+    script_context: &ScriptContext,
+    request: &ChatRequest,
+) -> Result<ChatReply, ModelError> {
+    model.chat(request, &Call { script_context, ..call() })
 }
 
 const STORY: &str = r#"
@@ -55,9 +59,10 @@ fn a_story_is_played() {
     assert!(!model.measures_a_model() && !model.reads_condition());
     let mut request =
         ChatRequest { messages: vec![user("sum it")], tools: vec![bash()], ..ChatRequest::default() };
-    let scene = Scene { task: "ledger-sum".to_owned(), repetition: 1, ..Scene::default() };
+    let script_context =
+        ScriptContext { task: "ledger-sum".to_owned(), repetition: 1, ..ScriptContext::default() };
 
-    let reply = play(model.as_ref(), &scene, &request).unwrap();
+    let reply = play(model.as_ref(), &script_context, &request).unwrap();
     assert_eq!((reply.text.as_str(), &reply.stop), ("I look.", &Stop::Tools));
     let calls: Vec<(&str, &str, &Value)> =
         reply.tool_calls.iter().map(|call| (call.id.as_str(), call.name.as_str(), &call.arguments)).collect();
@@ -69,21 +74,22 @@ fn a_story_is_played() {
     request.messages.push(said(&reply));
     request.messages.push(tool("call-0-1", "amounts are minor units", false));
     let slips = (0..200).find(|seed| {
-        let scene = Scene { seed: *seed, ..scene.clone() };
-        play(model.as_ref(), &scene, &request).unwrap().tool_calls[0].arguments["command"] == "true"
+        let script_context = ScriptContext { seed: *seed, ..script_context.clone() };
+        play(model.as_ref(), &script_context, &request).unwrap().tool_calls[0].arguments["command"] == "true"
     });
     assert!(slips.is_some(), "four fifths are not all");
-    let reply = play(model.as_ref(), &Scene { seed: 3, ..scene.clone() }, &request).unwrap();
-    let again = play(model.as_ref(), &Scene { seed: 3, ..scene.clone() }, &request).unwrap();
+    let reply = play(model.as_ref(), &ScriptContext { seed: 3, ..script_context.clone() }, &request).unwrap();
+    let again = play(model.as_ref(), &ScriptContext { seed: 3, ..script_context.clone() }, &request).unwrap();
     assert_eq!(reply.tool_calls, again.tool_calls);
     assert!(reply.usage.unwrap().input > first.input);
 
     let empty = || Message::Assistant { text: String::new(), tool_calls: Vec::new(), raw: Value::Null };
     request.messages = vec![empty(), empty(), empty()];
-    let reply = play(model.as_ref(), &scene, &request).unwrap();
+    let reply = play(model.as_ref(), &script_context, &request).unwrap();
     assert_eq!((reply.text.as_str(), &reply.stop, reply.tool_calls.len()), ("Done.", &Stop::End, 0));
 
-    let other = Scene { task: "audit".to_owned(), condition: "none".to_owned(), repetition: 4, seed: 0 };
+    let other =
+        ScriptContext { task: "audit".to_owned(), condition: "none".to_owned(), repetition: 4, seed: 0 };
     let error = play(model.as_ref(), &other, &request).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -96,8 +102,8 @@ fn chances_are_met_over_many_seeds() {
     let (_folder, model) = script("{\"chance\":0.8,\"draw\":\"solve\",\"say\":\"yes\"}\n{\"say\":\"no\"}");
     let hits = (0..2_000)
         .filter(|seed| {
-            let scene = Scene { seed: *seed, ..Scene::default() };
-            play(model.as_ref(), &scene, &ChatRequest::default()).unwrap().text == "yes"
+            let script_context = ScriptContext { seed: *seed, ..ScriptContext::default() };
+            play(model.as_ref(), &script_context, &ChatRequest::default()).unwrap().text == "yes"
         })
         .count();
     // Four standard errors around 1,600.
@@ -107,7 +113,7 @@ fn chances_are_met_over_many_seeds() {
 #[test]
 fn commands_need_a_tool() {
     let (_folder, model) = script("# x\n{\"run\":\"ls\"}");
-    let error = play(model.as_ref(), &Scene::default(), &ChatRequest::default()).unwrap_err();
+    let error = play(model.as_ref(), &ScriptContext::default(), &ChatRequest::default()).unwrap_err();
     assert_eq!(error.to_string(), "turns.jsonl:2: the rule runs a command, but no tool is offered");
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use assay_model::{
-    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, Scene, Tool, open,
+    Call, ChatModel, ChatReply, ChatRequest, Message, ModelError, ModelOptions, ScriptContext, Tool, open,
 };
 use serde_json::{Value, json};
 
@@ -213,10 +213,10 @@ pub(crate) fn model(spec: &str, options: &ModelOptions) -> Arc<dyn ChatModel> {
 
 /// Nobody cancels.
 pub(crate) static GOING: AtomicBool = AtomicBool::new(false);
-static SCENE: LazyLock<Scene> = LazyLock::new(Scene::default);
+static SCRIPT_CONTEXT: LazyLock<ScriptContext> = LazyLock::new(ScriptContext::default);
 
 pub(crate) fn call() -> Call<'static> {
-    Call { deadline: None, cancel: &GOING, scene: &SCENE }
+    Call { deadline: None, cancel: &GOING, script_context: &SCRIPT_CONTEXT }
 }
 
 pub(crate) fn within(time: Duration) -> Call<'static> {

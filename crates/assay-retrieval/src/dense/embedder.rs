@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 
-use assay_model::{Call, Embeddings, Scene};
+use assay_model::{Call, Embeddings, ScriptContext};
 use serde_json::{Value, json};
 
 use crate::retriever::RetrieverError;
@@ -67,8 +67,8 @@ static GOING: AtomicBool = AtomicBool::new(false);
 
 /// Asks a model, without a deadline but that of each try.
 pub(crate) fn asked<T>(ask: impl FnOnce(&Call<'_>) -> T) -> T {
-    let scene = Scene::default();
-    ask(&Call { deadline: None, cancel: &GOING, scene: &scene })
+    let script_context = ScriptContext::default();
+    ask(&Call { deadline: None, cancel: &GOING, script_context: &script_context })
 }
 
 impl Remote {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use assay_agent::{Agent, CatalogueEntry};
-use assay_model::{Price, Scene};
+use assay_model::{Price, ScriptContext};
 use assay_skill::Package;
 use assay_store::{AgentLabel, NetworkPolicy, PROTOCOL, SandboxLimits, TrialId};
 use assay_task::Task;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
-use crate::run::route::{ModelRoute, Shipping};
+use crate::run::route::{CliAgentContext, ModelRoute};
 
 /// A trial's live objects, on the machine that executes it.
 pub struct ResolvedTrial {
@@ -32,7 +32,7 @@ pub struct ResolvedTrial {
     /// What its tokens cost.
     pub price: Option<Price>,
     /// The way to its model, for one that works inside.
-    pub way: Option<Arc<ModelRoute>>,
+    pub route: Option<Arc<ModelRoute>>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.
@@ -50,7 +50,7 @@ pub struct ResolvedTrial {
     /// What the verifier can reach.
     pub verifier_network: NetworkPolicy,
     /// What leads to hosts from inside.
-    pub shipping: Option<Shipping>,
+    pub cli_agents: Option<CliAgentContext>,
     /// Seconds of the agent's own time.
     pub agent_timeout: f64,
     /// From 1.
@@ -85,8 +85,8 @@ impl ResolvedTrial {
     }
 
     /// Where in the experiment it stands, for scripts.
-    pub fn scene(&self) -> Scene {
-        Scene {
+    pub fn script_context(&self) -> ScriptContext {
+        ScriptContext {
             task: self.task.name.clone(),
             condition: self.condition.clone(),
             repetition: self.repetition,

@@ -38,7 +38,8 @@ pub(super) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
         let addresses: BTreeSet<String> = library.packages.iter().flat_map(links::addresses).collect();
         links::check_links(&addresses, Duration::from_secs(args.url_timeout))
     });
-    let trend = args.history.as_deref().map(|path| remember(path, &args.dir, &health)).transpose()?.flatten();
+    let trend =
+        args.history.as_deref().map(|path| append_history(path, &args.dir, &health)).transpose()?.flatten();
     if ui.json() {
         ui.document(&Document {
             schema: "assay.health/1",
@@ -75,7 +76,7 @@ fn scored(args: &HealthArgs, ui: &Ui) -> Result<Health, Failure> {
 }
 
 /// Adds a line to the history; what changed since the last one of the same profile.
-fn remember(path: &Path, dir: &Path, health: &Health) -> Result<Option<Trend>, Failure> {
+fn append_history(path: &Path, dir: &Path, health: &Health) -> Result<Option<Trend>, Failure> {
     let failed = |error: std::io::Error| Failure::BadInput {
         message: format!("cannot keep the history {}", path.display()),
         hint: Some("name a file in a folder that exists".to_owned()),

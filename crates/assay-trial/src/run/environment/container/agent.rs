@@ -163,7 +163,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
             let own = account.path(Path::new(trial.agent.skills_dir())).display().to_string();
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", &own])?;
         }
-        if trial.way.is_some() && account.uid != 0 {
+        if trial.route.is_some() && account.uid != 0 {
             self.prepare_home(&mut container, &account, &given.mounts)?;
         }
         let mut running = self.run_in(&trial.network, container)?;
