@@ -1,23 +1,23 @@
-//! Size limits.
+//! Limits of size.
 
-/// The size limits that rules check.
+/// Limits of size that findings are measured by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// The document should have fewer lines.
     pub body_lines: usize,
-    /// The body should have fewer tokens.
+    /// The instructions should have fewer tokens.
     pub body_tokens: usize,
     /// Name and description should have no more tokens.
     pub catalogue_tokens: usize,
     /// A reference should have no more tokens.
     pub reference_tokens: usize,
-    /// A longer reference should start with a table of contents.
+    /// A reference of more lines should begin with a table of contents.
     pub reference_lines: usize,
-    /// The model's context window in tokens, which listing budgets depend on; 0 if unknown.
+    /// The model's context window in tokens, which clients' listings of skills depend on; 0 where it is not known.
     pub context_window: usize,
-    /// Claude Code's listing budget in characters; 0: 1% of the context window.
+    /// What Claude Code lists of all skills, in characters; 0: 1 % of the context window.
     pub claude_listing: usize,
-    /// Codex's listing budget in tokens; 0: 2% of the context window.
+    /// What Codex lists of all skills, in tokens; 0: 2 % of the context window.
     pub codex_listing: usize,
 }
 
@@ -49,16 +49,15 @@ impl Budgets {
         "codex-listing",
     ];
 
-    /// Whether a budget may be 0, which means computed or unknown.
+    /// Whether a budget may be 0, which then stands for what is computed or not known.
     pub fn may_be_zero(name: &str) -> bool {
         matches!(name, "context-window" | "claude-listing" | "codex-listing")
     }
 
-    /// The smallest accepted context window in tokens, except for 0. Listing budgets make no sense
-    /// below it.
+    /// The smallest context window that is taken, in tokens, but for 0. The rules on listings say nothing sensible of a smaller one.
     pub const LEAST_WINDOW: usize = 1_000;
 
-    /// The budget with a name.
+    /// The budget of a name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
         match name {
             "body-lines" => Some(&mut self.body_lines),

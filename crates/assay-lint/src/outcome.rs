@@ -1,4 +1,4 @@
-//! The result of a run of the linter.
+//! What a run of the linter comes to.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,71 +6,71 @@ use std::path::PathBuf;
 use assay_skill::Digest;
 use serde::{Serialize, Serializer};
 
-use crate::client::{Client, LoadResult};
+use crate::client::{Client, Fate};
 use crate::diagnostic::Diagnostic;
 
-/// One package and its findings.
+/// One package, and what was found.
 #[derive(Debug, Serialize)]
 pub struct LintedSkill {
     /// Its folder.
     pub path: PathBuf,
-    /// Its name: from the front matter, else the folder's.
+    /// Its name: of the front matter, else the folder's.
     pub name: String,
     /// The digest of the folder; `None` when there is no package.
     pub digest: Option<Digest>,
-    /// The findings, sorted by file and position.
+    /// What was found, in the order of files and places.
     pub diagnostics: Vec<Diagnostic>,
-    /// How each client loads it.
+    /// What becomes of it in each client.
     #[serde(serialize_with = "by_name")]
-    pub clients: Vec<(Client, LoadResult)>,
+    pub clients: Vec<(Client, Fate)>,
     /// The document's text, for excerpts.
     #[serde(skip)]
     pub document: Option<(PathBuf, String)>,
 }
 
-fn by_name<S: Serializer>(load_results: &[(Client, LoadResult)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(load_results.iter().map(|(client, load_result)| (client.name(), load_result)))
+fn by_name<S: Serializer>(fates: &[(Client, Fate)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(fates.iter().map(|(client, fate)| (client.name(), fate)))
 }
 
 impl LintedSkill {
-    /// How one client loads it.
-    pub fn load_result(&self, client: Client) -> Option<&LoadResult> {
-        self.clients.iter().find(|(own, _)| *own == client).map(|(_, load_result)| load_result)
+    /// What becomes of it in one client.
+    pub fn fate(&self, client: Client) -> Option<&Fate> {
+        self.clients.iter().find(|(own, _)| *own == client).map(|(_, fate)| fate)
     }
 }
 
 /// Counts over all packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Packages checked.
+    /// Packages looked at.
     pub skills: usize,
     /// Packages with at least one error.
     pub with_errors: usize,
-    /// Errors, for the selected clients.
+    /// Errors, of the clients asked about.
     pub errors: usize,
     /// Warnings.
     pub warnings: usize,
     /// Advice.
     pub infos: usize,
-    /// Suppressed findings.
+    /// Findings accepted with a reason.
     pub suppressed: usize,
-    /// Of these, findings of safety rules.
+    /// Those of them that safety rules made.
     pub suppressed_safety: usize,
-    /// Findings of rules that are off or not selected by a configuration, or in excluded files.
+    /// Findings of rules that are switched off or that a configuration does not select, or in files that are excluded.
     pub ignored: usize,
-    /// Of these, findings of safety rules.
+    /// Those of them that safety rules made.
     pub ignored_safety: usize,
-    /// Findings whose severity a configuration lowers.
+    /// Findings that are reported with a lower severity than their own, because a configuration sets it.
     pub lowered: usize,
-    /// Of these, findings of safety rules.
+    /// Those of them that safety rules made.
     pub lowered_safety: usize,
-    /// Packages that were not checked because they are excluded.
+    /// Packages that were not looked at because they are excluded.
     pub excluded: usize,
-    /// Findings in the baseline.
+    /// Findings known before.
     pub baselined: usize,
-    /// Of these, findings of safety rules.
+    /// Those of them that safety rules made.
     pub baselined_safety: usize,
-    /// For each client: packages that are valid, loaded, listed and truncated.
+    /// Packages that each client calls valid, loads, lists and cuts.
     pub clients: BTreeMap<&'static str, Tally>,
     /// How many packages have each finding.
     pub codes: BTreeMap<&'static str, usize>,
@@ -83,18 +83,18 @@ pub struct Tally {
     pub valid: usize,
     /// Usable at all.
     pub loads: usize,
-    /// Listed to the model.
+    /// Told to the model.
     pub listed: usize,
-    /// With a truncated description.
+    /// With a description that is cut.
     pub truncated: usize,
 }
 
-/// All findings.
+/// Everything found.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The packages, sorted by path.
     pub skills: Vec<LintedSkill>,
-    /// Diagnostics of the search, and findings on the library as a whole.
+    /// What there is to say about the search and the library as a whole.
     pub diagnostics: Vec<Diagnostic>,
     /// Counts.
     pub summary: Summary,

@@ -1,7 +1,6 @@
-//! Suppressions: accepted findings, each with a reason.
+//! Findings that somebody has looked at and accepts, with the reason.
 //!
-//! In a document: `<!-- assay: allow CODE, CODE: the reason -->`, anywhere in the body, for the
-//! whole package. In `assay.toml`:
+//! In a document: `<!-- assay: allow CODE, CODE: the reason -->`, anywhere in the body, for the whole package. In `assay.toml`:
 //!
 //! ```toml
 //! [[lint.allow]]
@@ -10,9 +9,8 @@
 //! reason = "renaming would break published links"
 //! ```
 //!
-//! Without a reason nothing is suppressed, and the missing reason is a finding. A comment does not
-//! suppress a safety rule unless the user's configuration allows it: the author of a skill must not
-//! decide what is reported.
+//! Without a reason nothing is suppressed, and the missing reason is a finding. A comment does not suppress a safety rule unless the
+//! caller's configuration says so: whoever wrote a skill does not decide what is found in it.
 
 use std::ops::Range;
 
@@ -21,7 +19,7 @@ use assay_syntax::markdown::Outline;
 /// The comments of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Suppressions {
-    /// Codes, each with the reason and the position of the comment.
+    /// Codes, with the reason and where the comment stands.
     pub allowed: Vec<(String, String, Range<usize>)>,
     /// Comments without a reason.
     pub unreasoned: Vec<Range<usize>>,

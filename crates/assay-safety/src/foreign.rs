@@ -1,9 +1,7 @@
-//! Scripts in languages that are not parsed: PowerShell, batch files, Ruby, Perl, PHP, Go,
-//! AppleScript and the like.
+//! Scripts in languages that are not parsed: PowerShell, batch files, Ruby, Perl, PHP, Go, AppleScript and the like.
 //!
-//! They are read line by line, comments omitted. Some lines speak for themselves; others are
-//! signals (a secret is read, something is sent, the clipboard is read) that count when they come
-//! together in one text.
+//! They are read line by line, comments left out. Some lines speak for themselves; others are signals (a secret is read, something is sent, the
+//! clipboard is read) that count when they come together in one text.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -73,47 +71,47 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         (
             &ENCODED_EXECUTION,
             r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b.*?\s-e(?:nc|nco\w*|c)?\s+[\x22']?[A-Za-z0-9+/=]{20,}|-encodedcommand\b|\b(?:iex|invoke-expression|invoke-command|\.invoke)\b.*?frombase64string|frombase64string.*?(?:\|\s*iex\b|invoke-expression|\]::load)|\beval\b.*?(?:base64|decode64|decode_base64|unpack\(?\s*[\x22'][mu]|gzinflate|str_rot13|pack\(\s*[\x22']h)|\[reflection\.assembly\]::load\b",
-            "decodes and executes code",
+            "something is decoded and executed",
         ),
         (
             &REMOTE_PIPE,
             r"(?i)(?:\b(?:iwr|irm|curl|wget|invoke-webrequest|invoke-restmethod)\b|downloadstring|downloaddata).*?\|\s*(?:iex|invoke-expression|powershell|pwsh|cmd)\b|\b(?:iex|invoke-expression)\b.*?(?:\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget)\b|downloadstring|net\.webclient)|\bmshta(?:\.exe)?\b[\s\x22']+(?:https?://[\w\[]|javascript:|vbscript:)|\bregsvr32\b.*?/i:\s*https?:|\brundll32\b.*?javascript:|\beval\b.*?(?:uri\.open|open-uri|net::http|file_get_contents\(\s*[\x22']https?:|lwp|http::tiny|\bget\s*\(?\s*[\x22']https?:)|\b(?:require|include)(?:_once)?\b.*?[\x22']https?://",
-            "executes code from a URL without review",
+            "what an address sends is executed unseen",
         ),
         (
             &REMOTE_RUN,
             r"(?i)\bcertutil\b.*?-urlcache\b.*?https?:|\bbitsadmin\b.*?/transfer\b|\bmsiexec\b.*?/(?:i|package)\s+[\x22']?https?:",
-            "downloads a program with a tool meant for other purposes",
+            "a program is fetched by a tool that is not meant for it",
         ),
         (
             &PERSIST_SCHEDULE,
             r"(?i)\bschtasks\b.*?/create\b|\bregister-scheduledtask\b|\bnew-scheduledtask\b",
-            "schedules a job",
+            "a job is scheduled",
         ),
         (
             &PERSIST_SERVICE,
             r"(?i)currentversion\\run(?:once)?\b|\bnew-service\b|start menu\\programs\\startup|\bmake login item\b",
-            "starts a program at every login",
+            "something is started at every login",
         ),
         (
             &PRIVILEGE_DEFENCES,
             r"(?i)\badd-mppreference\b.*?-exclusion|\bset-mppreference\b.*?-disable|\bamsiutils\b|\bnetsh\b.*?firewall.*?\boff\b|\bvssadmin\b.*?delete\s+shadows",
-            "turns off a protection of the machine",
+            "a protection of the machine is switched off",
         ),
         (
             &DESTROY_FILES,
             r"(?i)\b(?:remove-item|ri|rm|del)\b.*?-recurse\b.*?(?:\$home\b|\$env:userprofile|[\x22'\s]~[\\/\x22'\s]|c:\\(?:\*|users|windows|[\x22'\s]|$))|\b(?:rd|rmdir)\s+/s\b.*?(?:%userprofile%|c:\\(?:users|windows|\s|$|\x22))|\bdel\b(?:\s+/[a-z])*\s+/s\b.*?(?:%userprofile%|c:\\|\*\.\*)|\bformat(?:\.com)?\s+[a-z]:|\bfileutils\.rm_rf?\b.*?(?:dir\.home|env\[[\x22']home|[\x22'][~/][/*]?[\x22'])|\bos\.removeall\(.*?(?:home|[\x22']/[\x22'])|\brmtree\b.*?(?:\$env\{home\}|[\x22']/[\x22'])|\bclear-disk\b|\bformat-volume\b",
-            "deletes the user's files or a disk",
+            "the user's files or a disk are deleted",
         ),
         (
             &MINER,
             r"(?i)stratum\+(?:tcp|ssl|tls)://|\b(?:xmr[a-z-]*|cpuminer|minerd|ccminer|nbminer|ethminer)(?:\.exe)?\b.*?\s(?:-o|--url|-u|--user|--donate-level)\b",
-            "mines a cryptocurrency",
+            "a cryptocurrency is mined",
         ),
         (
             &CREDENTIAL_REQUEST,
             r"(?i)\bdisplay dialog\b.*?\bpassword\b.*?\bhidden answer\b|\bget-credential\b.*?-message\b.*?getnetworkcredential",
-            "shows a dialog that asks for the user's password",
+            "a dialogue asks for the user's password",
         ),
     ]
     .into_iter()
@@ -225,20 +223,30 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, comments: Foreign, text: &s
                 site,
                 &EXFIL_SECRET,
                 range.clone(),
-                format!("reads {} and sends data", super::unicode::excerpt(&file)),
+                format!("{} is read, and the script sends data out", super::unicode::excerpt(&file)),
             );
         }
-        scan.report(site, &CREDENTIAL_READ, range, format!("reads {}", super::unicode::excerpt(&file)));
+        scan.report(site, &CREDENTIAL_READ, range, format!("{} is read", super::unicode::excerpt(&file)));
     }
     if let (Some(range), Some(_)) = (environment, &sent) {
-        scan.report(site, &EXFIL_SECRET, range, "reads the whole environment and sends data");
+        scan.report(
+            site,
+            &EXFIL_SECRET,
+            range,
+            "the whole environment is read, and the script sends data out",
+        );
     }
     if let (Some(range), Some(_)) = (private, &sent) {
-        scan.report(site, &EXFIL_FILE, range, "reads the clipboard or the screen and sends data");
+        scan.report(
+            site,
+            &EXFIL_FILE,
+            range,
+            "the clipboard or the screen is read, and the script sends data out",
+        );
     }
 }
 
-/// Checks one command of such a language within another script.
+/// Looks at one command of such a language that stands in another script.
 pub(crate) fn line(scan: &mut Scan, site: &Site<'_>, text: &str) {
     self::scan(scan, site, Foreign::Dashes, text);
 }

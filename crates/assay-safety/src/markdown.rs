@@ -1,4 +1,4 @@
-//! Splits a Markdown page into visible text, invisible text, and code.
+//! A Markdown page in pieces: what a reader sees, what only a program sees, and code.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Text,
     /// A block quote.
     Quote,
-    /// Titles of links and alternative texts of images.
+    /// Titles of links and texts that stand for images.
     Aside,
     /// A comment, or an element that is not shown.
     Hidden,
@@ -34,14 +34,13 @@ pub(crate) struct Piece {
     pub(crate) text: Mapped,
     /// The language a block names, in lower case; empty without one.
     pub(crate) language: String,
-    /// Headings above it and the paragraph before it.
+    /// Headings above it and the paragraph before it: what it is said to be.
     pub(crate) context: String,
-    /// Whether it contains a trigger word for commands or calls.
+    /// Whether it holds a word that commands or calls are known by.
     pub(crate) coded: bool,
 }
 
-/// Splits a page into pieces, without those in which no rule has a candidate. `matter` is the range
-/// of the front matter.
+/// Cuts a page into pieces, those left out in which no rule has a candidate. `matter` is where its front matter lies.
 pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece> {
     cut(text, matter, body, false)
 }
@@ -68,12 +67,11 @@ fn cut(text: &str, matter: Range<usize>, body: usize, all: bool) -> Vec<Piece> {
     for (event, range) in
         Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter()
     {
-        cutter.add_event(event, range, source);
+        cutter.take(event, range, source);
     }
     cutter.flush();
     cutter.close_html();
-    // Definitions of links are not events. A line of the form `[//]: # (…)` is the known way to
-    // write a comment.
+    // Definitions of links are not events. A line of the form `[//]: # (…)` is the known way to write a comment.
     for (at, line) in lines(source) {
         let trimmed = line.trim_start();
         if let Some(rest) = trimmed.strip_prefix('[')
@@ -126,7 +124,7 @@ impl Cutter {
     }
 
     fn add(&mut self, kind: Kind, text: Mapped, language: String) {
-        // Most pieces contain no trigger word.
+        // Most pieces hold no word that any rule begins with.
         let bytes = text.text.as_bytes();
         let hits = needles::hits(bytes, |hits| hits.has(Hits::CODE));
         let asks = hits.has(Hits::PROSE)
@@ -147,8 +145,7 @@ impl Cutter {
         if remembered.is_empty() {
             return;
         }
-        // The cells of a row are context for each other, and the text above the table for all of
-        // them.
+        // The cells of a row explain each other, and what stands above the table all of them.
         if self.above.is_some() {
             self.before.push_str(" | ");
             self.before.push_str(&remembered);
@@ -180,7 +177,7 @@ impl Cutter {
         }
     }
 
-    fn add_event(&mut self, event: Event<'_>, range: Range<usize>, source: &str) {
+    fn take(&mut self, event: Event<'_>, range: Range<usize>, source: &str) {
         let at = self.base + range.start;
         if !matches!(event, Event::Html(_) | Event::End(TagEnd::HtmlBlock)) {
             self.close_html();
@@ -238,7 +235,7 @@ impl Cutter {
                 TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableCell | TagEnd::TableHead,
             ) => self.flush(),
             Event::Text(text) => {
-                // A character reference is one character, which is not in the source.
+                // A character reference stands for one character, and its text is not in the source.
                 self.push(&text, at);
             }
             Event::Code(code) => {
@@ -288,8 +285,7 @@ impl Cutter {
         }
     }
 
-    /// A block of HTML: comments are separated, and tags are kept, since some look like system
-    /// messages.
+    /// A block of HTML: comments apart from the rest, and tags left in place, since some look like messages of the system.
     fn markup(&mut self, html: &Mapped) {
         let text = &html.text;
         let mut rest = 0;
@@ -316,7 +312,7 @@ impl Cutter {
     }
 }
 
-/// Whether an element's style makes it invisible.
+/// Whether an element is styled so that nobody sees it.
 fn unseen(tag: &str) -> bool {
     let lower: String =
         tag.chars().take(4096).filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();

@@ -1,6 +1,5 @@
-//! Scripts that are harmful because of a combination: files of the home folder are searched and
-//! sent, the screen is captured and sent, a folder is encrypted and the originals removed. Each
-//! part alone is ordinary.
+//! Scripts whose harm lies in what comes together: files are sought in the home folder and sent, the screen is taken and sent, a folder
+//! is encrypted and the originals removed. Each part by itself is ordinary.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -21,7 +20,7 @@ declare_rules! {
 struct Signals {
     /// A walk over the home folder.
     walk: Regex,
-    /// What is searched for by name.
+    /// What is sought by its name.
     sought: Regex,
     send: Regex,
     private: Regex,
@@ -62,7 +61,7 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     ),
 });
 
-/// Scans a script that is parsed elsewhere.
+/// Looks through a script that is parsed elsewhere.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
     let text = assay_syntax::code::head(text);
     let signals = &*SIGNALS;
@@ -114,16 +113,21 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
                 site,
                 &EXFIL_SECRET,
                 line(&sought),
-                "searches the home folder for secrets and sends data",
+                "secrets are sought all over the home folder, and the script sends data out",
             );
         } else if near {
-            scan.report(site, &CREDENTIAL_READ, line(&sought), "searches the home folder for secrets");
+            scan.report(site, &CREDENTIAL_READ, line(&sought), "secrets are sought all over the home folder");
         }
     }
     if let Some(private) = find(&signals.private)
         && send().is_some()
     {
-        scan.report(site, &EXFIL_FILE, line(&private), "reads the clipboard or the screen and sends data");
+        scan.report(
+            site,
+            &EXFIL_FILE,
+            line(&private),
+            "the clipboard or the screen is read, and the script sends data out",
+        );
     }
     if let Some(encrypt) = find(&signals.encrypt)
         && home()
@@ -149,7 +153,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
             site,
             &DESTROY_ENCRYPT,
             line(&encrypt),
-            "encrypts files of the home folder and removes the originals",
+            "files of the home folder are encrypted and the originals removed",
         );
     }
     let machine: std::collections::BTreeSet<&str> = signals
@@ -167,13 +171,18 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
             site,
             &EXFIL_REQUEST,
             line(&first),
-            "collects the identity of the machine and the user and sends data",
+            "what machine this is and who uses it is gathered, and the script sends data out",
         );
     }
     if let Some(locate) = find(&signals.locate)
         && find(&signals.fields).is_some()
     {
-        scan.report(site, &HARVEST_LOCATION, line(&locate), "looks up the user's location by IP address");
+        scan.report(
+            site,
+            &HARVEST_LOCATION,
+            line(&locate),
+            "the user's place is looked up by the address of their machine",
+        );
     }
 }
 

@@ -1,4 +1,4 @@
-//! Sites: the texts that rules scan, and the findings in them.
+//! Where a rule looks, and what it found there.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Finding {
     pub path: String,
     /// Where in the file's decoded text, in bytes; `None` where it is about the file as a whole.
     pub span: Option<Range<usize>>,
-    /// The message: a lower-case fragment. It may quote the input: escape it before printing.
+    /// What was found: a lower-case fragment. It may quote the input: escape it before printing.
     pub message: String,
 }
 
@@ -33,9 +33,8 @@ const PARSES: u32 = 2_000;
 /// Most layers that are taken off one another: a script in a string in a script.
 const LAYERS: u8 = 6;
 
-/// The scanner of each kind of content. A script may be in an archive, a shell command in a Python
-/// string and Python in that command: scanners call each other through this table, so that none
-/// depends on the others.
+/// What scans each kind of content. A script may stand in an archive, a shell command in a Python string and Python in that command: the
+/// scanners go on to each other through this table, so that none of them has to know the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanners {
     /// A file, by its path and bytes.
@@ -46,7 +45,7 @@ pub(crate) struct Scanners {
     pub(crate) commands: fn(&mut Scan, &Site<'_>, &str),
 }
 
-/// The findings of a package so far.
+/// What is found while looking through a package.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
@@ -61,17 +60,17 @@ impl Scan {
         Self { findings: Vec::new(), scanners, fuel: PARSES, used: BTreeSet::new() }
     }
 
-    /// Scans a file within another one.
+    /// Looks at a file that lies in another one.
     pub(crate) fn file(&mut self, path: &str, bytes: &[u8], depth: u8) {
         (self.scanners.file)(self, path, bytes, depth);
     }
 
-    /// Checks a program.
+    /// Looks at a program.
     pub(crate) fn code(&mut self, site: &Site<'_>, language: Language, text: &str) {
         (self.scanners.code)(self, site, language, text);
     }
 
-    /// Checks shell commands.
+    /// Looks at shell commands.
     pub(crate) fn commands(&mut self, site: &Site<'_>, text: &str) {
         (self.scanners.commands)(self, site, text);
     }
@@ -88,7 +87,7 @@ impl Scan {
         self.add(site, rule, severity, Some(site.span(range)), message.into());
     }
 
-    /// Adds a note.
+    /// Adds a finding that is no more than worth knowing.
     pub(crate) fn note(
         &mut self,
         site: &Site<'_>,
@@ -142,7 +141,7 @@ impl Scan {
     /// Whether one more text may be parsed.
     pub(crate) fn may(&mut self, site: &Site<'_>) -> bool {
         if site.depth > LAYERS || self.fuel == 0 {
-            self.whole(site.path, &UNSCANNED, "too many layers or too much code: the rest was not scanned");
+            self.whole(site.path, &UNSCANNED, "too many layers or too much code: the rest was not looked at");
             return false;
         }
         self.fuel -= 1;
@@ -150,17 +149,17 @@ impl Scan {
     }
 }
 
-/// The position of a text.
+/// Where a text stands.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub(crate) path: &'a str,
-    /// The map to the file; `None` for the file's own text.
+    /// The text's way back to the file; `None` where it is the file's own text.
     pub(crate) map: Option<&'a Mapped>,
-    /// The range of the file that the text was decoded from.
+    /// A stretch of the file that stands for all of the text: of what it was decoded from.
     pub(crate) fixed: Option<(usize, usize)>,
-    /// Whether the text describes rather than instructs.
+    /// Whether what stands here is described rather than said.
     pub(crate) mentioned: bool,
-    /// Layers decoded so far.
+    /// Layers taken off so far.
     pub(crate) depth: u8,
     /// How the text came out of the file.
     pub(crate) via: Option<&'static str>,
@@ -169,7 +168,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// A whole file.
+    /// A file as it stands.
     pub(crate) fn of(path: &'a str) -> Self {
         Self { path, map: None, fixed: None, mentioned: false, depth: 0, via: None, script: false }
     }
@@ -182,7 +181,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// A text that was extracted from a range of this one.
+    /// A text that was taken out of a stretch of this one.
     pub(crate) fn inner(&self, range: Range<usize>, via: Option<&'static str>) -> Self {
         let span = self.span(range);
         Self {

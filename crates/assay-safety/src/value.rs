@@ -1,10 +1,10 @@
-//! Values in a script, without running it: the text, if it is certain, and the taint.
+//! What is known of a value in a script without running it: its text, where that is certain, and what it was made of.
 
 use std::io::Read;
 
 use flate2::read::{GzDecoder, ZlibDecoder};
 
-/// The taint of a value: where its parts come from.
+/// What went into a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taint(u8);
 
@@ -13,19 +13,19 @@ impl Taint {
     pub(crate) const NETWORK: Self = Self(1);
     /// It was decoded from another form.
     pub(crate) const DECODED: Self = Self(2);
-    /// It contains credentials.
+    /// It holds credentials.
     pub(crate) const CREDENTIAL: Self = Self(4);
     /// It is the whole environment.
     pub(crate) const ENVIRONMENT: Self = Self(8);
-    /// It came from an unencrypted, numeric, shortened or paste-site URL.
+    /// It came from a plain, numeric, shortened or paste address.
     pub(crate) const UNTRUSTED: Self = Self(16);
-    /// It is the whole of a file with a project's secrets.
+    /// It is all of a file in which a project keeps its secrets.
     pub(crate) const DOTENV: Self = Self(32);
     /// It is the clipboard, the screen, or an archive of the home folder.
     pub(crate) const PRIVATE: Self = Self(64);
-    /// It identifies the machine and its user.
+    /// It tells what machine this is and who uses it.
     pub(crate) const MACHINE: Self = Self(128);
-    /// It contains a secret: credentials or the environment.
+    /// A secret went into it: credentials or the environment.
     pub(crate) const SECRET: Self = Self(4 | 8);
 
     /// Both together.
@@ -55,7 +55,7 @@ pub(crate) struct Value {
     pub(crate) name: Option<String>,
 }
 
-/// The longest text that is tracked; longer values are unknown.
+/// Longest text that is kept of a value: what is longer is not known.
 pub(crate) const TEXT_CAP: usize = 1 << 16;
 
 impl AsRef<str> for Value {
@@ -79,7 +79,7 @@ impl Value {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// Concatenates values. Unknown parts become a marker that no rule matches.
+    /// One after the other. What is not known becomes a mark that no rule matches.
     pub(crate) fn append(&mut self, other: &Self) {
         self.taint = self.taint.with(other.taint);
         let Some(text) = &mut self.text else { return };
@@ -99,8 +99,7 @@ impl Value {
     }
 }
 
-/// Decodes bytes if they are text: UTF-8, or UTF-16 as in PowerShell's encoded commands; few
-/// control characters.
+/// Text out of bytes when they are text: UTF-8, or UTF-16 as PowerShell's encoded commands are; few control characters.
 fn text_of(bytes: Vec<u8>) -> Option<String> {
     let inflated = inflate(&bytes);
     let bytes = inflated.unwrap_or(bytes);
@@ -130,7 +129,7 @@ pub(crate) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Base64 (RFC 4648 §4 and §5, white space omitted, padding optional) that decodes to text.
+/// Base64 (RFC 4648 §4 and §5, white space left out, padding optional) that decodes to text.
 pub(crate) fn base64(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut buffer, mut bits) = (0_u32, 0);
@@ -154,8 +153,7 @@ pub(crate) fn base64(text: &str) -> Option<String> {
     text_of(bytes)
 }
 
-/// Hexadecimal digits, also as `\x..`, `0x..` or `%..`, white space and commas omitted, that spell
-/// text.
+/// Hexadecimal digits, also as `\x..`, `0x..` or `%..`, white space and commas left out, that spell text.
 pub(crate) fn hex(text: &str) -> Option<String> {
     let mut digits = Vec::with_capacity(text.len());
     let cleaned = text.replace("\\x", "").replace("0x", "");
@@ -171,7 +169,7 @@ pub(crate) fn hex(text: &str) -> Option<String> {
     text_of(digits.chunks(2).map(|pair| pair[0] * 16 + pair[1]).collect())
 }
 
-/// Decodes rot13.
+/// Letters moved on by 13 places.
 pub(crate) fn rot13(text: &str) -> String {
     let turn = |c: char, base: u8| char::from(base + (u8::try_from(c).unwrap_or(base) - base + 13) % 26);
     text.chars()
@@ -200,8 +198,7 @@ pub(crate) fn percent(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Backslash escapes as C, Python, JavaScript, `printf` and `$'…'` share them: `\n`, `\t`, `\\`,
-/// `\x41`, `\101`, `\u0041`, `\u{41}`.
+/// Backslash escapes as C, Python, JavaScript, `printf` and `$'…'` share them: `\n`, `\t`, `\\`, `\x41`, `\101`, `\u0041`, `\u{41}`.
 pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -28,14 +28,12 @@ impl Dialect {
     }
 }
 
-/// The parts of a Markdown document. Spans are in bytes of the whole text, lines are counted from 1
-/// within it.
+/// The parts of a Markdown document. Spans are in bytes of the whole text, lines are counted from 1 within it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Headings, in order.
     pub headings: Vec<Heading>,
-    /// Paragraphs, and the texts of list items and table cells, in order; those without text
-    /// omitted.
+    /// Paragraphs, and the texts of list items and table cells, in order; those without text left out.
     pub paragraphs: Vec<Paragraph>,
     /// Code blocks, in order.
     pub code: Vec<CodeBlock>,
@@ -86,7 +84,7 @@ pub struct Paragraph {
     pub text: String,
     /// The line it begins at.
     pub line: usize,
-    /// Whether it contains a link, an image or a footnote reference.
+    /// Whether it holds a link, an image or a footnote reference.
     pub linked: bool,
 }
 
@@ -108,8 +106,7 @@ pub struct CodeBlock {
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads, as resolved by Markdown. Of `<someone@example.com>` this is the bare
-    /// address; see [`Link::url`].
+    /// Where it leads, as resolved by Markdown. Of `<someone@example.com>` this is the bare address; see [`Link::url`].
     pub target: String,
     /// Whether it is an e-mail address between angle brackets.
     pub email: bool,
@@ -120,8 +117,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// The target as a browser follows it: an e-mail address has the scheme `mailto:`, and leads to
-    /// no file.
+    /// The target as a browser follows it: an e-mail address has the scheme `mailto:`, and leads to no file.
     pub fn url(&self) -> String {
         if self.email { format!("mailto:{}", self.target) } else { self.target.clone() }
     }
@@ -140,7 +136,7 @@ impl Outline {
         reader.outline
     }
 
-    /// The first heading whose text, in lower case, contains one of some words.
+    /// The first heading whose text, in lower case, holds one of some words.
     pub fn heading(&self, words: &[&str]) -> Option<&Heading> {
         self.headings.iter().find(|heading| {
             let text = heading.text.to_lowercase();

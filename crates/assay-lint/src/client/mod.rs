@@ -1,30 +1,29 @@
-//! The clients, and how each loads a skill.
+//! The clients, and what becomes of a skill in each.
 //!
-//! A client is one file here and one line in [`Client`] and in `load_result.rs`. Two are validators
-//! whose verdicts are reproduced exactly (`skills_ref`, `upload`); one is the text of the
-//! specification; the others are agents, according to their source code or documentation.
+//! A client is one file here and one line in [`Client`] and in `fate.rs`. Two of them are validators, of which every verdict is
+//! reproduced (`skills_ref`, `upload`); one is the specification's text; the others are agents, as far as their sources or their
+//! documentation tell.
 
 mod agents;
-mod load_result;
+mod fate;
 
 pub(crate) use agents::{CLAUDE_LISTING, is_slug as agents_slug};
-pub(crate) use load_result::load_result;
+pub(crate) use fate::fate;
 pub(crate) mod skills_ref;
 pub(crate) mod upload;
 
 use assay_syntax::yaml::Scalar;
 use serde::{Deserialize, Serialize};
 
-/// A program that reads skills.
+/// Who reads a skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
-    /// The text of the specification.
+    /// The specification, by its wording.
     Spec,
     /// The reference validator, PyPI's `skills-ref`.
     SkillsRef,
-    /// The check before an upload: `quick_validate` of Anthropic's skill-creator, and the
-    /// platform's own limits.
+    /// The check before an upload: `quick_validate` of Anthropic's skill-creator, and the platform's own limits.
     Upload,
     /// Claude Code.
     ClaudeCode,
@@ -35,7 +34,7 @@ pub enum Client {
     /// OpenCode.
     #[serde(rename = "opencode")]
     OpenCode,
-    /// A client that follows the specification's client implementation guide.
+    /// A client that follows the implementation guide of the specification.
     Lenient,
 }
 
@@ -51,15 +50,15 @@ pub const CLIENTS: [Client; 8] = [
     Client::Lenient,
 ];
 
-/// Clients that only validate skills.
+/// Those that check a skill and do not run it.
 pub const VALIDATORS: [Client; 3] = [Client::Spec, Client::SkillsRef, Client::Upload];
 
-/// Clients that load skills.
+/// Those that run it.
 pub const AGENTS: [Client; 5] =
     [Client::ClaudeCode, Client::Codex, Client::GeminiCli, Client::OpenCode, Client::Lenient];
 
 impl Client {
-    /// Its name in reports and on the command line.
+    /// The name it has in reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Spec => "spec",
@@ -73,39 +72,39 @@ impl Client {
         }
     }
 
-    /// Finds a client by name.
+    /// The client of a name.
     pub fn find(name: &str) -> Option<Self> {
         CLIENTS.into_iter().find(|client| client.name() == name)
     }
 
-    /// Whether it only validates.
+    /// Whether it only checks.
     pub fn validates(self) -> bool {
         VALIDATORS.contains(&self)
     }
 }
 
-/// How a client loads a skill.
+/// What becomes of a skill in a client.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent answers, as the JSON has them")]
-pub struct LoadResult {
-    /// Whether the client reports no error.
+pub struct Fate {
+    /// Whether the client finds no fault that it calls an error.
     pub valid: bool,
-    /// Whether the client loads the skill.
+    /// Whether the skill can be used there at all.
     pub loads: bool,
-    /// Its name there; `None` if it does not load.
+    /// The name it goes by; `None` when it does not load.
     pub name: Option<String>,
-    /// The description shown to the model; `None` if it does not load.
+    /// The description that is shown to the model; `None` when it does not load.
     pub description: Option<String>,
-    /// Whether it is listed to the model.
+    /// Whether the model is told of it.
     pub listed: bool,
-    /// Whether the description is truncated.
+    /// Whether the description is cut where it is shown.
     pub truncated: bool,
     /// Why it does not load, or is not listed.
     pub reason: Option<String>,
 }
 
-impl LoadResult {
-    /// Loaded and listed unchanged.
+impl Fate {
+    /// Loaded and listed as it is.
     pub(crate) fn loaded(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             valid: true,
@@ -127,16 +126,16 @@ impl LoadResult {
 /// Why a client cannot use a field of the front matter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FieldError {
-    /// It is missing.
-    #[error("missing `{0}`")]
+    /// There is none.
+    #[error("no `{0}`")]
     Missing(String),
-    /// It is not a string.
-    #[error("`{0}` is not a string")]
+    /// It is something else than a text.
+    #[error("`{0}` is not a text")]
     NotText(String),
     /// It is a value of another type.
     #[error("`{0}` is {kind}", kind = .1.word())]
     Scalar(String, Scalar),
-    /// It is a list or a mapping.
-    #[error("`{0}` is a list or a mapping")]
+    /// It has parts.
+    #[error("`{0}` is a list or a map")]
     Nested(String),
 }

@@ -1,4 +1,4 @@
-//! Hooks: the events of Claude Code, and which of them use matchers.
+//! Hooks: the events that Claude Code knows, and which of them have something to match.
 
 /// Events with a matcher: the name of a tool, a source, a reason, a type.
 const MATCHED: [&str; 22] = [
@@ -22,12 +22,12 @@ const MATCHED: [&str; 22] = [
     "Elicitation",
     "ElicitationResult",
     "UserPromptExpansion",
-    // Undocumented events: it is unknown whether they use matchers.
+    // Not told of in the documentation: nothing is said of their matchers.
     "PostToolBatch",
     "MessageDisplay",
 ];
 
-/// Events that ignore matchers.
+/// Events that happen or do not: a matcher there is ignored.
 const UNMATCHED: [&str; 8] = [
     "UserPromptSubmit",
     "Stop",
@@ -39,12 +39,12 @@ const UNMATCHED: [&str; 8] = [
     "WorktreeRemove",
 ];
 
-/// Whether Claude Code has an event.
+/// Whether Claude Code knows an event.
 pub(crate) fn is_event(name: &str) -> bool {
     MATCHED.contains(&name) || ignores_matchers(name)
 }
 
-/// Whether an event ignores matchers.
+/// Whether a matcher does nothing at an event.
 pub(super) fn ignores_matchers(name: &str) -> bool {
     UNMATCHED.contains(&name)
 }

@@ -1,5 +1,4 @@
-//! Every verdict that a validator gave on a vector is given here too, under the profile named for
-//! it.
+//! Every verdict that a validator gave on a vector is given here too, under the profile named for it.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +10,7 @@ use serde_json::Value;
 use crate::shared::shared;
 
 /// Writes a vector's package and lints it.
-fn lint_vector(vector: &Value, temp: &Path) -> LintedSkill {
+fn look(vector: &Value, temp: &Path) -> LintedSkill {
     let text = |key: &str| vector[key].as_str().expect("a text");
     let root = temp.join(text("id")).join(text("dir"));
     fs::create_dir_all(&root).expect("created");
@@ -36,14 +35,14 @@ fn validators_agree() {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let (mut compared, mut differing) = (0, Vec::new());
     for vector in &vectors {
-        let skill = lint_vector(vector, temp.path());
+        let skill = look(vector, temp.path());
         for (client, verdict) in
             [(Client::SkillsRef, &vector["skills_ref_ok"]), (Client::Upload, &vector["quick_validate"]["ok"])]
         {
             // A null means that the validator crashed.
             let Some(expected) = verdict.as_bool() else { continue };
             compared += 1;
-            if skill.load_result(client).is_none_or(|load_result| load_result.valid != expected) {
+            if skill.fate(client).is_none_or(|fate| fate.valid != expected) {
                 differing.push(format!("{} {}: {expected}", vector["id"], client.name()));
             }
         }
@@ -53,23 +52,17 @@ fn validators_agree() {
     assert!(compared > 90, "only {compared} verdicts compared");
 }
 
-/// What contains of every skill: an agent drops it exactly when some finding is an error to that
-/// agent, and a skill without a name or a description is loaded by none under it.
+/// What holds of every skill: an agent drops it exactly when some finding is an error to that agent, and a skill without a name or a
+/// description is loaded by none under it.
 fn consistent(skill: &LintedSkill) {
     for client in CLIENTS {
-        let load_result = skill.load_result(client).expect("a load_result for every client");
+        let fate = skill.fate(client).expect("a fate for every client");
         let error = skill.diagnostics.iter().any(|found| found.clients.of(client) == Some(Severity::Error));
-        assert_eq!(load_result.valid, !error, "{}: {}", skill.path.display(), client.name());
+        assert_eq!(fate.valid, !error, "{}: {}", skill.path.display(), client.name());
         if AGENTS.contains(&client) {
-            assert_eq!(
-                load_result.loads,
-                !error,
-                "{}: {}: {load_result:?}",
-                skill.path.display(),
-                client.name()
-            );
+            assert_eq!(fate.loads, !error, "{}: {}: {fate:?}", skill.path.display(), client.name());
         }
-        assert_eq!(load_result.loads, load_result.name.is_some() && load_result.description.is_some());
-        assert!(load_result.loads || !load_result.listed);
+        assert_eq!(fate.loads, fate.name.is_some() && fate.description.is_some());
+        assert!(fate.loads || !fate.listed);
     }
 }

@@ -1,17 +1,15 @@
-//! The scanner's error rates: known payloads hidden in clean skills in many ways, and look-alikes
-//! that are none.
+//! The scanner's error rates: known payloads hidden in clean skills in many ways, and look-alikes that are none.
 //!
-//! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing
-//! above `info` that the skill did not raise before; of rules that are themselves no more than
-//! `info`, their own finding counts. A look-alike is a false alarm when its planting raises
-//! anything above `info`. Intervals are Clopper & Pearson's at .95; they speak of draws from these
-//! payloads, ways and skills, and not of the attacks that someone will think of next.
+//! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing above `info` that the skill did not raise
+//! before; of rules that are themselves no more than `info`, their own finding counts. A look-alike is a false alarm when its planting raises
+//! anything above `info`. Intervals are Clopper & Pearson's at .95; they speak of draws from these payloads, ways and skills, and
+//! not of the attacks that somebody will think of next.
 
 mod benign;
 mod draft;
 mod own;
 mod payloads;
-pub(crate) mod techniques;
+pub(crate) mod ways;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -27,12 +25,12 @@ pub use draft::{Host, hosts, hosts_at};
 use super::{Bundle, Family, scan};
 use draft::Draft;
 
-/// The parameters of the draws.
+/// What is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// The seed.
+    /// Where the draws begin.
     pub seed: u64,
-    /// How often each payload is hidden with each technique, each time in a random skill.
+    /// How often each pair of payload and way is planted, each time in a skill that is drawn.
     pub repetitions: usize,
 }
 
@@ -42,18 +40,18 @@ impl Default for Options {
     }
 }
 
-/// An error rate.
+/// How often something went wrong.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
-    /// What is counted: a family, a technique, a look-alike.
+    /// What is counted: a family, a way, a look-alike.
     pub name: String,
-    /// The number of attacks or look-alikes.
+    /// How many were planted.
     pub planted: u64,
-    /// How many of them were missed, or flagged by mistake.
+    /// How many of them were missed, or raised a false alarm.
     pub wrong: u64,
     /// Of those that were found, how many under their own family's name. 0 for look-alikes.
     pub named: u64,
-    /// The error rate; `None` for zero attacks.
+    /// The rate of what went wrong; `None` where nothing was planted.
     pub rate: Option<f64>,
     /// Lower and upper end of its interval.
     pub interval: [f64; 2],
@@ -62,25 +60,25 @@ pub struct Rate {
 /// Error rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// The schema of this document.
+    /// The form of this document.
     pub schema: &'static str,
-    /// The seed.
+    /// Where the draws began.
     pub seed: u64,
-    /// The number of clean skills.
+    /// Clean skills that were planted in.
     pub hosts: usize,
-    /// How many of these are flagged without an attack.
+    /// Of these, how many raised an alarm with nothing planted.
     pub clean: Rate,
-    /// All misses.
+    /// Misses over all.
     pub misses: Rate,
-    /// False positives over all look-alikes.
+    /// False alarms over all look-alikes.
     pub alarms: Rate,
     /// Misses by family of payload.
     pub misses_by_family: Vec<Rate>,
-    /// False positives by the family that a look-alike resembles.
+    /// False alarms by the family that a look-alike looks like.
     pub alarms_by_family: Vec<Rate>,
-    /// Misses by technique.
-    pub misses_by_technique: Vec<Rate>,
-    /// False positives by look-alike.
+    /// Misses by way.
+    pub misses_by_way: Vec<Rate>,
+    /// False alarms by look-alike.
     pub alarms_by_look_alike: Vec<Rate>,
 }
 
@@ -113,7 +111,7 @@ fn rate(name: &str, planted: u64, wrong: u64, named: u64) -> Rate {
     Rate { name: name.to_owned(), planted, wrong, named, rate, interval: [low, high] }
 }
 
-/// The key of a finding, to separate new ones from those of the clean skill.
+/// What a finding is known by, for telling new ones from those of the clean skill.
 type Seen = BTreeSet<(&'static str, String, String, bool)>;
 
 fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
@@ -133,8 +131,7 @@ fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
     (seen, families)
 }
 
-/// The effect of an attack: whether there is any new finding above `info`, and one of its own
-/// family.
+/// What planting brought about: whether anything loud is new, and whether the family's own finding is.
 fn raised(before: &Seen, draft: &Draft, family: Family) -> (bool, bool) {
     let (after, families) = findings(&draft.bundle());
     let loud = after.difference(before).any(|(.., loud)| *loud);
@@ -147,7 +144,7 @@ fn raised(before: &Seen, draft: &Draft, family: Family) -> (bool, bool) {
 /// Measures the scanner on clean skills.
 pub fn run(hosts: &[Host], options: Options) -> Report {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
-    let (mut family_misses, mut technique_misses, mut family_alarms, mut look_alikes, mut clean) =
+    let (mut family_misses, mut way_misses, mut family_alarms, mut look_alikes, mut clean) =
         (Tally::default(), Tally::default(), Tally::default(), Tally::default(), Tally::default());
     for family in Family::ALL {
         family_misses.0.push((family.name().to_owned(), 0, 0, 0));
@@ -165,28 +162,23 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
     let mut plant =
         |family: Family, name: &str, plant: &dyn Fn(&mut Draft, &mut ChaCha8Rng), harmful: bool| {
             for _ in 0..options.repetitions {
-                let Some((draft, seen)) = techniques::pick(&before, &mut random) else { return };
+                let Some((draft, seen)) = ways::pick(&before, &mut random) else { return };
                 let mut draft = draft.clone();
                 plant(&mut draft, &mut random);
                 let (loud, own) = raised(seen, &draft, family);
                 if harmful {
                     let found = loud || own;
                     family_misses.count(family.name(), !found, own);
-                    technique_misses.count(name, !found, own);
+                    way_misses.count(name, !found, own);
                 } else {
                     family_alarms.count(family.name(), loud, false);
                     look_alikes.count(name, loud, false);
                 }
             }
         };
-    for technique in techniques::TECHNIQUES {
-        for payload in payloads::PAYLOADS.iter().filter(|payload| payload.form == technique.form) {
-            plant(
-                payload.family,
-                technique.name,
-                &|draft, random| (technique.plant)(draft, payload.text, random),
-                true,
-            );
+    for way in ways::WAYS {
+        for payload in payloads::PAYLOADS.iter().filter(|payload| payload.form == way.form) {
+            plant(payload.family, way.name, &|draft, random| (way.plant)(draft, payload.text, random), true);
         }
     }
     for (family, name, own) in own::OWN {
@@ -196,7 +188,7 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
         plant(like.family, like.name, &like.plant, false);
     }
     Report {
-        schema: "assay.lint-self-test/2",
+        schema: "assay.lint-self-test/1",
         seed: options.seed,
         hosts: hosts.len(),
         clean: clean.whole("clean skills"),
@@ -204,22 +196,20 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
         alarms: family_alarms.whole("all look-alikes"),
         misses_by_family: family_misses.rates(),
         alarms_by_family: family_alarms.rates(),
-        misses_by_technique: technique_misses.rates(),
+        misses_by_way: way_misses.rates(),
         alarms_by_look_alike: look_alikes.rates(),
     }
 }
 
-/// The report as tables. It contains only text from this module, so it needs no escaping.
+/// The report as tables. It holds nothing but what stands in this module, so that it may be printed as it is.
 #[must_use]
 pub fn table(report: &Report) -> String {
     let mut out = format!(
-        "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95%, over these draws\n\n",
+        "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95 %, over these draws\n\n",
         report.hosts, report.seed
     );
     let cells = |rate: &Rate| {
-        let share = rate
-            .rate
-            .map_or("      -".to_owned(), |share| format!("{:>7}", format!("{:.1}%", share * 100.0)));
+        let share = rate.rate.map_or("      -".to_owned(), |share| format!("{:5.1} %", share * 100.0));
         let ends = match rate.rate {
             Some(_) => format!("[{:5.1}, {:5.1}]", rate.interval[0] * 100.0, rate.interval[1] * 100.0),
             None => String::new(),
@@ -228,8 +218,8 @@ pub fn table(report: &Report) -> String {
     };
     let _ = writeln!(
         out,
-        "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>7} {:>7}",
-        "family", "planted", "missed", "rate", "", "named", "alike", "flagged", "rate"
+        "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>6} {:>7}",
+        "family", "planted", "missed", "rate", "", "named", "alike", "alarms", "rate"
     );
     let rows = report
         .misses_by_family
@@ -242,15 +232,15 @@ pub fn table(report: &Report) -> String {
             writeln!(out, "{name:<16} {} {:>6}   {}", cells(misses), misses.named, cells(alarms).trim_end());
     }
     for (title, first, second, rates) in [
-        ("technique", "planted", "missed", &report.misses_by_technique),
-        ("look-alike", "planted", "flagged", &report.alarms_by_look_alike),
+        ("way", "planted", "missed", &report.misses_by_way),
+        ("look-alike", "planted", "alarms", &report.alarms_by_look_alike),
     ] {
         let _ = writeln!(out, "\n{title:<40} {first:>7} {second:>6} {:>7}", "rate");
         for rate in rates {
-            let mark = if rate.wrong == rate.planted && title == "technique" { "  MISSED" } else { "" };
+            let mark = if rate.wrong == rate.planted && title == "way" { "  MISSED" } else { "" };
             let _ = writeln!(out, "{:<40} {}{mark}", rate.name, cells(rate).trim_end());
         }
     }
-    let _ = writeln!(out, "\nclean skills flagged: {} of {}", report.clean.wrong, report.clean.planted);
+    let _ = writeln!(out, "\nclean skills with an alarm: {} of {}", report.clean.wrong, report.clean.planted);
     out
 }

@@ -75,15 +75,15 @@ pub(crate) enum PrepError {
 
 /// Values by key, each made once; a failure is kept too, so that it is told the same way each time.
 struct OnceMap<T> {
-    entries: Mutex<BTreeMap<String, Arc<Entry<T>>>>,
+    slots: Mutex<BTreeMap<String, Arc<Slot<T>>>>,
 }
 
-type CachedResult<T> = Result<Arc<T>, Arc<PrepError>>;
-type Entry<T> = Mutex<Option<CachedResult<T>>>;
+type Kept<T> = Result<Arc<T>, Arc<PrepError>>;
+type Slot<T> = Mutex<Option<Kept<T>>>;
 
 impl<T> Default for OnceMap<T> {
     fn default() -> Self {
-        Self { entries: Mutex::default() }
+        Self { slots: Mutex::default() }
     }
 }
 
@@ -93,22 +93,20 @@ impl<T> OnceMap<T> {
         key: String,
         make: impl FnOnce() -> Result<T, PrepError>,
     ) -> Result<Arc<T>, Arc<PrepError>> {
-        let entry =
-            self.entries.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
-        entry.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
+        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        slot.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
     }
 
     /// The same for what may fail today and not tomorrow: a failure is not kept.
     fn get_or_try<E>(&self, key: String, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
-        let entry =
-            self.entries.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Ok(made)) = &*entry {
+        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(made)) = &*slot {
             return Ok(made.clone());
         }
         let made = Arc::new(make()?);
-        *entry = Some(Ok(made.clone()));
+        *slot = Some(Ok(made.clone()));
         Ok(made)
     }
 }
@@ -160,27 +158,27 @@ impl PrepCache {
     }
 
     /// A new folder for what is made once.
-    fn new_folder(&self, name: &str) -> Result<PathBuf, Broken> {
+    fn room(&self, name: &str) -> Result<PathBuf, Broken> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let folder = self.scratch.join(name).join(number.to_string());
-        create_folder(&folder)?;
-        Ok(folder)
+        let room = self.scratch.join(name).join(number.to_string());
+        create_folder(&room)?;
+        Ok(room)
     }
 
     /// A task's image, built or found.
     pub(crate) fn prepared(
         &self,
         docker: &Docker,
-        task_image: &TaskImage,
+        material: &TaskImage,
         task: &Task,
         cancel: &AtomicBool,
     ) -> Result<Arc<Prepared>, Broken> {
         self.images.get_or_try(format!("agent {} {}", task.name, task.environment_digest), || {
             let main = task.environment.compose.as_ref().map(|compose| &compose.main);
-            let source = match task_image {
+            let source = match material {
                 TaskImage::Prebuilt(name) => ImageSource::Prebuilt { name: name.clone() },
                 TaskImage::Build { network } => {
-                    let context = self.new_folder("contexts")?;
+                    let context = self.room("contexts")?;
                     let laid = task.lay_out_context(&context);
                     let dockerfile = laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
                     build(context, dockerfile, *network, task.config.environment.build_timeout)
@@ -213,7 +211,7 @@ impl PrepCache {
             let source = if let Some(name) = named {
                 ImageSource::Prebuilt { name }
             } else {
-                let context = self.new_folder("contexts")?;
+                let context = self.room("contexts")?;
                 let laid = task.lay_out_tests(&context);
                 laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
                 let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
@@ -244,7 +242,7 @@ impl PrepCache {
             trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
         let key = format!("{} {} {absent:?}", trial.task.name, prepared.image.id);
         self.scans.get_or_try(key, || {
-            let scratch = self.new_folder("scans")?;
+            let scratch = self.room("scans")?;
             let image = &prepared.image;
             let scan = ImageScan {
                 docker,
