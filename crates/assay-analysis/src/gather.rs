@@ -149,7 +149,7 @@ impl Gathered {
             if !table.planned_conditions.contains(&cell.condition) {
                 table.planned_conditions.insert(cell.condition.clone());
             }
-            if !only.holds(cell, &run.agents[cell.agent].label.name) {
+            if !only.matches(cell, &run.agents[cell.agent].label.name) {
                 continue;
             }
             let result = match find(&cell.trial)? {

@@ -1,6 +1,7 @@
-//! A ledger of ours against decisions that somebody else wrote into the records.
+//! Compares a ledger with decisions that others recorded in the records.
 //!
-//! The only place that reads `filter_stage` and `dup_of`. It compares what a funnel has already decided, and no funnel calls it.
+//! The only place that reads `filter_stage` and `dup_of`. It compares what a funnel has already
+//! decided, and no funnel calls it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
@@ -58,9 +59,10 @@ pub enum Reason {
     Gold,
     /// Name and description equal the survivor's only in the letters a to z and the digits.
     Letters,
-    /// Twins: by the order of survivors ours comes first; a query that names theirs would turn it round.
+    /// Twins: by the order of survivors ours comes first; a query that names theirs would turn it
+    /// round.
     Twins,
-    /// None of these: somebody has to look.
+    /// None of these: needs manual review.
     Unknown,
 }
 
@@ -68,10 +70,10 @@ impl Reason {
     /// In words.
     pub fn words(self) -> &'static str {
         match self {
-            Self::Gold => "twins; a query names theirs",
-            Self::Letters => "their descriptions differ in letters beyond a to z",
-            Self::Twins => "twins; ours is first by its path, unless a query that is not known names theirs",
-            Self::Unknown => "the rules differ: look at the record",
+            Self::Gold => "duplicates; a query names theirs",
+            Self::Letters => "the descriptions differ only outside of a to z and 0 to 9",
+            Self::Twins => "duplicates; ours is first by path, unless an unpublished query names theirs",
+            Self::Unknown => "unexplained: review the record",
         }
     }
 }
@@ -84,7 +86,7 @@ pub enum Right {
     Ours,
     /// Their decision follows the rules, and so does ours once it knows the queries (`--gold`).
     Theirs,
-    /// It cannot be told from what is there.
+    /// It cannot be decided from the records.
     Open,
 }
 
@@ -115,7 +117,7 @@ pub enum CompareError {
         source: std::io::Error,
     },
     /// A line of the ledger is none.
-    #[error("{}:{line}: not a line of a ledger", path.display())]
+    #[error("{}:{line}: invalid ledger line", path.display())]
     Line {
         /// Which file.
         path: PathBuf,
@@ -133,7 +135,7 @@ pub enum CompareError {
     },
 }
 
-/// What somebody decided of a record.
+/// A decision about a record.
 #[derive(Deserialize)]
 struct Decided {
     id: String,
@@ -160,15 +162,16 @@ struct Line {
     survivor: Option<String>,
 }
 
-/// Compares a ledger with the decisions in a corpus: `filter_stage`, `kept` or a digit from 1 to 5 and whatever follows it, and `dup_of`.
-/// `gold` are the records that queries name: they tell who is right about twins.
+/// Compares a ledger with the decisions in a corpus: `filter_stage`, `kept` or a digit from 1 to 5
+/// and whatever follows it, and `dup_of`. `gold` are the records that queries name: they tell who
+/// is right about twins.
 pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<Comparison, CompareError> {
     let removed = read(ledger)?;
     let mut comparison = Comparison::default();
     let mut input = Input::open(corpus)?;
     while let Some(lines) = input.lines()? {
         for (_, line) in lines {
-            // The funnel has told of the lines that hold no record.
+            // The funnel has reported invalid lines.
             let Ok(decided) = serde_json::from_slice::<Decided>(&line) else { continue };
             let Some(theirs) = stage(&decided.filter_stage) else { continue };
             let our = removed.get(&decided.id);
@@ -202,12 +205,13 @@ pub fn compare(corpus: &Path, ledger: &Path, gold: &BTreeSet<String>) -> Result<
     }
     let facts = facts(corpus, &comparison.differences)?;
     for found in &mut comparison.differences {
-        (found.reason, found.right) = judge(found, &facts, gold);
+        (found.reason, found.right) = explain_difference(found, &facts, gold);
     }
     Ok(comparison)
 }
 
-/// What there is to know of the records that differ, and of their survivors: a second reading, so that the first keeps nothing.
+/// What there is to know of the records that differ, and of their survivors: a second reading, so
+/// that the first keeps nothing.
 fn facts(corpus: &Path, differences: &[Difference]) -> Result<BTreeMap<String, Facts>, InputError> {
     let wanted: BTreeSet<&str> = differences
         .iter()
@@ -237,7 +241,11 @@ fn facts(corpus: &Path, differences: &[Difference]) -> Result<BTreeMap<String, F
 }
 
 /// Why a record differs, and who is right.
-fn judge(found: &Difference, facts: &BTreeMap<String, Facts>, gold: &BTreeSet<String>) -> (Reason, Right) {
+fn explain_difference(
+    found: &Difference,
+    facts: &BTreeMap<String, Facts>,
+    gold: &BTreeSet<String>,
+) -> (Reason, Right) {
     let copy = |stage: &str| matches!(stage, "content" | "name-description");
     let kept = |stage: &str, survivor: &Option<String>| match survivor {
         _ if stage == "kept" => Some(found.id.clone()),

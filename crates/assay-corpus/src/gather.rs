@@ -9,17 +9,19 @@ use rayon::prelude::*;
 use crate::license::{Declared, declared, of_text};
 use crate::{File, Record};
 
-/// Files that hold a licence, in the order in which they are looked for.
+/// Files that contain a licence, in the order in which they are searched for.
 const LICENSE_FILES: [&str; 7] =
     ["LICENSE", "LICENSE.txt", "LICENSE.md", "LICENCE", "COPYING", "license", "License.txt"];
 /// Most bytes of such a file that are read.
 const LICENSE_CAP: u64 = 256 << 10;
 
-/// The records of every package beneath a folder, and what there is to say about them. Where the folder lies in a Git checkout,
-/// repository and revision are read from its files, and paths are those of the checkout; no program is started.
+/// The records of every package below a folder, and what there is to say about them. Where the
+/// folder is in a Git checkout, repository and revision are read from its files, and paths are
+/// those of the checkout; no program is started.
 ///
-/// The licence is the front matter's as an SPDX identifier, `Other:` with what it declares, or that of the file it points to; else
-/// the nearest licence file's, from the package up to the checkout's root (or to the folder).
+/// The licence is the front matter's as an SPDX identifier, `Other:` with what it declares, or that
+/// of the file it points to; else the nearest licence file's, from the package up to the checkout's
+/// root (or to the folder).
 pub fn folder(root: &Path) -> (Vec<Record>, Vec<Diagnostic>) {
     let library = Library::load(&[root.to_path_buf()]);
     let real = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
@@ -74,7 +76,7 @@ fn license(package: &Package, real: &Path, base: &Path) -> Option<String> {
             Declared::Elsewhere(file) => named = file,
         }
     }
-    // The file that the skill names counts before those that licences usually stand in.
+    // The file that the skill names counts before those that licences usually are in.
     let own = named.iter().map(|file| (real, file.as_str()));
     let around = real.ancestors().scan(false, |done, folder| {
         let last = std::mem::replace(done, folder == base);
@@ -87,7 +89,7 @@ fn license(package: &Package, real: &Path, base: &Path) -> Option<String> {
     Some(of_text(&String::from_utf8_lossy(&text)).unwrap_or("Other").to_owned())
 }
 
-/// The revision of the checkout that a folder lies in, read from its files.
+/// The revision of the checkout that a folder is in, read from its files.
 pub fn revision(folder: &Path) -> Option<String> {
     Checkout::around(&fs::canonicalize(folder).ok()?)?.commit
 }
@@ -101,7 +103,7 @@ struct Checkout {
 }
 
 impl Checkout {
-    /// The checkout that a folder lies in.
+    /// The checkout that a folder is in.
     fn around(folder: &Path) -> Option<Self> {
         let root = folder.ancestors().find(|folder| folder.join(".git").exists())?.to_path_buf();
         let mut git = root.join(".git");

@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::Record;
 
-/// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB, and JSON may need six bytes for one.
+/// The longest line that is read, in bytes. The longest document that a package may have is 8 MiB,
+/// and JSON may need six bytes for one.
 pub const LINE_CAP: usize = 64 << 20;
 /// Lines that are parsed at once.
 const BATCH: usize = 512;
@@ -39,7 +40,7 @@ pub enum InputError {
     },
 }
 
-/// A line that holds no record.
+/// An invalid line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadLine {
     /// From 1.
@@ -59,8 +60,8 @@ pub struct Input {
 }
 
 impl Input {
-    /// Opens a file, or standard input for `-`. Gzip and Zstandard are known by their first bytes, whatever the name; Zstandard may have
-    /// a window of up to 2^27 bytes, as `--long` gives it.
+    /// Opens a file, or standard input for `-`. Gzip and Zstandard are known by their first bytes,
+    /// whatever the name; Zstandard may have a window of up to 2^27 bytes, as `--long` gives it.
     pub fn open(path: &Path) -> Result<Self, InputError> {
         let open = |source| InputError::Open { path: path.to_path_buf(), source };
         let raw: Box<dyn Read + Send> = if path == Path::new("-") {
@@ -91,7 +92,8 @@ impl Input {
         Ok(Self { path: path.to_path_buf(), reader, line: 0 })
     }
 
-    /// The next records, as `work` makes of each, in order; `None` at the end. Blank lines are passed over.
+    /// The next records, as `work` makes of each, in order; `None` at the end. Blank lines are
+    /// skipped.
     ///
     /// Records are parsed, and `work` is done, on all threads of the pool.
     pub fn batch<T: Send>(
@@ -110,7 +112,8 @@ impl Input {
         ))
     }
 
-    /// The next lines that are not blank, with their numbers from 1; `None` at the end. Of a line above [`LINE_CAP`] one byte more than that is left.
+    /// The next lines that are not blank, with their numbers from 1; `None` at the end. Of a line
+    /// above [`LINE_CAP`] one byte more than that is left.
     pub fn lines(&mut self) -> Result<Option<Vec<Line>>, InputError> {
         let mut lines: Vec<Line> = Vec::with_capacity(BATCH);
         let mut bytes = 0;
@@ -148,19 +151,19 @@ impl Input {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// It is too long.
-    #[error("a line above {LINE_CAP} bytes")]
+    #[error("a line is longer than {LINE_CAP} bytes")]
     TooLong,
     /// It ends in the middle.
-    #[error("cut off: {}", short(.0))]
+    #[error("truncated: {}", short(.0))]
     CutOff(serde_json::Error),
     /// It is not the JSON of a record.
     #[error("not a record: {}", short(.0))]
     Json(serde_json::Error),
     /// It says nothing that a record is known by.
-    #[error("not a record: neither `skill_md`, `id`, `name` nor `path`")]
+    #[error("not a record: none of `skill_md`, `id`, `name` and `path`")]
     Empty,
     /// Its id is too long.
-    #[error("an id of {0} bytes")]
+    #[error("the id has {0} bytes")]
     LongId(usize),
 }
 
@@ -207,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_lines_are_told_and_the_rest_goes_on() {
+    fn invalid_lines_are_reported_and_skipped() {
         let text = "\u{feff}{\"id\":\"a\"}\n\n  \nnonsense\n{\"id\":\"b\",\"license\":null}\r\n[]\n{}\n{\"id\":\"c\"\n{\"id\":7}\n{\"id\":\"d\"}";
         let ok = |id: &str| Ok(id.to_owned());
         let expected = vec![ok("a"), Err(4), ok("b"), Err(6), Err(7), Err(8), Err(9), ok("d")];

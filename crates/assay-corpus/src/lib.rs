@@ -1,7 +1,8 @@
-//! Skills by the thousand: what a collection of them holds, what is left of it when copies and strays are gone, and how the
+//! Skill corpora: building, deduplicating and summarizing collections of skills, and scoring the
 //! documents of a library fare by rules that anybody can check.
 //!
-//! Deterministic and offline, but for [`health::links`], which asks servers when it is called. Nothing here runs a skill or asks a model: these are figures about texts, and no figure here
+//! Deterministic and offline, but for [`health::links`], which asks servers when it is called.
+//! Nothing here runs a skill or asks a model: these are figures about texts, and no figure here
 //! says that a skill helps.
 
 pub mod compare;

@@ -113,7 +113,7 @@ const FILLERS: [&str; 26] = [
 pub(crate) enum Declared {
     /// An SPDX identifier, or several joined by `OR`.
     Spdx(String),
-    /// The terms stand in a file, which may be named.
+    /// The terms are in a file, which may be named.
     Elsewhere(Option<String>),
     /// Something else.
     Other,
@@ -122,7 +122,8 @@ pub(crate) enum Declared {
 /// Reads a declaration: an identifier, a name in words, or where the terms stand.
 pub(crate) fn declared(text: &str) -> Declared {
     let text = text.trim();
-    // What follows a name in brackets or a further sentence says where the terms stand, or whose they are.
+    // What follows a name in brackets or a further sentence says where the terms stand, or whose
+    // they are.
     let first = text.split(['(', ';', '\n']).next().unwrap_or(text);
     let first = first.split(". ").next().unwrap_or(first);
     if let Some(found) = [text, first].into_iter().find_map(spdx) {
@@ -182,7 +183,7 @@ fn named(name: &str) -> Option<&'static str> {
     NAMES.into_iter().find_map(|(known, id)| (known == folded).then_some(id))
 }
 
-/// Titles of licences, as they stand at the beginning of their texts, and their identifiers.
+/// Titles of licences, as they are at the beginning of their texts, and their identifiers.
 const TITLES: [(&str, &str); 15] = [
     ("gnu affero general public license version 3", "AGPL-3.0-only"),
     ("gnu lesser general public license version 3", "LGPL-3.0-only"),
@@ -201,7 +202,8 @@ const TITLES: [(&str, &str); 15] = [
     ("this is free and unencumbered software released into the public domain", "Unlicense"),
 ];
 
-/// Words at the beginning of texts that restrict use and name or hold a free licence, and their identifiers, where there are any.
+/// Words at the beginning of texts that restrict use and name or hold a free licence, and their
+/// identifiers, where there are any.
 const RESTRICTED: [(&str, Option<&str>); 7] = [
     ("commons clause", None),
     ("business source license 1.1", Some("BUSL-1.1")),

@@ -1,10 +1,13 @@
-//! Near-duplicates of a whole corpus, by MinHash and locality-sensitive hashing, with the recall measured on a sample.
+//! Near-duplicates of a whole corpus, by MinHash and locality-sensitive hashing, with the recall
+//! measured on a sample.
 //!
-//! Two bodies are near when the Jaccard similarity of their sets of word 3-grams reaches a threshold, as
-//! [`assay_retrieval::shingle_similarity`] has it. Comparing all pairs takes a second for a thousand records and weeks for a
-//! million. MinHash (Broder 1997, "On the resemblance and containment of documents") and banding (Leskovec, Rajaraman & Ullman,
-//! "Mining of Massive Datasets", section 3.4) name candidates, and only those are compared exactly. So nothing that is reported
-//! is a false alarm, and what may be missed is counted: a sample of the records is compared with every other one.
+//! Two bodies are near when the Jaccard similarity of their sets of word 3-grams reaches a
+//! threshold, as [`assay_retrieval::shingle_similarity`] has it. Comparing all pairs takes a second
+//! for a thousand records and weeks for a million. MinHash (Broder 1997, "On the resemblance and
+//! containment of documents") and banding (Leskovec, Rajaraman & Ullman, "Mining of Massive
+//! Datasets", section 3.4) name candidates, and only those are compared exactly. So nothing that is
+//! reported is a false alarm, and what may be missed is counted: a sample of the records is
+//! compared with every other one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +20,8 @@ use crate::normal;
 
 /// Words in a row that are compared.
 const SHINGLE: usize = 3;
-/// Bands, and rows in each. Two texts of similarity s share a band with probability 1 − (1 − s^6)^21: .998 at .8, .28 at .5.
+/// Bands, and rows in each. Two texts of similarity s share a band with probability 1 − (1 −
+/// s^6)^21: .998 at .8, .28 at .5.
 const BANDS: usize = 21;
 const ROWS: usize = 6;
 /// Members of a bucket above which only its first is compared with the rest.
@@ -86,7 +90,8 @@ struct Document {
     signature: Vec<u32>,
 }
 
-/// Finds the near-duplicates of a corpus. `sample` records are compared exactly with all others to measure the recall.
+/// Finds the near-duplicates of a corpus. `sample` records are compared exactly with all others to
+/// measure the recall.
 pub fn near(
     input: &mut Input,
     threshold: f64,
@@ -146,8 +151,9 @@ pub fn near(
     })
 }
 
-/// The hashes of a text's word 3-grams, sorted, each once. A text of fewer words is one gram. Of 1,000 grams of one text and 1,000 of another,
-/// less than one in 4,000 such pairs shares a hash by chance.
+/// The hashes of a text's word 3-grams, sorted, each once. A text of fewer words is one gram. Of
+/// 1,000 grams of one text and 1,000 of another, less than one in 4,000 such pairs shares a hash by
+/// chance.
 fn grams(text: &str) -> Vec<u32> {
     let hashes: Vec<u64> = words(text).iter().map(|word| fnv(word.as_bytes())).collect();
     if hashes.is_empty() {
@@ -183,7 +189,8 @@ fn top(x: u64) -> u32 {
     (x >> 32) as u32
 }
 
-/// The smallest value of each of 126 hash functions over the grams: multiply-shift (Dietzfelbinger et al. 1997) over the mixed gram.
+/// The smallest value of each of 126 hash functions over the grams: multiply-shift (Dietzfelbinger
+/// et al. 1997) over the mixed gram.
 fn signature(grams: &[u32]) -> Vec<u32> {
     let multipliers: Vec<u64> =
         (1..=(BANDS * ROWS) as u64).map(|n| mix(n.wrapping_mul(0x9e37_79b9_7f4a_7c15)) | 1).collect();

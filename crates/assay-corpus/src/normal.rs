@@ -1,8 +1,9 @@
-//! What of a document counts when documents are compared: its body without front matter, lower case, and nothing but letters
-//! and digits.
+//! What of a document counts when documents are compared: its body without front matter, lower
+//! case, and nothing but letters and digits.
 
-/// The text in front of the body, between a first line `---` and the next such line, without the lines; and the body. No front matter,
-/// or one that is never closed, leaves the whole text as the body.
+/// The text in front of the body, between a first line `---` and the next such line, without the
+/// lines; and the body. No front matter, or one that is never closed, leaves the whole text as the
+/// body.
 pub fn split(text: &str) -> (Option<&str>, &str) {
     let start = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(rest) = fence(start) else { return (None, text) };
@@ -49,7 +50,8 @@ pub fn fold(text: &str) -> String {
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// 128 bits of the BLAKE3 hash of [`fold`]: any two of a billion texts share them with a probability under 10^-20.
+/// 128 bits of the BLAKE3 hash of [`fold`]: any two of a billion texts share them with a
+/// probability under 10^-20.
 pub fn hash(text: &str) -> [u8; 16] {
     short(fold(text).as_bytes())
 }

@@ -1,8 +1,10 @@
-//! SkillsBench's quality rubric as rules: completeness, clarity, specificity and examples, 0 to 3 points each, 12 in all.
+//! SkillsBench's quality rubric as rules: completeness, clarity, specificity and examples, 0 to 3
+//! points each, 12 in all.
 //!
-//! In the SkillsBench paper judges apply the rubric; here each point is one question that a text answers by itself, and every point given
-//! cites where. That makes it repeatable and blind: a point says that something is there, not that it is good. Its
-//! mean is therefore not comparable with SkillsBench's 6.2 of 12 beyond a glance.
+//! In the SkillsBench paper, judges apply the rubric; here each point is one question that a text
+//! answers by itself, and every point given cites where. That makes it repeatable and blind: a
+//! point says that something is there, not that it is good. Its mean is therefore not comparable
+//! with SkillsBench's 6.2 of 12 beyond a glance.
 
 use std::sync::LazyLock;
 
@@ -60,16 +62,16 @@ pub struct Point {
 pub const CRITERIA: [&str; 12] = [
     "says when to use it",
     "has a procedure: three numbered steps or three sections",
-    "says what may go wrong, or what it needs",
+    "describes errors, limits or requirements",
     "a description of 40 to 1024 characters",
-    "two headings or more, and no level left out",
+    "two headings or more, and no skipped level",
     "no paragraph above 120 words",
     "names five things in code",
     "a code block that names its language",
     "three numbers in its sentences",
     "an example, by heading or code block",
     "two code blocks or more",
-    "shows a result beside what gave it",
+    "shows input and result",
 ];
 
 /// The patterns are literals of this file, and the tests compile each.
@@ -110,7 +112,7 @@ pub fn points(description: &str, outline: &Outline) -> Vec<Point> {
         length(description),
         levels(outline),
         paragraphs(outline),
-        at_least(outline.inline_code.len(), 5, "pieces of code within lines", None),
+        at_least(outline.inline_code.len(), 5, "inline code spans", None),
         language(outline),
         numbers(outline),
         example(outline),
@@ -185,7 +187,7 @@ fn limits(outline: &Outline) -> Answer {
     ];
     match outline.heading(&words) {
         Some(heading) => (true, format!("heading {}", quoted(&heading.text)), Some(heading.line)),
-        None => no("no heading speaks of errors, limits or requirements"),
+        None => no("no heading mentions errors, limits or requirements"),
     }
 }
 
@@ -264,7 +266,7 @@ fn result(outline: &Outline) -> Answer {
     let mut all = texts.chain(outline.code.iter().map(|code| (&code.text, code.line)));
     match all.find_map(|(text, line)| Some((RESULT.find(text)?.as_str().to_owned(), line))) {
         Some((word, line)) => (true, quoted(&word), Some(line)),
-        None => no("no word for a result"),
+        None => no("no word that indicates a result"),
     }
 }
 

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A skill of a corpus. Every field but `skill_md` may be missing; unknown ones are passed over.
+/// A skill of a corpus. Every field but `skill_md` may be missing; unknown ones are skipped.
 ///
-/// What an earlier funnel may have written into a record (`filter_stage`, `dup_of`, `license_basis`) is not among the
-/// fields, so nothing here can read it.
+/// What an earlier funnel may have written into a record (`filter_stage`, `dup_of`,
+/// `license_basis`) is not among the fields, so nothing here can read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -28,7 +28,7 @@ pub struct Record {
     /// Its description.
     #[serde(deserialize_with = "text")]
     pub description: String,
-    /// Its licence, found by whoever made the record; `None` where none is declared.
+    /// Its licence, as found by the author of the record; `None` if none is declared.
     pub license: Option<String>,
     /// The whole `SKILL.md`.
     #[serde(deserialize_with = "text")]
@@ -60,7 +60,8 @@ fn text<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<String, D::
 }
 
 impl Record {
-    /// What names the record: its `id`; else the first 16 hexadecimal digits of a digest of where it is from.
+    /// What names the record: its `id`; else the first 16 hexadecimal digits of a digest of where
+    /// it is from.
     pub fn key(&self) -> String {
         if !self.id.is_empty() {
             return self.id.clone();

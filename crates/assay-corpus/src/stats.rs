@@ -1,7 +1,8 @@
 //! What a corpus is made of: SkillsBench's figures of the ecosystem, and the rubric's spread.
 //!
-//! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted where the records name them, as those
-//! do that `assay lab corpus build` makes; elsewhere nothing is said of files.
+//! Sizes are of the `SKILL.md` alone, in bytes and in cl100k tokens. Files are counted where the
+//! records name them, as those do that `assay lab corpus build` makes; elsewhere nothing is said of
+//! files.
 
 use std::collections::BTreeMap;
 
@@ -57,7 +58,7 @@ pub struct Sizes {
     pub mean: f64,
     /// The fit of a log-normal distribution; `None` under two different numbers.
     pub log_normal: Option<LogNormal>,
-    /// How many numbers lie in each of the bins: from `2^(k/2)`, to less than `2^((k+1)/2)`.
+    /// How many numbers are in each of the bins: from `2^(k/2)`, to less than `2^((k+1)/2)`.
     pub histogram: Vec<Bin>,
 }
 
@@ -68,7 +69,8 @@ pub struct LogNormal {
     pub mu: f64,
     /// Their standard deviation, with n below the line.
     pub sigma: f64,
-    /// The largest distance between the fitted and the observed cumulative shares (Kolmogorov–Smirnov). 0 is a perfect fit.
+    /// The largest distance between the fitted and the observed cumulative shares
+    /// (Kolmogorov–Smirnov). 0 is a perfect fit.
     pub distance: f64,
 }
 
@@ -124,8 +126,9 @@ pub struct Quality {
     pub criteria: Vec<Share>,
 }
 
-/// Names of the length classes and the tokens below which each ends. SkillsBench has four classes by judgement; these bounds are assay's own:
-/// what a listing shows at once, what the format's guide calls short, and the guide's limit of 5,000 tokens for a body.
+/// Names of the length classes and the tokens below which each ends. SkillsBench has four classes
+/// by judgement; these bounds are assay's own: what a listing shows at once, what the format's
+/// guide calls short, and the guide's limit of 5,000 tokens for a body.
 pub const LENGTH_CLASSES: [(&str, usize); 4] =
     [("compact", 500), ("standard", 1500), ("detailed", 5000), ("comprehensive", usize::MAX)];
 
@@ -139,7 +142,7 @@ const STRUCTURE: [&str; 9] = [
     "fenced code",
     "relative links",
     "external links",
-    "names scripts/, references/ or assets/",
+    "mentions scripts/, references/ or assets/",
 ];
 
 /// What is kept of a record until the end.
@@ -306,13 +309,13 @@ fn mean_sd(values: &[f64]) -> (f64, f64) {
 }
 
 impl Sizes {
-    /// Describes numbers; those that are not finite or below 0 are left out.
+    /// Describes numbers; those that are not finite or below 0 are omitted.
     pub fn of(mut values: Vec<f64>) -> Self {
         values.retain(|value| value.is_finite() && *value >= 0.0);
         values.sort_by(f64::total_cmp);
         let quantile = |q| sample_quantile(&values, q).unwrap_or(0.0);
         let (q1, median, q3) = (quantile(0.25), quantile(0.5), quantile(0.75));
-        let log_normal = LogNormal::fit(&values);
+        let log_normal = LogNormal::fit_log_normal(&values);
         Self {
             count: values.len(),
             min: quantile(0.0),
@@ -330,7 +333,7 @@ impl Sizes {
 
 impl LogNormal {
     /// Fits ascending numbers.
-    fn fit(ascending: &[f64]) -> Option<Self> {
+    fn fit_log_normal(ascending: &[f64]) -> Option<Self> {
         let logs: Vec<f64> = ascending.iter().filter(|value| **value > 0.0).map(|value| value.ln()).collect();
         let n = logs.len() as f64;
         let (mean, sd) = mean_sd(&logs);
@@ -386,7 +389,8 @@ mod tests {
         let fit = sizes.log_normal.unwrap();
         let ln2 = std::f64::consts::LN_2;
         assert!((fit.mu - 1.5 * ln2).abs() < 1e-12 && (fit.sigma - 1.25_f64.sqrt() * ln2).abs() < 1e-12);
-        // By hand: Φ(−1.3416) = .08986 lies .16014 from 1/4 and Φ(−.4472) = .32736 lies .17264 from 1/2, by symmetry the largest.
+        // By hand: Φ(−1.3416) = .08986 lies .16014 from 1/4 and Φ(−.4472) = .32736 lies .17264 from
+        // 1/2, by symmetry the largest.
         assert!((fit.distance - 0.17264).abs() < 1e-4, "{}", fit.distance);
         let counts: Vec<usize> = sizes.histogram.iter().map(|bin| bin.count).collect();
         assert_eq!(counts, [1, 0, 1, 0, 1, 0, 1]);

@@ -1,8 +1,8 @@
 //! A corpus made of dice, as large as wanted, for measuring.
 //!
-//! Its proportions are near those of real ones: one record in seven copies an earlier body, one in thirty an earlier name
-//! and description, a quarter declares no licence, one in thirty is not English. Bodies have from 200 to 16,000 characters, 3,700 in
-//! the mean.
+//! Its proportions are near those of real ones: one record in seven copies an earlier body, one in
+//! thirty an earlier name and description, a quarter declares no licence, one in thirty is not
+//! English. Bodies have from 200 to 16,000 characters, 3,700 in the mean.
 
 use std::io::{self, Read};
 
@@ -62,7 +62,8 @@ impl Synthetic {
             _ => "\"MIT\"",
         };
         let body = String::from_utf8_lossy(&self.pool[start..start + length]);
-        // The pool's line breaks are written `\n` already, so the text is JSON as it stands, unless the cut fell into one.
+        // The pool's line breaks are written `\n` already, so the text is JSON as it is, unless the
+        // cut fell into one.
         let body = body.trim_end_matches('\\');
         self.line = format!(
             "{{\"id\":\"{:016x}\",\"repo\":\"o{}/r\",\"path\":\"skills/s{n}/SKILL.md\",\"via\":null,\"name\":\"skill {label_of}\",\

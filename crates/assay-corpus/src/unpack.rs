@@ -1,4 +1,5 @@
-//! The reverse of [`gather`](crate::gather): records as folders again, for programs that read packages.
+//! The reverse of [`gather`](crate::gather): records as folders again, for programs that read
+//! packages.
 
 use std::fs;
 use std::io::{self, Write};
@@ -42,9 +43,11 @@ pub enum UnpackError {
     },
 }
 
-/// Where a record's folder lies: `OWNER/REPOSITORY/ID/FOLDER`, the folder called as in its repository.
+/// Where a record's folder lies: `OWNER/REPOSITORY/ID/FOLDER`, the folder called as in its
+/// repository.
 ///
-/// Each part comes from the record and is made a plain name, so that nothing leads out of the folder that it is put into.
+/// Each part comes from the record and is made a plain name, so that nothing leaves the folder that
+/// it is put into.
 pub fn place(record: &Record) -> PathBuf {
     let (owner, repository) = record.repo.split_once('/').unwrap_or(("", &record.repo));
     let folder = record.path.rsplit('/').nth(1).filter(|folder| !folder.is_empty());
@@ -52,7 +55,8 @@ pub fn place(record: &Record) -> PathBuf {
     [owner, repository, &id, folder.unwrap_or(repository)].into_iter().map(part).collect()
 }
 
-/// A text as the name of a folder: no separator, no control character, not hidden, neither empty nor long.
+/// A text as the name of a folder: no separator, no control character, not hidden, neither empty
+/// nor long.
 fn part(text: &str) -> String {
     let mut name = String::new();
     for c in text.chars() {
@@ -67,8 +71,8 @@ fn part(text: &str) -> String {
     name
 }
 
-/// Writes the document of each record into a folder of its own beneath `folder`, which is made, or empty. `bad` hears of lines that
-/// hold no record.
+/// Writes the document of each record into a folder of its own below `folder`, which is made, or
+/// empty. `bad` is called for lines that hold no record.
 pub fn unpack(
     input: &mut Input,
     folder: &Path,
@@ -130,15 +134,15 @@ mod tests {
         let lines = "{\"id\":\"a\",\"repo\":\"o/r\",\"path\":\"x/SKILL.md\",\"skill_md\":\"# T\"}\n"
             .repeat(2)
             + "[]\n";
-        let unpacked = |folder: &Path, told: &mut Vec<u64>| {
+        let unpacked = |folder: &Path, invalid: &mut Vec<u64>| {
             let mut input =
                 Input::of(Path::new("x"), Box::new(io::Cursor::new(lines.clone().into_bytes()))).unwrap();
-            unpack(&mut input, folder, &mut |bad| told.push(bad.line))
+            unpack(&mut input, folder, &mut |bad| invalid.push(bad.line))
         };
-        let mut told = Vec::new();
-        let found = unpacked(folder.path(), &mut told).unwrap();
-        assert_eq!((found, told.as_slice()), (Unpacked { records: 1, repeated: 1 }, &[3][..]));
+        let mut invalid = Vec::new();
+        let found = unpacked(folder.path(), &mut invalid).unwrap();
+        assert_eq!((found, invalid.as_slice()), (Unpacked { records: 1, repeated: 1 }, &[3][..]));
         assert_eq!(fs::read_to_string(folder.path().join("o/r/a/x/SKILL.md")).unwrap(), "# T");
-        assert!(matches!(unpacked(folder.path(), &mut told), Err(UnpackError::NotEmpty { .. })));
+        assert!(matches!(unpacked(folder.path(), &mut invalid), Err(UnpackError::NotEmpty { .. })));
     }
 }

@@ -8,7 +8,8 @@ use serde::Serialize;
 use crate::escape::escape;
 use crate::severity::Severity;
 
-/// One finding in one file. Displays as `file:line:column: severity: message [code]`, without control characters.
+/// One finding in one file. Displays as `file:line:column: severity: message [code]`, without
+/// control characters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
     /// How grave it is.

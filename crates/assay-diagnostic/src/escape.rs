@@ -1,13 +1,15 @@
 //! Untrusted text, made safe to print.
 //!
-//! One list of unsafe characters, and three ways of showing them: [`escape`] writes their code points, for messages; [`clean`] puts U+FFFD
-//! in their place, for tables, where the number of characters must stay; [`escape_path`] quotes a path as git does.
+//! One list of unsafe characters, and three ways of showing them: [`escape`] writes their code
+//! points, for messages; [`clean`] puts U+FFFD in their place, for tables, where the number of
+//! characters must stay; [`escape_path`] quotes a path as git does.
 
 use std::path::Path;
 
-/// Whether a terminal may act on a character, or a reader not see it: controls, separators of lines and paragraphs, marks that change the
-/// direction of text, zero-width and other invisible characters, and tags. (Unicode 16.0 §23.2 and §23.3; UAX #9; Unicode's category Cf
-/// but for the signs that some scripts write before numbers.)
+/// Whether a terminal may act on a character, or a reader not see it: controls, separators of lines
+/// and paragraphs, marks that change the direction of text, zero-width and other invisible
+/// characters, and tags. (Unicode 16.0 §23.2 and §23.3; UAX #9; Unicode's category Cf but for the
+/// signs that some scripts write before numbers.)
 pub const fn is_unsafe(c: char) -> bool {
     matches!(c,
         '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}'
@@ -36,8 +38,8 @@ pub fn clean_start(text: &str, most: usize) -> String {
 
 /// A path as printable text of one line.
 ///
-/// A path with unsafe characters, quotes, backslashes or bytes that are not UTF-8 is put in quotes and escaped, as git does; others stay
-/// as they are.
+/// A path with unsafe characters, quotes, backslashes or bytes that are not UTF-8 is put in quotes
+/// and escaped, as git does; others stay as they are.
 pub fn escape_path(path: &Path) -> String {
     let mut text = String::new();
     let mut plain = true;

@@ -1,8 +1,9 @@
-//! What readers, linters and commands report: how grave it is, where it stands, and in which words.
+//! Diagnostics of readers, linters and commands: severity, position and message.
 //!
-//! [`Severity`] has one order for the whole workspace, so that `max` is the worst. A [`Diagnostic`] is a finding in a file; a [`Span`] is
-//! a place in a text. Everything that comes from outside (file names, output, models' answers) goes through [`escape`], [`clean`] or
-//! [`escape_path`] before a terminal sees it; all three agree on which characters are unsafe.
+//! [`Severity`] has one order for the whole workspace, so that `max` is the worst. A [`Diagnostic`]
+//! is a finding in a file; a [`Span`] is a place in a text. Everything that comes from outside
+//! (file names, output, models' answers) goes through [`escape`], [`clean`] or [`escape_path`]
+//! before a terminal sees it; all three agree on which characters are unsafe.
 
 mod diagnostic;
 mod error;

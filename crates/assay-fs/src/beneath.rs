@@ -16,11 +16,13 @@ pub struct Content {
     pub truncated: bool,
 }
 
-/// Reads a regular file beneath `dir`, at most `cap` bytes of it; `None` where there is none.
+/// Reads a regular file below `dir`, at most `cap` bytes of it; `None` if there is none.
 ///
-/// No link is followed beneath `dir`, not even one that stays inside: what fills the folder may be hostile, and may still run. Opening never
-/// waits. Links, folders, pipes and devices are [`FsError::NotAFile`]; a path that is absolute, holds `..` or goes through a link is
-/// [`FsError::Escape`]; a longer file is [`FsError::TooLarge`]. There is no file at the empty path, nor at that of a file with a `/` after it.
+/// No link is followed below `dir`, not even one that stays inside: what fills the folder may be
+/// hostile, and may still run. Opening never waits. Links, folders, pipes and devices are
+/// [`FsError::NotAFile`]; a path that is absolute, contains `..` or goes through a link is
+/// [`FsError::Escape`]; a longer file is [`FsError::TooLarge`]. There is no file at the empty path,
+/// nor at that of a file with a `/` after it.
 pub fn read_beneath(dir: &Path, relative: &Path, cap: u64) -> Result<Option<Vec<u8>>, FsError> {
     if relative.as_os_str().is_empty() {
         return Ok(None);
@@ -52,10 +54,11 @@ fn asks_for_a_folder(relative: &Path) -> bool {
     bytes.last().is_some_and(|&last| std::path::is_separator(char::from(last)))
 }
 
-/// Reads a file within a folder, up to `cap` bytes. Links are followed as long as they stay within the folder.
+/// Reads a file within a folder, up to `cap` bytes. Links are followed as long as they stay within
+/// the folder.
 ///
-/// Where the links lead is resolved first; the file is then opened by a path that has no links. If one of its parts has become a link
-/// meanwhile, the read fails.
+/// Where the links lead is resolved first; the file is then opened by a path that has no links. If
+/// one of its parts has become a link meanwhile, the read fails.
 pub fn read_within(root: &Path, relative: &Path, cap: u64) -> io::Result<Content> {
     let leaves = || io::Error::new(io::ErrorKind::PermissionDenied, "a link that leaves the folder");
     let base = fs::canonicalize(root)?;
@@ -79,7 +82,8 @@ fn read_resolved(base: &Path, inside: &Path, cap: u64) -> Result<Content, FsErro
     Ok(Content { bytes, truncated })
 }
 
-/// Opens a regular file beneath a folder, following no link, and gives its size; `None` where there is none.
+/// Opens a regular file below a folder, following no link, and gives its size; `None` if there is
+/// none.
 fn open_beneath(dir: &Path, relative: &Path) -> Result<Option<(File, u64)>, FsError> {
     if !relative.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir)) {
         return Err(FsError::Escape { path: relative.to_owned() });
@@ -94,7 +98,8 @@ fn open_beneath(dir: &Path, relative: &Path) -> Result<Option<(File, u64)>, FsEr
     open_parts(dir, relative, parts, name)
 }
 
-/// Opens folder by folder, each relative to the one before: what is found was beneath `dir`, whatever is renamed meanwhile.
+/// Opens folder by folder, each relative to the one before: what is found was below `dir`, whatever
+/// is renamed meanwhile.
 #[cfg(unix)]
 fn open_parts<'a>(
     dir: &Path,
@@ -231,7 +236,8 @@ mod tests {
         assert_eq!(read("sub", 5), None);
     }
 
-    /// What was a folder when the path was resolved, and is a link when the file is opened, leads nowhere.
+    /// What was a folder when the path was resolved, and is a link when the file is opened, leads
+    /// nowhere.
     #[test]
     fn a_link_put_in_place_after_the_path_was_resolved_is_not_followed() {
         let temp = TempDir::new().unwrap();
@@ -277,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_without_a_file_are_told_apart() {
+    fn paths_without_a_file_have_distinct_errors() {
         let temp = TempDir::new().unwrap();
         fs::create_dir(temp.path().join("sub")).unwrap();
         fs::write(temp.path().join("file"), "12345").unwrap();

@@ -18,7 +18,7 @@ pub struct Caps {
     pub total_bytes: u64,
     /// Folders within folders.
     pub depth: usize,
-    /// Whether symbolic links are copied, as links; otherwise they are left out.
+    /// Whether symbolic links are copied, as links; otherwise they are omitted.
     pub links: bool,
 }
 
@@ -37,7 +37,7 @@ pub struct LeftOut {
     pub reason: String,
 }
 
-/// What a copy took and left out.
+/// What a copy includes and omits.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CopyReport {
     /// Regular files copied.
@@ -94,7 +94,7 @@ impl<'a> Tally<'a> {
         self.caps.file_bytes.min(self.caps.total_bytes.saturating_sub(self.report.bytes))
     }
 
-    /// Opens a regular file that the caps admit; `None` where it is left out.
+    /// Opens a regular file that the caps admit; `None` where it is omitted.
     pub fn open(&mut self, item: &Item<'_>) -> Option<File> {
         if item.size() > self.caps.file_bytes {
             self.leave_out(item.path, format!("larger than {} bytes", self.caps.file_bytes));
@@ -112,7 +112,7 @@ impl<'a> Tally<'a> {
         None
     }
 
-    /// Where a link points; `None` where it is left out.
+    /// Where a link points; `None` where it is omitted.
     pub fn read_link(&mut self, item: &Item<'_>) -> Option<PathBuf> {
         item.read_link().map_err(|error| self.failed(item.path, &error)).ok()
     }

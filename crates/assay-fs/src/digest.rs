@@ -24,7 +24,8 @@ pub enum DigestError {
 impl Digest {
     const PREFIX: &str = "blake3:";
 
-    /// Digests bytes as they are, with no domain tag: for a file's content this is what `b3sum` prints.
+    /// Digests bytes as they are, with no domain tag: for a file's content this is what `b3sum`
+    /// prints.
     pub fn of(bytes: &[u8]) -> Self {
         Self(*blake3::hash(bytes).as_bytes())
     }
@@ -85,7 +86,8 @@ impl<'de> Deserialize<'de> for Digest {
     }
 }
 
-/// Digests a sequence of parts so that no two sequences share their bytes: every part is preceded by its length.
+/// Digests a sequence of parts so that no two sequences share their bytes: every part is preceded
+/// by its length.
 #[derive(Clone)]
 pub struct Hasher(blake3::Hasher);
 
@@ -128,7 +130,8 @@ impl Hasher {
     }
 }
 
-/// Digests a stream in pieces of 64 KiB, and counts it. Stops with an error at more than `limit` bytes.
+/// Digests a stream in pieces of 64 KiB, and counts it. Stops with an error at more than `limit`
+/// bytes.
 pub(crate) fn digest_stream(mut from: impl Read, limit: u64) -> std::io::Result<(Digest, u64)> {
     let mut hasher = blake3::Hasher::new();
     let mut buffer = vec![0_u8; 64 * 1024];

@@ -47,7 +47,7 @@ impl FsError {
 mod tests {
     use super::*;
 
-    /// Whoever made the file chose its name, and a terminal shows the error.
+    /// File names are untrusted, and a terminal shows the error.
     #[test]
     fn names_of_files_are_escaped() {
         let path = PathBuf::from("a\u{1b}[2Jb");

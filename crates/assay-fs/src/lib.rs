@@ -1,11 +1,13 @@
-//! Files and folders that nobody vouches for.
+//! Reading, walking and copying untrusted files and folders.
 //!
-//! [`read_beneath`] follows no link, [`read_within`] follows links that stay within the folder. [`walk`](mod@walk) visits a folder whatever its
-//! depth, [`copy_tree`] and [`remove_tree`] are walks, and a [`Manifest`] is what a walk found. [`tree`] has the canonical digest of a
-//! folder, by which skills and tasks are identified.
+//! [`read_beneath`] follows no link, [`read_within`] follows links that stay within the folder.
+//! [`walk`](mod@walk) visits a folder whatever its depth, [`copy_tree`] and [`remove_tree`] are
+//! walks, and a [`Manifest`] is what a walk found. [`tree`] has the canonical digest of a folder,
+//! by which skills and tasks are identified.
 //!
-//! On Linux, folders are opened relative to one another, so that a process that changes the tree meanwhile cannot lead a walk astray. Other
-//! systems have no sandbox whose output would have to be read while something runs: there, walks go by path.
+//! On Linux, folders are opened relative to one another, so that a process that changes the tree
+//! meanwhile cannot lead a walk astray. Other systems have no sandbox whose output would have to be
+//! read while something runs: there, walks go by path.
 
 mod beneath;
 mod caps;

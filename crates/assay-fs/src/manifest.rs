@@ -1,4 +1,4 @@
-//! What a folder holds.
+//! Manifests of folders: entries by relative path.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -17,13 +17,14 @@ pub struct Entry {
     pub size: u64,
     /// The permission bits, set-id bits included.
     pub mode: u32,
-    /// BLAKE3 of a regular file's content; `None` for anything else and where it could not be read within the caps.
+    /// BLAKE3 of a regular file's content; `None` for anything else and where it could not be read
+    /// within the caps.
     pub digest: Option<[u8; 32]>,
     /// Where a symbolic link points.
     pub target: Option<PathBuf>,
 }
 
-/// What a folder holds, by relative path.
+/// The entries of a folder, by relative path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Manifest {
     /// What was seen.
@@ -53,8 +54,8 @@ pub struct Change {
 }
 
 impl Manifest {
-    /// Reads a folder, following no link. What goes beyond the caps is listed in `left_out`; a file that is too large is
-    /// there without its digest.
+    /// Reads a folder, following no link. What goes beyond the caps is listed in `left_out`; a file
+    /// that is too large is there without its digest.
     pub fn scan(dir: &Path, caps: &Caps) -> Result<Self, FsError> {
         let root = walk::open(dir).map_err(|error| FsError::io("open", dir, error))?;
         let mut scan = Scan { tally: Tally::new(caps), entries: BTreeMap::new() };

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// Opens a regular file for reading. A link in the last component, a folder, a pipe or a device is an error, and never a hang.
+/// Opens a regular file for reading. A link in the last component, a folder, a pipe or a device is
+/// an error, and never a hang.
 pub fn open_file(path: &Path) -> io::Result<File> {
     let file = open(path)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(io::Error::other("not a regular file")) }

@@ -1,13 +1,15 @@
-//! The canonical digest of a folder, and the bounded walk beneath it.
+//! The canonical digest of a folder, and the bounded walk below it.
 //!
-//! A folder's digest leaves nothing out: every entry beneath it, hidden ones too, with its path's bytes, its kind, its
-//! executable bit and its content; the target text of a link, which is not followed; folders that hold nothing. It does not
-//! depend on where the folder lies, what it is called, on owners, times, or permission bits other than the owner's execute
-//! bit, so a checkout under another umask has the same digest.
+//! A folder's digest leaves nothing out: every entry below it, hidden ones too, with its path's
+//! bytes, its kind, its executable bit and its content; the target text of a link, which is not
+//! followed; folders that contain nothing. It does not depend on where the folder lies, what it is
+//! called, on owners, times, or permission bits other than the owner's execute bit, so a checkout
+//! under another umask has the same digest.
 //!
-//! Canonical form, BLAKE3 over it: the part `assay.tree/1`, then for each entry, sorted by the bytes of its path: path (a part:
-//! its length as 8 bytes, least significant first, then the bytes), kind (`f`, `l`, `d`, `o`; one byte), executable (one byte), size in
-//! bytes (8 bytes), digest of the content (32 bytes: the file's bytes, the link's target text, or nothing).
+//! Canonical form, BLAKE3 over it: the part `assay.tree/1`, then for each entry, sorted by the
+//! bytes of its path: path (a part: its length as 8 bytes, least significant first, then the
+//! bytes), kind (`f`, `l`, `d`, `o`; one byte), executable (one byte), size in bytes (8 bytes),
+//! digest of the content (32 bytes: the file's bytes, the link's target text, or nothing).
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,11 +23,11 @@ use crate::digest::{Digest, Hasher, digest_stream};
 use crate::walk::{self, Item, Next, Sequence, Visitor};
 use crate::{FileKind, open_file};
 
-/// Deepest entry that is looked at, in path components below the root.
+/// Deepest entry that is checked, in path components below the root.
 pub const MAX_DEPTH: usize = 64;
-/// Most entries that are looked at beneath one root.
+/// Most entries that are checked below one root.
 pub const MAX_ENTRIES: usize = 200_000;
-/// Most bytes of files read beneath one root: a sparse file of terabytes must not hang a digest.
+/// Most bytes of files read below one root: a sparse file of terabytes must not hang a digest.
 pub const MAX_BYTES: u64 = 16 << 30;
 
 /// An entry that was found, before its content is read.
@@ -56,7 +58,8 @@ pub struct Entry {
     pub digest: Digest,
 }
 
-/// Something beneath a root that could not be read, or was not looked at. A digest made in spite of it does not hold.
+/// Something below a root that could not be read, or was not checked. A digest made in spite of it
+/// does not hold.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}", path.display())]
 pub struct Problem {
@@ -67,12 +70,13 @@ pub struct Problem {
     pub source: io::Error,
 }
 
-/// What a walk found: entries sorted by the bytes of their paths, folders included, the root itself not.
+/// What a walk found: entries sorted by the bytes of their paths, folders included, the root itself
+/// not.
 #[derive(Debug, Default)]
 pub struct Walk {
     /// The entries.
     pub nodes: Vec<Node>,
-    /// What could not be looked at.
+    /// What could not be checked.
     pub problems: Vec<Problem>,
 }
 
@@ -85,8 +89,8 @@ pub struct Tree {
     pub problems: Vec<Problem>,
 }
 
-/// Visits every entry beneath a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`]. Links are not followed, save
-/// the root itself.
+/// Visits every entry below a root without reading any, up to [`MAX_DEPTH`] and [`MAX_ENTRIES`].
+/// Links are not followed, save the root itself.
 pub fn walk(root: &Path) -> Walk {
     let mut collect = Collect { root, found: Walk::default() };
     let walked = match walk::open_following(root) {
@@ -144,8 +148,8 @@ impl Tree {
         Self::from_walk(root, walk(root), |_| true)
     }
 
-    /// Reads those entries of a finished walk that `keep` takes. Leaving a folder out does not leave out what is in it: `keep`
-    /// is asked for every entry.
+    /// Reads those entries of a finished walk that `keep` takes. Leaving a folder out does not omit
+    /// what is in it: `keep` is asked for every entry.
     pub fn from_walk(root: &Path, walk: Walk, keep: impl Fn(&Node) -> bool) -> Self {
         let mut tree = Self { entries: Vec::with_capacity(walk.nodes.len()), problems: walk.problems };
         let mut left = MAX_BYTES;
@@ -170,15 +174,16 @@ impl Tree {
         self.digest_where(|_| true)
     }
 
-    /// The digest the folder would have, did it hold only the entries that `keep` takes. A folder emptied so is an empty folder, unless it
-    /// is itself left out.
+    /// The digest the folder would have, did it hold only the entries that `keep` takes. A folder
+    /// emptied so is an empty folder, unless it is itself omitted.
     pub fn digest_where(&self, keep: impl Fn(&Entry) -> bool) -> Digest {
         digest_entries(
             self.entries.iter().filter(|entry| keep(entry)).map(|entry| (entry.path.as_path(), entry)),
         )
     }
 
-    /// The digest that a folder beneath the root has by itself, of the entries that `keep` takes (asked with paths relative to the root).
+    /// The digest that a folder below the root has on its own, of the entries that `keep` takes
+    /// (asked with paths relative to the root).
     pub fn digest_beneath(&self, folder: &Path, keep: impl Fn(&Entry) -> bool) -> Digest {
         digest_entries(self.entries.iter().filter(|entry| keep(entry)).filter_map(|entry| {
             let path = entry.path.strip_prefix(folder).ok()?;
@@ -186,7 +191,7 @@ impl Tree {
         }))
     }
 
-    /// The entries without the folders that hold something.
+    /// The entries without the folders that contain something.
     pub fn leaves(&self) -> impl Iterator<Item = &Entry> {
         let parents: BTreeSet<&Path> = self.entries.iter().filter_map(|entry| entry.path.parent()).collect();
         let holds =
@@ -241,8 +246,8 @@ fn digest_node(root: &Path, node: &Node, limit: u64) -> io::Result<(Digest, u64)
     }
 }
 
-/// Takes `.` and `..` out of a path by its text alone, never leaving `/` or the start. The result is what a link-free file system would find;
-/// `None` when a relative path climbs above its start.
+/// Takes `.` and `..` out of a path by its text alone, never leaving `/` or the start. The result
+/// is what a link-free file system would find; `None` when a relative path climbs above its start.
 pub fn normalize(path: &Path) -> Option<PathBuf> {
     let mut parts: Vec<OsString> = Vec::new();
     let absolute = path.is_absolute();
@@ -258,7 +263,8 @@ pub fn normalize(path: &Path) -> Option<PathBuf> {
     Some(normal)
 }
 
-/// Whether a link beneath a root leads out of it: by where it really leads, or by its text when it leads nowhere.
+/// Whether a link below a root leaves it: by where it really leads, or by its text when it leads
+/// nowhere.
 pub fn escapes(root: &Path, link: &Path) -> bool {
     let at = root.join(link);
     if let (Ok(base), Ok(real)) = (fs::canonicalize(root), fs::canonicalize(&at)) {

@@ -1,4 +1,4 @@
-//! Walking a folder that somebody hostile filled: no link is followed, no depth overflows anything.
+//! Walks an untrusted folder: links are not followed, and depth is bounded.
 
 use std::io;
 use std::path::Path;
@@ -31,7 +31,8 @@ pub enum Next {
 pub enum Sequence {
     /// As the file system has them; nothing is remembered but the names of folders.
     Any,
-    /// By name, as bytes; of one folder no more than this many are visited, the first ones, and then [`Visitor::truncated`] is called.
+    /// By name, as bytes; of one folder no more than this many are visited, the first ones, and
+    /// then [`Visitor::truncated`] is called.
     ByName(u64),
 }
 

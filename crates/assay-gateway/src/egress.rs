@@ -2,7 +2,7 @@
 //!
 //! It opens tunnels (`CONNECT host:port`) and passes plain requests on (`GET http://host/…`). Names are looked up here, and
 //! only listed ones; what is connected to are the addresses that were looked at. A redirect is the client's to follow, and
-//! leads through here again. What is said shared a tunnel is not looked at: behind one address a listed server may serve
+//! leads through here again. What is said inside a tunnel is not looked at: behind one address a listed server may serve
 //! other names too.
 
 mod hosts;
@@ -50,8 +50,8 @@ const STACK: usize = 256 << 10;
 
 /// A way out that is open. Closing it, or dropping it, ends every connection and removes the socket.
 #[derive(Debug)]
-pub struct EgressListener {
-    shared: Arc<EgressShared>,
+pub struct Egress {
+    inside: Arc<Inside>,
     socket: PathBuf,
     acceptor: Option<(JoinHandle<()>, PipeWriter)>,
 }
@@ -62,15 +62,15 @@ pub struct EgressLedger {
     /// What may be reached.
     pub hosts: Vec<String>,
     /// Connections, at most 1,000 of them.
-    pub connections: Vec<EgressConnection>,
+    pub connections: Vec<Passage>,
     /// How many there were.
     pub count: u64,
 }
 
-/// A connection that was destination for.
+/// A connection that was asked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct EgressConnection {
-    /// `host:port`, as it was destination for.
+pub struct Passage {
+    /// `host:port`, as it was asked for.
     pub to: String,
     /// The address that was connected to.
     pub address: Option<SocketAddr>,
@@ -83,7 +83,7 @@ pub struct EgressConnection {
 }
 
 #[derive(Debug)]
-struct EgressShared {
+struct Inside {
     hosts: Hosts,
     ledger: Mutex<EgressLedger>,
     /// Both sides of each connection.
@@ -93,12 +93,12 @@ struct EgressShared {
     bytes: Mutex<u64>,
 }
 
-impl EgressListener {
+impl Egress {
     /// Opens one at a socket that does not exist yet.
     pub fn open(socket: &Path, hosts: Hosts) -> Result<Self, GatewayError> {
         let listener = unix_listener(socket)?;
         let ledger = EgressLedger { hosts: hosts.list(), ..EgressLedger::default() };
-        let shared = Arc::new(EgressShared {
+        let inside = Arc::new(Inside {
             hosts,
             ledger: Mutex::new(ledger),
             open: Mutex::default(),
@@ -106,9 +106,9 @@ impl EgressListener {
             closed: AtomicBool::new(false),
             bytes: Mutex::new(0),
         });
-        let mut egress = Self { shared, socket: socket.to_path_buf(), acceptor: None };
+        let mut egress = Self { inside, socket: socket.to_path_buf(), acceptor: None };
         let (woken, wake) = io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
-        let shared = Arc::clone(&egress.shared);
+        let shared = Arc::clone(&egress.inside);
         let acceptor = thread::Builder::new()
             .name("egress".to_owned())
             .spawn(move || shared.accept(&listener, &woken))
@@ -119,34 +119,34 @@ impl EgressListener {
 
     /// Ends every connection, removes the socket, and says what went through.
     pub fn close(mut self) -> EgressLedger {
-        self.stop_accepting();
-        lock(&self.shared.ledger).clone()
+        self.shut();
+        lock(&self.inside.ledger).clone()
     }
 
-    fn stop_accepting(&mut self) {
+    fn shut(&mut self) {
         let Some((acceptor, wake)) = self.acceptor.take() else { return };
-        self.shared.closed.store(true, Ordering::SeqCst);
+        self.inside.closed.store(true, Ordering::SeqCst);
         drop(wake);
         let _ = acceptor.join();
         let _ = std::fs::remove_file(&self.socket);
-        let mut open = lock(&self.shared.open);
-        open.values().flatten().for_each(Stream::shutdown);
+        let mut open = lock(&self.inside.open);
+        open.values().flatten().for_each(Stream::shut);
         // What is stopped ends at once, but for one that looks a name up.
         let until = Instant::now() + Duration::from_secs(10);
         while !open.is_empty() && Instant::now() < until {
-            let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
+            let waited = self.inside.emptied.wait_timeout(open, Duration::from_millis(100));
             open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
     }
 }
 
-impl Drop for EgressListener {
+impl Drop for Egress {
     fn drop(&mut self) {
-        self.stop_accepting();
+        self.shut();
     }
 }
 
-impl EgressShared {
+impl Inside {
     fn accept(self: &Arc<Self>, listener: &UnixListener, woken: &PipeReader) {
         let mut number = 0;
         while !self.closed.load(Ordering::SeqCst) {
@@ -157,14 +157,14 @@ impl EgressShared {
             let _ = poll(&mut ready, None);
             while let Ok((stream, _)) = listener.accept() {
                 if !self.closed.load(Ordering::SeqCst) {
-                    self.accept_connection(number, stream);
+                    self.admit(number, stream);
                     number += 1;
                 }
             }
         }
     }
 
-    fn accept_connection(self: &Arc<Self>, number: u64, stream: UnixStream) {
+    fn admit(self: &Arc<Self>, number: u64, stream: UnixStream) {
         let Ok(near) = stream.try_clone() else { return };
         if stream.set_nonblocking(false).is_err() || stream.set_write_timeout(Some(IDLE)).is_err() {
             return;
@@ -176,11 +176,11 @@ impl EgressShared {
             }
             open.insert(number, vec![Stream::Unix(near)]);
         }
-        let shared = Arc::clone(self);
+        let inside = Arc::clone(self);
         let spawned =
             thread::Builder::new().name("egress-way".to_owned()).stack_size(STACK).spawn(move || {
-                let _guard = Guard { shared: &shared, number };
-                shared.serve(number, stream);
+                let _guard = Guard { inside: &inside, number };
+                inside.serve(number, stream);
             });
         if spawned.is_err() {
             lock(&self.open).remove(&number);
@@ -191,36 +191,31 @@ impl EgressShared {
     fn serve(&self, number: u64, stream: UnixStream) {
         let Ok(out) = stream.try_clone() else { return };
         let mut conn = Conn::new(Stream::Unix(stream));
-        let destination = match Destination::read(&mut conn) {
-            Ok(destination) => destination,
+        let asked = match Asked::read(&mut conn) {
+            Ok(asked) => asked,
             Err(why) => {
                 let why = why.map(|why| why.to_string());
-                self.record_connection(EgressConnection {
-                    to: "?".to_owned(),
-                    refused: why.clone(),
-                    ..EgressConnection::default()
-                });
+                self.tell(Passage { to: "?".to_owned(), refused: why.clone(), ..Passage::default() });
                 return refuse(conn, why.as_deref().unwrap_or("no request"));
             }
         };
-        let mut connection = EgressConnection { to: destination.shown(), ..EgressConnection::default() };
-        let far = match self.connect_to(&destination.host, destination.port) {
+        let mut passage = Passage { to: asked.shown(), ..Passage::default() };
+        let far = match self.reach(&asked.host, asked.port) {
             Ok(far) => far,
             Err(why) => {
                 let why = why.to_string();
-                connection.refused = Some(why.clone());
-                self.record_connection(connection);
+                passage.refused = Some(why.clone());
+                self.tell(passage);
                 return refuse(conn, &why);
             }
         };
-        connection.address = far.peer_addr().ok();
-        (connection.sent, connection.received) =
-            self.relay(number, conn, out, far, &destination).unwrap_or_default();
-        self.record_connection(connection);
+        passage.address = far.peer_addr().ok();
+        (passage.sent, passage.received) = self.join(number, conn, out, far, &asked).unwrap_or_default();
+        self.tell(passage);
     }
 
     /// Connects to a host, where it is listed.
-    fn connect_to(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
+    fn reach(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
         let addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
             if !self.hosts.has_address(address, port) {
                 return Err(NotReached::Address);
@@ -232,7 +227,7 @@ impl EgressShared {
             }
             let found: Vec<SocketAddr> =
                 (host, port).to_socket_addrs().map_err(|_| NotReached::Unknown)?.collect();
-            // A name may be made to lead shared.
+            // A name may be made to lead inside.
             let may = |address: &SocketAddr| {
                 hosts::is_public(address.ip()) || self.hosts.has_address(address.ip(), port)
             };
@@ -252,13 +247,13 @@ impl EgressShared {
     }
 
     /// Passes on both ways until both are done. Gives the bytes sent and received.
-    fn relay(
+    fn join(
         &self,
         number: u64,
         mut conn: Conn,
         mut near: UnixStream,
         mut far: TcpStream,
-        destination: &Destination,
+        asked: &Asked,
     ) -> io::Result<(u64, u64)> {
         far.set_nodelay(true)?;
         far.set_read_timeout(Some(IDLE))?;
@@ -274,11 +269,11 @@ impl EgressShared {
                 return Ok((0, 0));
             }
         }
-        match &destination.head {
+        match &asked.head {
             None => near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
             Some(head) => far.write_all(head)?,
         }
-        let ahead = conn.take_bytes(usize::MAX);
+        let ahead = conn.take(usize::MAX);
         far.write_all(&ahead)?;
         let (mut near_in, mut far_out) = (near.try_clone()?, far.try_clone()?);
         thread::scope(|scope| {
@@ -293,7 +288,7 @@ impl EgressShared {
             let received = self.copy(&mut far, &mut near);
             let _ = near.shutdown(Shutdown::Both);
             let _ = far.shutdown(Shutdown::Both);
-            let head = destination.head.as_ref().map_or(0, Vec::len) + ahead.len();
+            let head = asked.head.as_ref().map_or(0, Vec::len) + ahead.len();
             Ok((sent.join().unwrap_or_default() + head as u64, received))
         })
     }
@@ -320,45 +315,45 @@ impl EgressShared {
         }
     }
 
-    fn record_connection(&self, connection: EgressConnection) {
+    fn tell(&self, passage: Passage) {
         let mut ledger = lock(&self.ledger);
         ledger.count += 1;
         if ledger.connections.len() < TOLD {
-            ledger.connections.push(connection);
+            ledger.connections.push(passage);
         }
     }
 }
 
 /// Takes a connection off the list when its thread ends, also by a panic.
 struct Guard<'a> {
-    shared: &'a EgressShared,
+    inside: &'a Inside,
     number: u64,
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        lock(&self.shared.open).remove(&self.number);
-        self.shared.emptied.notify_all();
+        lock(&self.inside.open).remove(&self.number);
+        self.inside.emptied.notify_all();
     }
 }
 
 /// Where a request leads.
 #[derive(Debug, PartialEq, Eq)]
-struct Destination {
+struct Asked {
     host: String,
     port: u16,
     /// What is sent there first; `None` for a tunnel.
     head: Option<Vec<u8>>,
 }
 
-impl Destination {
+impl Asked {
     /// Reads a head. `Err` holds why it is refused; nothing where nothing came.
     fn read(conn: &mut Conn) -> Result<Self, Option<BadRequest>> {
         let until = Instant::now() + ARRIVAL;
         loop {
-            if let Some((destination, count)) = Self::parse(conn.ahead()).map_err(Some)? {
-                drop(conn.take_bytes(count));
-                return Ok(destination);
+            if let Some((asked, count)) = Self::parse(conn.ahead()).map_err(Some)? {
+                drop(conn.take(count));
+                return Ok(asked);
             }
             if conn.ahead().len() >= HEAD {
                 return Err(Some(BadRequest::TooLarge));
@@ -466,13 +461,9 @@ mod tests {
     #[test]
     fn requests_are_read() {
         let check = |text: &str, expected: Result<(&str, u16, Option<&str>), &str>| {
-            let found = Destination::parse(text.as_bytes()).map(|found| {
-                let (destination, _) = found.expect("a whole head");
-                (
-                    destination.host,
-                    destination.port,
-                    destination.head.map(|head| String::from_utf8(head).unwrap()),
-                )
+            let found = Asked::parse(text.as_bytes()).map(|found| {
+                let (asked, _) = found.expect("a whole head");
+                (asked.host, asked.port, asked.head.map(|head| String::from_utf8(head).unwrap()))
             });
             match (found, expected) {
                 (Ok((host, port, head)), Ok(expected)) => {

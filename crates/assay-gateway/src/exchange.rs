@@ -13,7 +13,7 @@ use assay_trace::Usage;
 use serde_json::{Value, json};
 
 use self::obtain::Outcome;
-use crate::cassette::{self, Recording};
+use crate::cassette::{self, Take};
 use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
@@ -78,9 +78,9 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         Ok(_) => return refuse(conn, 400, "the body is no object", head.keep),
         Err(error) => return refuse(conn, 400, &format!("the body is not JSON: {error}"), head.keep),
     };
-    let requested =
+    let asked =
         route.model.clone().or_else(|| Some(body.get("model")?.as_str()?.to_owned())).unwrap_or_default();
-    let model = shared.session.model.clone().unwrap_or_else(|| requested.clone());
+    let model = shared.session.model.clone().unwrap_or_else(|| asked.clone());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
     if model.is_empty() || model.len() > 200 || !model.chars().all(is_plain) || model.contains("..") {
         return refuse(conn, 400, "missing or invalid model name", head.keep);
@@ -91,13 +91,13 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         }
         _ => false,
     };
-    if stream && route.model.is_some() && !head.has_query("alt=sse") {
+    if stream && route.model.is_some() && !head.asks("alt=sse") {
         return refuse(conn, 400, "streams are served as events only: ask with alt=sse", head.keep);
     }
     let exchange = Exchange {
         protocol: route.protocol,
         path: head.path.clone(),
-        asked_model: excerpt(requested.as_bytes()),
+        asked_model: excerpt(asked.as_bytes()),
         model,
         stream,
         request_bytes: bytes.len() as u64,
@@ -130,7 +130,7 @@ impl Call<'_> {
         let is_generated = matches!(self.route.operation, Operation::Generate { .. });
         let pins = Pins {
             model: &exchange.model,
-            // Only what the user set: what is left of a cap is far from what providers recording as a limit of one reply, and a
+            // Only what the user set: what is left of a cap is far from what providers take as a limit of one reply, and a
             // limit that the agent did not set would change what is measured.
             max_output_tokens: session.max_output_tokens.filter(|_| is_generated),
             provider_tools: &session.provider_tools,
@@ -149,7 +149,7 @@ impl Call<'_> {
             self.shared.follow(exchange.ordinal, &conversation);
         }
         drop(conversation);
-        let parts = if self.shared.records || self.shared.recordings.is_some() {
+        let parts = if self.shared.records || self.shared.takes.is_some() {
             varying::parts(self.route.protocol, &exchange.path, &body, &session.varying)
         } else {
             Vec::new()
@@ -164,22 +164,22 @@ impl Call<'_> {
             self.shared.finish(exchange);
             return false;
         };
-        let outcome = match &self.shared.recordings {
+        let outcome = match &self.shared.takes {
             Some(_) => self.replay(&exchange, &parts),
             None => self.obtain(&mut exchange, &bytes, &mut unmetered),
         };
         drop(bytes);
-        let mut recorded = RecordedReply::default();
+        let mut taped = Taped::default();
         let keep = match outcome {
             Outcome::Reply(answer) => {
-                self.send_reply(conn, &mut exchange, answer, &changes, &unmetered, &mut recorded)
+                self.pass_on(conn, &mut exchange, answer, &changes, &unmetered, &mut taped)
             }
             Outcome::Error { status, content_type, retry_after, body } => {
                 let body = cassette::scrubbed(&String::from_utf8_lossy(&body), self.key());
                 exchange.status = status;
                 exchange.error = Some(excerpt(body.as_bytes()));
                 exchange.context_exceeded = obtain::is_overflow(status, body.as_bytes());
-                recorded = RecordedReply {
+                taped = Taped {
                     status,
                     content_type: content_type.clone(),
                     body: body.clone().into_bytes(),
@@ -192,30 +192,26 @@ impl Call<'_> {
                 conn.reply(status, &headers, body.as_bytes(), self.head.keep).is_ok() && self.head.keep
             }
             Outcome::Failed { status, message } => {
-                unmetered.add_failed_tries(&mut exchange);
+                unmetered.settle(&mut exchange);
                 drop(slot);
                 let body = self.dialect.error(status, &format!("assay: {message}")).to_string().into_bytes();
                 let content_type = "application/json".to_owned();
-                self.record_reply(
-                    &exchange,
-                    parts,
-                    RecordedReply { status, content_type, body, broke: false },
-                );
+                self.tape(&exchange, parts, Taped { status, content_type, body, broke: false });
                 return self.fail(conn, exchange, status, message);
             }
-            Outcome::Stopped { was_sent } => {
+            Outcome::Stopped { asked } => {
                 exchange.error = Some(format!("{AWAY}, or the proxy closed"));
                 exchange.abandoned = true;
-                if was_sent {
-                    unmetered.count_failed_try();
+                if asked {
+                    unmetered.broke();
                 }
                 false
             }
         };
         drop(slot);
-        unmetered.add_failed_tries(&mut exchange);
+        unmetered.settle(&mut exchange);
         if is_generated {
-            self.record_reply(&exchange, parts, recorded);
+            self.tape(&exchange, parts, taped);
         } else {
             exchange.tokens = None;
             exchange.estimated = false;
@@ -250,24 +246,24 @@ impl Call<'_> {
     }
 
     /// Passes a reply on, and learns from it on the way.
-    fn send_reply(
+    fn pass_on(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
         answer: UpstreamReply,
         changes: &Changes,
         unmetered: &Unmetered,
-        recorded: &mut RecordedReply,
+        taped: &mut Taped,
     ) -> bool {
         let UpstreamReply { status, content_type, mut body, .. } = answer;
         let mut seen = Seen::default();
         exchange.status = status;
-        *recorded = RecordedReply { status, content_type: content_type.clone(), ..RecordedReply::default() };
+        *taped = Taped { status, content_type: content_type.clone(), ..Taped::default() };
         let is_stream = content_type.starts_with("text/event-stream");
         let passed = if is_stream {
-            self.send_stream(conn, exchange, &content_type, body.as_mut(), changes, &mut seen, recorded)
+            self.stream(conn, exchange, &content_type, body.as_mut(), changes, &mut seen, taped)
         } else {
-            self.send_whole(conn, exchange, &content_type, body.as_mut(), &mut seen, recorded)
+            self.whole(conn, exchange, &content_type, body.as_mut(), &mut seen, taped)
         };
         let is_away =
             passed.as_ref().is_err_and(|error| self.stop.is_stopped() || matches!(error, PassError::Away));
@@ -298,7 +294,7 @@ impl Call<'_> {
 
     /// A stream, piece by piece.
     #[expect(clippy::too_many_arguments, reason = "each is one thing that a stream touches")]
-    fn send_stream(
+    fn stream(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
@@ -306,7 +302,7 @@ impl Call<'_> {
         body: &mut dyn Read,
         changes: &Changes,
         seen: &mut Seen,
-        recorded: &mut RecordedReply,
+        taped: &mut Taped,
     ) -> Result<(), PassError> {
         let most = self.shared.options.limits.reply_bytes;
         let gone = |_| PassError::Away;
@@ -319,7 +315,7 @@ impl Call<'_> {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    recorded.broke = true;
+                    taped.broke = true;
                     let (error, is_stopped) = (excerpt(error.to_string().as_bytes()), self.stop.is_stopped());
                     return Err(PassError::StreamBroke { error, is_stopped });
                 }
@@ -327,7 +323,7 @@ impl Call<'_> {
             let piece = buffer.get(..count).unwrap_or_default();
             read += count as u64;
             if read > most {
-                recorded.broke = true;
+                taped.broke = true;
                 return Err(PassError::TooLarge { mebibytes: most >> 20 });
             }
             if !begun {
@@ -344,13 +340,13 @@ impl Call<'_> {
                 break;
             }
             if self.shared.records {
-                recorded.body.extend_from_slice(piece);
+                taped.body.extend_from_slice(piece);
             }
             if changes.hides_usage {
                 let mut kept = Vec::new();
                 events.feed(piece, |data| {
-                    self.shared.note_data();
-                    forward_event(self.dialect, seen, data, &mut kept);
+                    self.shared.heard();
+                    keep_event(self.dialect, seen, data, &mut kept);
                 });
                 exchange.reply_bytes += kept.len() as u64;
                 conn.piece(&kept).map_err(gone)?;
@@ -358,14 +354,14 @@ impl Call<'_> {
                 let sent = conn.piece(piece).map_err(gone);
                 exchange.reply_bytes += count as u64;
                 events.feed(piece, |data| {
-                    self.shared.note_data();
-                    observe_event(self.dialect, seen, data);
+                    self.shared.heard();
+                    learn(self.dialect, seen, data);
                 });
                 sent?;
             }
         }
         let mut kept = Vec::new();
-        events.end(|data| forward_event(self.dialect, seen, data, &mut kept));
+        events.end(|data| keep_event(self.dialect, seen, data, &mut kept));
         if changes.hides_usage {
             exchange.reply_bytes += kept.len() as u64;
             conn.piece(&kept).map_err(gone)?;
@@ -374,20 +370,20 @@ impl Call<'_> {
     }
 
     /// A reply in one piece.
-    fn send_whole(
+    fn whole(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
         content_type: &str,
         body: &mut dyn Read,
         seen: &mut Seen,
-        recorded: &mut RecordedReply,
+        taped: &mut Taped,
     ) -> Result<(), PassError> {
         let most = self.shared.options.limits.reply_bytes;
         let mut bytes = Vec::new();
         let read = body.take(most + 1).read_to_end(&mut bytes);
         if read.is_ok() {
-            self.shared.note_data();
+            self.shared.heard();
         }
         let wrong = match read {
             Ok(_) if bytes.len() as u64 > most => Some(PassError::TooLarge { mebibytes: most >> 20 }),
@@ -395,7 +391,7 @@ impl Call<'_> {
             Err(error) => Some(PassError::ReplyBroke(excerpt(error.to_string().as_bytes()))),
         };
         if let Some(wrong) = wrong {
-            recorded.broke = true;
+            taped.broke = true;
             seen.received = String::from_utf8_lossy(&bytes).chars().count() as u64;
             exchange.status = 502;
             let body = self.dialect.error(502, &format!("assay: {wrong}")).to_string();
@@ -410,7 +406,7 @@ impl Call<'_> {
         self.first_byte(exchange);
         exchange.reply_bytes = bytes.len() as u64;
         if self.shared.records {
-            recorded.body = bytes.to_vec();
+            taped.body = bytes.to_vec();
         }
         let headers = [("content-type", content_type)];
         conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| PassError::Away)?;
@@ -424,24 +420,24 @@ impl Call<'_> {
     }
 
     /// Keeps the reply, where replies are kept.
-    fn record_reply(&self, exchange: &Exchange, parts: Vec<Part>, recorded: RecordedReply) {
+    fn tape(&self, exchange: &Exchange, parts: Vec<Part>, taped: Taped) {
         if !self.shared.records {
             return;
         }
-        let recording = Recording {
+        let take = Take {
             ordinal: exchange.ordinal,
             protocol: self.route.protocol,
             path: exchange.path.clone(),
             parts: Vec::new(),
             texts: BTreeMap::new(),
-            status: recorded.status,
-            content_type: recorded.content_type,
-            body: cassette::scrubbed(&String::from_utf8_lossy(&recorded.body), self.key()),
-            broke: recorded.broke,
+            status: taped.status,
+            content_type: taped.content_type,
+            body: cassette::scrubbed(&String::from_utf8_lossy(&taped.body), self.key()),
+            broke: taped.broke,
         };
         let mut state = lock(&self.shared.state);
         if let Some(recorder) = &mut state.recorder
-            && let Err(error) = recorder.write_recording(recording, parts, self.key())
+            && let Err(error) = recorder.keep(take, parts, self.key())
         {
             state.cassette_error.get_or_insert_with(|| error.to_string());
         }
@@ -463,7 +459,7 @@ enum PassError {
 
 /// A reply as it was passed on.
 #[derive(Default)]
-struct RecordedReply {
+struct Taped {
     status: u16,
     content_type: String,
     body: Vec<u8>,
@@ -471,7 +467,7 @@ struct RecordedReply {
 }
 
 /// Learns from an event. Whether it holds nothing but the usage.
-fn observe_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
+fn learn(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
     let Ok(event) = serde_json::from_slice::<Value>(data) else { return false };
     dialect.observe(&event, seen);
     let is_empty = event.get("choices").and_then(Value::as_array).is_some_and(Vec::is_empty);
@@ -479,8 +475,8 @@ fn observe_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
 }
 
 /// Learns from an event, and keeps it unless it holds nothing but the usage.
-fn forward_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
-    if observe_event(dialect, seen, data) {
+fn keep_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
+    if learn(dialect, seen, data) {
         return;
     }
     for line in data.split(|byte| *byte == b'\n') {
@@ -516,12 +512,12 @@ impl Unmetered {
     }
 
     /// A try that broke off before a reply began: the provider may have read it.
-    fn count_failed_try(&mut self) {
+    fn broke(&mut self) {
         self.tries += 1;
     }
 
     /// Adds what such tries may have cost.
-    fn add_failed_tries(&mut self, exchange: &mut Exchange) {
+    fn settle(&mut self, exchange: &mut Exchange) {
         let tries = std::mem::take(&mut self.tries);
         if tries > 0 {
             let input = estimate(self.request).saturating_mul(tries);

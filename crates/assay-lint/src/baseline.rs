@@ -1,4 +1,4 @@
-//! Findings that were there before: only what is new is told.
+//! Baselines: known findings, which are not reported again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,14 +10,14 @@ use crate::diagnostic::Diagnostic;
 use crate::outcome::Outcome;
 use crate::paths::{relative, replace_file};
 
-/// How often each finding occurred, by code, file and message. Lines are left out: they move.
+/// How often each finding occurred, by code, file and message. Lines are omitted: they move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
     schema: String,
     findings: Vec<Entry>,
-    /// The folder that files are named relative to: the baseline's own. `None` in the first form, whose files are relative to wherever
-    /// it was written from.
+    /// The folder that files are relative to: the baseline's own. `None` in version 1, whose files
+    /// are relative to the working folder.
     #[serde(skip)]
     root: Option<PathBuf>,
 }
@@ -44,7 +44,7 @@ pub enum BaselineError {
         source: io::Error,
     },
     /// It is not a baseline.
-    #[error("{} is no baseline of findings", path.display())]
+    #[error("{} is not a lint baseline", path.display())]
     Format {
         /// The file.
         path: PathBuf,
@@ -60,14 +60,14 @@ const FIRST: &str = "assay.lint-baseline/1";
 
 /// Code, file and message.
 pub(crate) type Key = (String, String, String);
-/// The folders of packages as they were found, and the same absolute and without links.
+/// The folders of packages as found, each with its canonical path.
 pub(crate) type Folders = BTreeMap<String, PathBuf>;
 /// How many of each finding are known.
 pub(crate) type Known = BTreeMap<Key, usize>;
 
 impl Baseline {
-    /// The baseline of an outcome, to be written to a file: findings are named relative to its folder, so that it holds wherever the
-    /// linter is run.
+    /// The baseline of an outcome, for a file: paths are relative to its folder, so it applies from
+    /// any working folder.
     pub fn of(outcome: &Outcome, file: &Path) -> Result<Self, BaselineError> {
         let root = folder(file)?;
         let baseline = Self { schema: SCHEMA.to_owned(), findings: Vec::new(), root: Some(root) };
@@ -110,17 +110,17 @@ impl Baseline {
         Ok(read)
     }
 
-    /// How many findings it holds.
+    /// The number of findings.
     pub fn len(&self) -> usize {
         self.findings.iter().map(|entry| entry.count).sum()
     }
 
-    /// Whether it holds none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Writes it, whole or not at all.
+    /// Writes it atomically.
     pub fn write(&self, path: &Path) -> Result<(), BaselineError> {
         let error = |source| BaselineError::Io { path: path.to_path_buf(), source };
         let text = serde_json::to_string_pretty(self).map_err(|cause| error(cause.into()))? + "\n";
@@ -135,8 +135,8 @@ impl Baseline {
             .collect()
     }
 
-    /// What a finding is known by. `path` is its file's, absolute and without links; where its message names another package's folder,
-    /// that too is written relative to the baseline.
+    /// The key of a finding. `path` is the canonical path of its file. If the message names another
+    /// package's folder, that path is made relative to the baseline too.
     pub(crate) fn key(&self, finding: &Diagnostic, path: &Path, base: &Path, folders: &Folders) -> Key {
         let Some(root) = &self.root else {
             let file = finding.file.strip_prefix(base).unwrap_or(&finding.file);
@@ -150,7 +150,7 @@ impl Baseline {
     }
 }
 
-/// The folder of a file that may have to be written yet, absolute and without links.
+/// The canonical path of a file's folder. The file may not exist yet.
 fn folder(file: &Path) -> Result<PathBuf, BaselineError> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     std::fs::canonicalize(folder).map_err(|source| BaselineError::Io { path: file.to_path_buf(), source })

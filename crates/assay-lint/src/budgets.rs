@@ -1,23 +1,23 @@
-//! Limits of size.
+//! Size limits.
 
-/// Limits of size that findings are measured by.
+/// The size limits that rules check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budgets {
     /// The document should have fewer lines.
     pub body_lines: usize,
-    /// The instructions should have fewer tokens.
+    /// The body should have fewer tokens.
     pub body_tokens: usize,
     /// Name and description should have no more tokens.
     pub catalogue_tokens: usize,
     /// A reference should have no more tokens.
     pub reference_tokens: usize,
-    /// A reference of more lines should begin with a table of contents.
+    /// A longer reference should start with a table of contents.
     pub reference_lines: usize,
-    /// The model's context window in tokens, which clients' listings of skills depend on; 0 where it is not known.
+    /// The model's context window in tokens, which listing budgets depend on; 0 if unknown.
     pub context_window: usize,
-    /// What Claude Code lists of all skills, in characters; 0: 1 % of the context window.
+    /// Claude Code's listing budget in characters; 0: 1% of the context window.
     pub claude_listing: usize,
-    /// What Codex lists of all skills, in tokens; 0: 2 % of the context window.
+    /// Codex's listing budget in tokens; 0: 2% of the context window.
     pub codex_listing: usize,
 }
 
@@ -49,15 +49,16 @@ impl Budgets {
         "codex-listing",
     ];
 
-    /// Whether a budget may be 0, which then stands for what is computed or not known.
+    /// Whether a budget may be 0, which means computed or unknown.
     pub fn may_be_zero(name: &str) -> bool {
         matches!(name, "context-window" | "claude-listing" | "codex-listing")
     }
 
-    /// The smallest context window that is taken, in tokens, but for 0. The rules on listings say nothing sensible of a smaller one.
+    /// The smallest accepted context window in tokens, except for 0. Listing budgets make no sense
+    /// below it.
     pub const LEAST_WINDOW: usize = 1_000;
 
-    /// The budget of a name.
+    /// The budget with a name.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut usize> {
         match name {
             "body-lines" => Some(&mut self.body_lines),

@@ -1,4 +1,4 @@
-//! What a rule has to say.
+//! Diagnostics: what rules report.
 
 use std::ops::Range;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use serde::Serialize;
 
 use crate::client::{CLIENTS, Client};
 
-/// A severity for each client; `None` where a finding is nothing to it.
+/// A severity for each client; `None` if a finding does not concern it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Severities([Option<Severity>; CLIENTS.len()]);
 
 impl Severities {
-    /// Nothing to anybody.
+    /// Concerns no client.
     pub const fn none() -> Self {
         Self([None; CLIENTS.len()])
     }
@@ -23,7 +23,7 @@ impl Severities {
         Self([Some(severity); CLIENTS.len()])
     }
 
-    /// The same for some clients, in place of what they had.
+    /// Sets the severity for some clients.
     #[must_use]
     pub const fn with(mut self, severity: Severity, clients: &[Client]) -> Self {
         let mut at = 0;
@@ -34,7 +34,7 @@ impl Severities {
         self
     }
 
-    /// Nothing to some clients.
+    /// Removes the severity for some clients.
     #[must_use]
     pub const fn without(mut self, clients: &[Client]) -> Self {
         let mut at = 0;
@@ -45,17 +45,17 @@ impl Severities {
         self
     }
 
-    /// What it is to one client.
+    /// The severity for one client.
     pub const fn of(&self, client: Client) -> Option<Severity> {
         self.0[client as usize]
     }
 
-    /// The gravest of some clients.
-    pub fn gravest(&self, clients: &[Client]) -> Option<Severity> {
+    /// The highest severity among some clients.
+    pub fn max_severity(&self, clients: &[Client]) -> Option<Severity> {
         clients.iter().filter_map(|&client| self.of(client)).max()
     }
 
-    /// The clients to which it is at least so grave.
+    /// The clients for which the severity is at least this.
     pub fn at_least(&self, severity: Severity) -> impl Iterator<Item = Client> {
         let copy = *self;
         CLIENTS.into_iter().filter(move |&client| copy.of(client).is_some_and(|own| own >= severity))
@@ -69,16 +69,16 @@ impl Serialize for Severities {
     }
 }
 
-/// A change of one stretch of a file.
+/// A change of one range of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Edit {
-    /// The bytes to be replaced, of the file as it was read: UTF-8 without a byte-order mark.
+    /// The bytes to replace, in the file as it was read: UTF-8 without a byte-order mark.
     pub range: Range<usize>,
-    /// What stands there afterwards.
+    /// The replacement.
     pub text: String,
 }
 
-/// What mends a finding and changes nothing else that any client reads.
+/// A safe fix of a finding: it changes nothing else that a client reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fix {
     /// What it does, as an imperative.
@@ -92,34 +92,35 @@ pub struct Fix {
 pub struct Diagnostic {
     /// The rule's name, in kebab case.
     pub code: &'static str,
-    /// The gravest of the clients asked about.
+    /// The highest severity among the selected clients.
     pub severity: Severity,
-    /// What is the matter, with the measured value and the limit: a lower-case fragment. It may quote the input: escape it.
+    /// The problem, with the measured value and the limit: a lower-case fragment. It may quote the
+    /// input: escape it.
     pub message: String,
-    /// The file at fault.
+    /// The file.
     pub file: PathBuf,
-    /// Where in it.
+    /// The position in the file.
     #[serde(flatten)]
-    pub span: Place,
+    pub span: MaybeSpan,
     /// What to do about it.
     pub hint: Option<String>,
-    /// What can safely be done about it by `--fix`.
+    /// The change that `--fix` makes.
     pub fix: Option<Fix>,
-    /// What it is to each client.
+    /// The severity for each client.
     pub clients: Severities,
-    /// What tells it from other findings, wherever its line moves to; empty for findings of the search.
+    /// Identifies the finding even if its line moves; empty for diagnostics of the search.
     pub fingerprint: String,
-    /// Whether a client documents what validators refuse here. Then it is an error only where particular clients were asked
-    /// about, and a warning otherwise.
+    /// Whether a client documents what validators reject here. Then it is an error only if clients
+    /// are selected explicitly, and a warning otherwise.
     #[serde(skip)]
     pub documented: bool,
 }
 
-/// A span whose keys stand in the finding itself, `null` when there is none.
+/// An optional span, serialized as keys of the finding itself, `null` if absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Place(pub Option<Span>);
+pub struct MaybeSpan(pub Option<Span>);
 
-impl Serialize for Place {
+impl Serialize for MaybeSpan {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let value = |pick: fn(&Span) -> usize| self.0.as_ref().map(pick);
         serializer.collect_map([

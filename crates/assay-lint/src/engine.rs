@@ -1,4 +1,4 @@
-//! From paths to an outcome.
+//! The engine: finds packages, runs the rules and applies the policy.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -7,8 +7,8 @@ use assay_skill::Digest;
 use rayon::prelude::*;
 
 use crate::baseline::{Baseline, Folders, Known};
-use crate::client::{CLIENTS, Client, Fate, fate};
-use crate::diagnostic::{Diagnostic, Place, Severities, Severity, Span};
+use crate::client::{CLIENTS, Client, LoadResult, load_result};
+use crate::diagnostic::{Diagnostic, MaybeSpan, Severities, Severity, Span};
 use crate::library::{self, Library};
 use crate::outcome::{LintedSkill, Outcome, Summary};
 use crate::paths::beneath;
@@ -25,22 +25,22 @@ use crate::suppress::Suppressions;
 pub struct Options {
     /// What is reported.
     pub policy: Policy,
-    /// What is reported of what lies beneath some of the linted paths, where that is something else. The longest path wins.
+    /// Policies that differ for some of the linted paths. The longest path wins.
     pub local: Vec<(PathBuf, Policy)>,
-    /// Findings known before.
+    /// Findings in the baseline.
     pub baseline: Option<Baseline>,
-    /// The folder that paths in output are relative to.
+    /// The folder that paths in the output are relative to.
     pub base: PathBuf,
 }
 
 impl Options {
-    /// What holds for a package.
+    /// The policy for a package.
     fn policy(&self, package: &Path) -> &Policy {
         let fitting = self.local.iter().filter(|(root, _)| package.starts_with(root));
         fitting.max_by_key(|(root, _)| root.components().count()).map_or(&self.policy, |(_, policy)| policy)
     }
 
-    /// All clients that count somewhere, in the order of reports.
+    /// All clients that any policy selects, in the order of reports.
     pub fn clients(&self) -> Vec<Client> {
         let policies = || self.local.iter().map(|(_, policy)| policy).chain([&self.policy]);
         CLIENTS
@@ -50,22 +50,23 @@ impl Options {
     }
 }
 
-/// Looks at every package beneath some paths. A path that is a document stands for its folder.
+/// Checks every package in some paths. The path of a document means its folder.
 pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let roots: Vec<PathBuf> = paths.iter().map(|path| folder_of(path)).collect();
-    let (mut folders, mut told) = assay_skill::find(&roots);
-    // A folder that was named and holds no skill was meant to be one; one whose skills were found by another path was not.
+    let (mut folders, mut notices) = assay_skill::find(&roots);
+    // A named folder without skills is checked as a skill itself, unless its skills were found
+    // through another path.
     let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let is_empty = |told: &assay_skill::Diagnostic| told.code == "library-empty";
-    if told.iter().any(is_empty) {
+    let is_empty = |notice: &assay_skill::Diagnostic| notice.code == "library-empty";
+    if notices.iter().any(is_empty) {
         let found: Vec<PathBuf> = folders.par_iter().map(|folder| real(folder)).collect();
-        for told in told.iter().filter(|told| is_empty(told)) {
-            let named = real(&told.file);
+        for notice in notices.iter().filter(|notice| is_empty(notice)) {
+            let named = real(&notice.file);
             if !found.iter().any(|folder| folder.starts_with(&named)) {
-                folders.push(told.file.clone());
+                folders.push(notice.file.clone());
             }
         }
-        told.retain(|told| !is_empty(told));
+        notices.retain(|notice| !is_empty(notice));
     }
     let before = folders.len();
     let linted: Vec<PathBuf> = roots.iter().map(|root| real(root)).collect();
@@ -75,23 +76,24 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
         !(policy.form.excludes(&path, &linted) && policy.safety.excludes(&path, &linted))
     });
     let excluded = before - folders.len();
-    let mut looked: Vec<Looked> = folders.par_iter().map(|folder| look(folder, None, options)).collect();
-    let inner = nested(&looked, options, &linted);
-    take_doubles(&mut looked, &inner);
-    looked.extend(inner);
-    looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
-    // What is looked at for its safety alone is no part of the library.
-    let (library, rest): (Vec<Looked>, Vec<Looked>) = looked
+    let mut checked: Vec<CheckedSkill> =
+        folders.par_iter().map(|folder| check_package(folder, None, options)).collect();
+    let inner = check_nested(&checked, options, &linted);
+    remove_duplicates(&mut checked, &inner);
+    checked.extend(inner);
+    checked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
+    // Packages that are only checked for safety are not part of the library.
+    let (library, rest): (Vec<CheckedSkill>, Vec<CheckedSkill>) = checked
         .into_iter()
-        .partition(|looked| !options.policy(&looked.skill.path).form.excludes(&looked.real, &linted));
+        .partition(|checked| !options.policy(&checked.skill.path).form.excludes(&checked.real, &linted));
     let mut findings: Vec<Findings> = library.iter().map(|_| Findings::new()).collect();
     let plugins = Plugins::find(&roots);
     let mut whole = Findings::new();
     whole.begin(plugin::RULES);
     plugin::check(&plugins.manifests, &mut whole);
-    let scanned: Vec<&Path> = library.iter().chain(&rest).map(|looked| looked.real.as_path()).collect();
+    let scanned: Vec<&Path> = library.iter().chain(&rest).map(|checked| checked.real.as_path()).collect();
     plugin::scan(&plugins.manifests, &scanned, &mut whole);
-    let members: Vec<&library::Member> = library.iter().map(|looked| &looked.member).collect();
+    let members: Vec<&library::Member> = library.iter().map(|checked| &checked.member).collect();
     let root = roots.first().cloned().unwrap_or_default();
     let all = Library::new(members, &plugins, &root, options.policy(&root).budgets);
     for family in library::families() {
@@ -104,24 +106,24 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     let mut known = options.baseline.as_ref().map(Baseline::counts).unwrap_or_default();
     let mut outcome = Outcome::default();
     outcome.summary.excluded = excluded;
-    let mut looked: Vec<Looked> = Vec::with_capacity(library.len() + rest.len());
+    let mut checked: Vec<CheckedSkill> = Vec::with_capacity(library.len() + rest.len());
     for (mut own, found) in library.into_iter().zip(findings) {
         own.skill.diagnostics.extend(found.into_list());
-        looked.push(own);
+        checked.push(own);
     }
-    looked.extend(rest);
-    looked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
-    let folders: Folders = looked
+    checked.extend(rest);
+    checked.sort_by(|a, b| a.skill.path.cmp(&b.skill.path));
+    let folders: Folders = checked
         .iter()
-        .map(|looked| (looked.skill.path.to_string_lossy().into_owned(), looked.real.clone()))
+        .map(|checked| (checked.skill.path.to_string_lossy().into_owned(), checked.real.clone()))
         .collect();
-    let mut prints = Prints::default();
-    for looked in looked {
-        settle(looked, options, &folders, &linted, &mut known, &mut prints, &mut outcome);
+    let mut fingerprints = FingerprintCounts::default();
+    for checked in checked {
+        apply_policy(checked, options, &folders, &linted, &mut known, &mut fingerprints, &mut outcome);
     }
-    outcome.diagnostics = told.iter().map(searched).collect();
+    outcome.diagnostics = notices.iter().map(search_diagnostic).collect();
     for found in whole.into_list() {
-        outcome.diagnostics.extend(passed(
+        outcome.diagnostics.extend(filter_library_finding(
             found,
             options,
             &folders,
@@ -137,14 +139,14 @@ pub fn lint(paths: &[PathBuf], options: &Options) -> Outcome {
     outcome
 }
 
-/// The skills within other skills, as far as they were not named themselves.
-fn nested(looked: &[Looked], options: &Options, linted: &[PathBuf]) -> Vec<Looked> {
-    if looked.iter().all(|outer| outer.nested.is_empty()) {
+/// Checks the skills within other skills that were not named themselves.
+fn check_nested(checked: &[CheckedSkill], options: &Options, linted: &[PathBuf]) -> Vec<CheckedSkill> {
+    if checked.iter().all(|outer| outer.nested.is_empty()) {
         return Vec::new();
     }
-    let mut seen: BTreeSet<PathBuf> = looked.iter().map(|outer| outer.real.clone()).collect();
+    let mut seen: BTreeSet<PathBuf> = checked.iter().map(|outer| outer.real.clone()).collect();
     let mut folders = Vec::new();
-    for outer in looked {
+    for outer in checked {
         for inner in &outer.nested {
             let folder = outer.skill.path.join(inner.trim_end_matches('/'));
             let real = plugin::real(&folder);
@@ -155,20 +157,20 @@ fn nested(looked: &[Looked], options: &Options, linted: &[PathBuf]) -> Vec<Looke
             }
         }
     }
-    folders.par_iter().map(|(folder, outer)| look(folder, Some(outer), options)).collect()
+    folders.par_iter().map(|(folder, outer)| check_package(folder, Some(outer), options)).collect()
 }
 
-/// What is dangerous in a skill within another would be told of both: of the inner one it is enough.
-fn take_doubles(looked: &mut [Looked], inner: &[Looked]) {
+/// Removes findings of an outer skill that are also reported for a skill within it.
+fn remove_duplicates(checked: &mut [CheckedSkill], inner: &[CheckedSkill]) {
     let key = |found: &Diagnostic| (found.code, found.file.clone(), found.span.0);
-    let told: BTreeSet<_> = inner.iter().flat_map(|inner| &inner.skill.diagnostics).map(key).collect();
-    for outer in looked.iter_mut().filter(|outer| !outer.nested.is_empty()) {
-        outer.skill.diagnostics.retain(|found| !told.contains(&key(found)));
+    let reported: BTreeSet<_> = inner.iter().flat_map(|inner| &inner.skill.diagnostics).map(key).collect();
+    for outer in checked.iter_mut().filter(|outer| !outer.nested.is_empty()) {
+        outer.skill.diagnostics.retain(|found| !reported.contains(&key(found)));
     }
 }
 
-/// A finding on a library, a plugin or a marketplace, where it is to be reported.
-fn passed(
+/// Applies the policy to a finding on a library, a plugin or a marketplace.
+fn filter_library_finding(
     found: Diagnostic,
     options: &Options,
     folders: &Folders,
@@ -178,13 +180,15 @@ fn passed(
 ) -> Option<Diagnostic> {
     let policy = options.policy(&found.file);
     let (folder, real) = (found.file.clone(), plugin::real(&found.file));
-    let mut sieve = Sieve { policy, options, folder, real: real.clone(), folders, linted, known, summary };
-    let mut found = sieve.pass(found, false)?;
-    // Folders are named relative to the linted one, here and in the message: the finding is the same from every working folder.
+    let mut filter =
+        FindingFilter { policy, options, folder, real: real.clone(), folders, linted, known, summary };
+    let mut found = filter.apply(found, false)?;
+    // Folders are relative to the linted one, in the message too: the fingerprint does not depend
+    // on the working folder.
     let beneath = |path: &Path| beneath(path, linted).unwrap_or(path).to_string_lossy().into_owned();
     let word = |word: &str| folders.get(word).map_or_else(|| word.to_owned(), |folder| beneath(folder));
     let words: Vec<String> = found.message.split(' ').map(word).collect();
-    // What was measured may change and be the same finding.
+    // Measured numbers may change without making it a new finding.
     let message: String = words.join(" ").chars().filter(|c| !c.is_ascii_digit() && *c != ',').collect();
     let file = beneath(&real);
     let parts = [found.code.as_bytes(), file.as_bytes(), message.as_bytes()];
@@ -213,34 +217,34 @@ pub fn folder_of(path: &Path) -> PathBuf {
     }
 }
 
-/// A finding of the search.
-fn searched(told: &assay_skill::Diagnostic) -> Diagnostic {
+/// A diagnostic of the search.
+fn search_diagnostic(notice: &assay_skill::Diagnostic) -> Diagnostic {
     Diagnostic {
-        code: told.code,
-        severity: told.severity,
-        message: told.message.clone(),
-        file: told.file.clone(),
-        span: Place(told.line.map(|line| Span::at(line, told.column.unwrap_or(1)))),
-        hint: told.hint.clone(),
+        code: notice.code,
+        severity: notice.severity,
+        message: notice.message.clone(),
+        file: notice.file.clone(),
+        span: MaybeSpan(notice.line.map(|line| Span::at(line, notice.column.unwrap_or(1)))),
+        hint: notice.hint.clone(),
         fix: None,
-        clients: Severities::all(told.severity),
+        clients: Severities::all(notice.severity),
         fingerprint: String::new(),
         documented: false,
     }
 }
 
-struct Looked {
+struct CheckedSkill {
     skill: LintedSkill,
-    /// The folder, absolute and without links.
+    /// The canonical path of the folder.
     real: PathBuf,
     member: library::Member,
     suppressions: Suppressions,
-    /// Folders of skills within it.
+    /// The folders of skills within it.
     nested: Vec<String>,
 }
 
-/// Reads one package and asks every family. `outer` is the skill whose folder it lies in.
-fn look(folder: &Path, outer: Option<&str>, options: &Options) -> Looked {
+/// Reads one package and runs every family of rules. `outer` is the skill whose folder contains it.
+fn check_package(folder: &Path, outer: Option<&str>, options: &Options) -> CheckedSkill {
     let mut skill = Skill::load(folder);
     skill.budgets = options.policy(folder).budgets;
     let mut findings = Findings::new();
@@ -256,24 +260,24 @@ fn look(folder: &Path, outer: Option<&str>, options: &Options) -> Looked {
     };
     for range in &suppressions.unreasoned {
         findings
-            .add("suppression-unreasoned", &skill, range, "a suppression without a reason")
+            .add("suppression-unreasoned", &skill, range, "suppression comment without a reason")
             .hint("write `<!-- assay: allow CODE: the reason -->`");
     }
-    let mut fates = CLIENTS.map(|client| (client, fate(client, &skill)));
-    for (client, fate) in &fates {
-        refused(*client, fate, &skill, &mut findings);
+    let mut load_results = CLIENTS.map(|client| (client, load_result(client, &skill)));
+    for (client, load_result) in &load_results {
+        report_refusal(*client, load_result, &skill, &mut findings);
     }
     let mut diagnostics = findings.into_list();
-    align(&mut diagnostics, &fates);
+    soften_accepted(&mut diagnostics, &load_results);
     if let Some(outer) = outer {
-        unseen(outer, &skill, &mut fates, &mut diagnostics);
+        report_nested(outer, &skill, &mut load_results, &mut diagnostics);
     }
-    // Danger is no reason for a client to refuse: these come after what clients make of the skill.
+    // No client rejects a skill for its dangers: these findings are added after the load results.
     let mut unsafe_findings = Findings::new();
     crate::safety::check(&skill, &mut unsafe_findings);
     diagnostics.extend(unsafe_findings.into_list());
-    let member = library::Member::of(&skill, &fates);
-    remember(&skill, &mut diagnostics);
+    let member = library::Member::of(&skill, &load_results);
+    record_line_prints(&skill, &mut diagnostics);
     let document = Some((skill.file.clone(), skill.text().to_owned()));
     let name = skill.package.as_ref().map_or_else(
         || folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned(),
@@ -283,17 +287,23 @@ fn look(folder: &Path, outer: Option<&str>, options: &Options) -> Looked {
     let real = std::fs::canonicalize(folder).unwrap_or_else(|_| folder.to_path_buf());
     let nested = skill.nested;
     let skill =
-        LintedSkill { path: skill.root, name, digest, diagnostics, clients: fates.to_vec(), document };
-    Looked { skill, real, member, suppressions, nested }
+        LintedSkill { path: skill.root, name, digest, diagnostics, clients: load_results.to_vec(), document };
+    CheckedSkill { skill, real, member, suppressions, nested }
 }
 
-/// Says of a skill within another one's folder which clients do not find it. Nothing else in it matters to them.
-fn unseen(outer: &str, skill: &Skill, fates: &mut [(Client, Fate)], diagnostics: &mut Vec<Diagnostic>) {
+/// Reports which clients do not load a skill within another one's folder. Other findings do not
+/// concern these clients.
+fn report_nested(
+    outer: &str,
+    skill: &Skill,
+    load_results: &mut [(Client, LoadResult)],
+    diagnostics: &mut Vec<Diagnostic>,
+) {
     for found in diagnostics.iter_mut() {
         found.clients = found.clients.without(&SHALLOW);
     }
-    for (_, fate) in fates.iter_mut().filter(|(client, _)| SHALLOW.contains(client)) {
-        *fate = Fate::dropped(format!(
+    for (_, load_result) in load_results.iter_mut().filter(|(client, _)| SHALLOW.contains(client)) {
+        *load_result = LoadResult::dropped(format!(
             "nested in the skill `{outer}`, and this client does not load nested skills"
         ));
     }
@@ -308,17 +318,17 @@ fn unseen(outer: &str, skill: &Skill, fates: &mut [(Client, Fate)], diagnostics:
                 "nested in the skill `{outer}`: Codex and OpenCode load it, Claude Code and Gemini CLI do not"
             ),
         )
-        .hint("move it beside the other skill, or write its text as a reference under another name");
+        .hint("move it next to the other skill, or rename its SKILL.md and use it as a reference");
     diagnostics.extend(findings.into_list());
 }
 
-/// Keeps what findings outside the document stand in, for their fingerprints.
-fn remember(skill: &Skill, diagnostics: &mut [Diagnostic]) {
+/// Records the lines of findings outside the document, for their fingerprints.
+fn record_line_prints(skill: &Skill, diagnostics: &mut [Diagnostic]) {
     let mut files: BTreeMap<PathBuf, Vec<&str>> = BTreeMap::new();
     for found in diagnostics.iter_mut().filter(|found| found.file != skill.file) {
         let Some(span) = found.span.0 else { continue };
         let path = found.file.strip_prefix(&skill.root).unwrap_or(&found.file).to_path_buf();
-        // Taken apart once a file: there may be as many findings as lines.
+        // Split once per file: there may be as many findings as lines.
         let lines = files.entry(path).or_insert_with_key(|path| {
             let resource = skill.resources().iter().find(|resource| Path::new(&resource.path) == path);
             resource.map(|resource| resource.text.lines().collect()).unwrap_or_default()
@@ -327,17 +337,18 @@ fn remember(skill: &Skill, diagnostics: &mut [Diagnostic]) {
     }
 }
 
-/// What a line is known by, however it is indented.
+/// The digest of a line without its indentation.
 fn line_print(line: &str) -> String {
     Digest::of(line.trim().as_bytes()).short()
 }
 
 /// How often each fingerprint occurred.
-type Prints = BTreeMap<String, usize>;
+type FingerprintCounts = BTreeMap<String, usize>;
 
-/// Gives each finding what tells it from the others, wherever its line moves to and from whichever folder the linter is run: the rule,
-/// the skill, the file within it, the text of the line, and its number among those that share all of these.
-fn fingerprint(skill: &mut LintedSkill, counts: &mut Prints) {
+/// Assigns fingerprints that do not depend on line numbers or the working folder: the rule, the
+/// skill, the file within it, the text of the line, and a counter for findings that share all of
+/// these.
+fn assign_fingerprints(skill: &mut LintedSkill, counts: &mut FingerprintCounts) {
     let lines: Vec<&str> =
         skill.document.as_ref().map(|(_, text)| text.lines().collect()).unwrap_or_default();
     for found in &mut skill.diagnostics {
@@ -360,24 +371,24 @@ fn fingerprint(skill: &mut LintedSkill, counts: &mut Prints) {
     }
 }
 
-/// Says so where a client refuses and no rule has said why.
-fn refused(client: Client, fate: &Fate, skill: &Skill, findings: &mut Findings) {
-    let refuses = if client.validates() { !fate.valid } else { !fate.loads };
+/// Reports that a client rejects a skill for a reason that no rule covers.
+fn report_refusal(client: Client, load_result: &LoadResult, skill: &Skill, findings: &mut Findings) {
+    let refuses = if client.validates() { !load_result.valid } else { !load_result.loads };
     if refuses && client != Client::Spec && !findings.has_error(client) {
-        let reason = fate.reason.as_deref().unwrap_or("no reason known");
-        let verb = if client.validates() { "refuses" } else { "does not load" };
+        let reason = load_result.reason.as_deref().unwrap_or("unknown reason");
+        let verb = if client.validates() { "rejects" } else { "does not load" };
         findings
-            .add("refused", skill, &skill.fence(), format!("{} {verb} it: {reason}", client.name()))
+            .add("refused", skill, &skill.fence(), format!("{} {verb} this skill: {reason}", client.name()))
             .severities(Severities::none().with(Severity::Error, &[client]))
-            .hint("fix what the reason names");
+            .hint("correct the problem described above");
     }
 }
 
-/// A client that takes the skill all the same has no error: what a rule calls one is a warning there.
-fn align(diagnostics: &mut [Diagnostic], fates: &[(Client, Fate)]) {
+/// Lowers errors to warnings for clients that accept the skill.
+fn soften_accepted(diagnostics: &mut [Diagnostic], load_results: &[(Client, LoadResult)]) {
     for found in diagnostics {
-        for (client, fate) in fates {
-            let takes = if client.validates() { fate.valid } else { fate.loads };
+        for (client, load_result) in load_results {
+            let takes = if client.validates() { load_result.valid } else { load_result.loads };
             let error = found.clients.of(*client) == Some(Severity::Error);
             if takes && error && *client != Client::Spec {
                 found.clients = found.clients.with(Severity::Warning, &[*client]);
@@ -386,29 +397,30 @@ fn align(diagnostics: &mut [Diagnostic], fates: &[(Client, Fate)]) {
     }
 }
 
-/// Sets the severities for the clients that count, takes away what is switched off, accepted or known, and counts.
-fn settle(
-    looked: Looked,
+/// Sets severities for the selected clients, removes findings that are off, suppressed or in the
+/// baseline, and counts the rest.
+fn apply_policy(
+    checked: CheckedSkill,
     options: &Options,
     folders: &Folders,
     linted: &[PathBuf],
     known: &mut Known,
-    prints: &mut Prints,
+    fingerprints: &mut FingerprintCounts,
     outcome: &mut Outcome,
 ) {
-    let Looked { mut skill, real, suppressions, .. } = looked;
-    for (client, fate) in &mut skill.clients {
+    let CheckedSkill { mut skill, real, suppressions, .. } = checked;
+    for (client, load_result) in &mut skill.clients {
         let refuses = |found: &&Diagnostic| {
             found.clients.of(*client) == Some(Severity::Error) && !crate::safety::owns(found.code)
         };
         let error = skill.diagnostics.iter().find(refuses);
-        fate.valid = error.is_none();
+        load_result.valid = error.is_none();
         if let Some(error) = error {
-            fate.reason.get_or_insert_with(|| error.message.clone());
+            load_result.reason.get_or_insert_with(|| error.message.clone());
         }
     }
     let policy = options.policy(&skill.path);
-    let mut sieve = Sieve {
+    let mut filter = FindingFilter {
         policy,
         options,
         folder: skill.path.clone(),
@@ -427,43 +439,45 @@ fn settle(
                 (commented, used[at]) = (true, true);
             }
         }
-        skill.diagnostics.extend(sieve.pass(found, commented));
+        skill.diagnostics.extend(filter.apply(found, commented));
     }
-    for found in idle(&skill, policy, &suppressions, &used) {
-        skill.diagnostics.extend(sieve.pass(found, false));
+    for found in unused_suppressions(&skill, policy, &suppressions, &used) {
+        skill.diagnostics.extend(filter.apply(found, false));
     }
     skill.diagnostics.sort_by(|a, b| (&a.file, a.span.0, a.code).cmp(&(&b.file, b.span.0, b.code)));
-    fingerprint(&mut skill, prints);
-    count(&skill, &mut outcome.summary);
+    assign_fingerprints(&mut skill, fingerprints);
+    count_findings(&skill, &mut outcome.summary);
     if skill.diagnostics.is_empty() {
         skill.document = None;
     }
     outcome.skills.push(skill);
 }
 
-/// What findings of one package pass through.
-struct Sieve<'a> {
+/// The filter for findings of one package.
+struct FindingFilter<'a> {
     policy: &'a Policy,
     options: &'a Options,
-    /// The package's folder as it was found.
+    /// The package's folder as found.
     folder: PathBuf,
-    /// The same, absolute and without links.
+    /// Its canonical path.
     real: PathBuf,
     folders: &'a Folders,
-    /// The linted folders, absolute and without links.
+    /// The canonical paths of the linted folders.
     linted: &'a [PathBuf],
     known: &'a mut Known,
     summary: &'a mut Summary,
 }
 
-impl Sieve<'_> {
-    /// The finding with its severity, where it is to be reported. `commented` says that a comment in the document accepts it.
-    fn pass(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
+impl FindingFilter<'_> {
+    /// The finding with its severity, or `None` if it is not reported. `commented`: a comment in
+    /// the document suppresses it.
+    fn apply(&mut self, mut found: Diagnostic, commented: bool) -> Option<Diagnostic> {
         found.severity = self.policy.severity(&found)?;
         let rules: &Selection = self.policy.of(found.code);
         let safety = usize::from(crate::safety::owns(found.code));
         if !rules.selects(found.code) {
-            // What a file leaves out is counted; what is off by default, or not among the rules that a flag names, is not.
+            // Rules that a configuration does not select are counted; rules that are off by
+            // default, or not selected by a flag, are not.
             if rules.select_from_file && opt_in(found.code).is_none() {
                 self.summary.ignored += 1;
                 self.summary.ignored_safety += safety;
@@ -506,8 +520,13 @@ impl Sieve<'_> {
     }
 }
 
-/// What there is to say of comments that suppress nothing.
-fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used: &[bool]) -> Vec<Diagnostic> {
+/// Findings on comments that suppress nothing.
+fn unused_suppressions(
+    skill: &LintedSkill,
+    policy: &Policy,
+    suppressions: &Suppressions,
+    used: &[bool],
+) -> Vec<Diagnostic> {
     let Some((file, text)) = &skill.document else { return Vec::new() };
     if !policy.form.comments {
         return Vec::new();
@@ -525,12 +544,12 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
             (
                 "suppression-safety",
                 Severity::Warning,
-                format!("`{code}` is a safety rule, which a comment in a skill does not suppress"),
+                format!("`{code}` is a safety rule, which a comment in a skill cannot suppress"),
                 "accept it in your own assay.toml with [[lint.allow]], or set `suppression-comments = \"all\"` there"
                     .to_owned(),
             )
         } else {
-            let what = if exists { "finds nothing here" } else { "is not a rule" };
+            let what = if exists { "has no findings here" } else { "is not a rule" };
             let meant = if exists { None } else { did_you_mean(&near) };
             let hint = meant.unwrap_or_else(|| "remove it".to_owned());
             ("suppression-unused", Severity::Info, format!("`{code}` {what}"), hint)
@@ -540,7 +559,7 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
             severity,
             message,
             file: file.clone(),
-            span: Place(Some(Span::of(text, range))),
+            span: MaybeSpan(Some(Span::of(text, range))),
             hint: Some(hint),
             fix: None,
             clients: Severities::all(severity),
@@ -551,19 +570,19 @@ fn idle(skill: &LintedSkill, policy: &Policy, suppressions: &Suppressions, used:
     found
 }
 
-fn count(skill: &LintedSkill, summary: &mut Summary) {
+fn count_findings(skill: &LintedSkill, summary: &mut Summary) {
     let of = |severity| skill.diagnostics.iter().filter(|found| found.severity == severity).count();
     summary.skills += 1;
     summary.with_errors += usize::from(of(Severity::Error) > 0);
     summary.errors += of(Severity::Error);
     summary.warnings += of(Severity::Warning);
     summary.infos += of(Severity::Info);
-    for (client, fate) in &skill.clients {
+    for (client, load_result) in &skill.clients {
         let tally = summary.clients.entry(client.name()).or_default();
-        tally.valid += usize::from(fate.valid);
-        tally.loads += usize::from(fate.loads);
-        tally.listed += usize::from(fate.listed);
-        tally.truncated += usize::from(fate.truncated);
+        tally.valid += usize::from(load_result.valid);
+        tally.loads += usize::from(load_result.loads);
+        tally.listed += usize::from(load_result.listed);
+        tally.truncated += usize::from(load_result.truncated);
     }
     let codes: std::collections::BTreeSet<_> = skill.diagnostics.iter().map(|found| found.code).collect();
     for code in codes {

@@ -1,4 +1,4 @@
-//! What a rule looks for, who says so, and how to fix what it finds.
+//! Explanations of rules: what they find, their sources, and how to fix a finding.
 
 use serde::Serialize;
 
@@ -7,40 +7,40 @@ use crate::rule::Rule;
 use crate::rules::rules;
 use crate::safety;
 
-/// A place where a rule comes from.
+/// A source of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Source {
     /// What it is called.
     pub name: String,
-    /// Where it can be read.
+    /// Its address.
     pub url: Option<&'static str>,
 }
 
-/// All that is known of a rule.
+/// The explanation of a rule.
 #[derive(Debug, Clone, Serialize)]
 pub struct Explanation {
     /// The rule's name.
     pub code: &'static str,
-    /// What it finds, in half a sentence.
+    /// What it finds, as a fragment.
     pub about: String,
-    /// More of it, with an example; Markdown. `None` for the safety rules.
+    /// Details with an example, in Markdown. `None` for the safety rules.
     pub page: Option<String>,
-    /// Whether it is a safety rule, which a comment in a skill does not suppress.
+    /// Whether it is a safety rule, which a comment in a skill cannot suppress.
     pub safety: bool,
-    /// Why it is off until somebody selects it; `None` for a rule that is on.
+    /// Why it is off by default; `None` if it is on.
     pub off: Option<&'static str>,
-    /// What it is to each client.
+    /// The severity for each client.
     pub clients: Severities,
     /// How to fix what it finds.
     pub fix: &'static str,
-    /// Who says so.
+    /// Its sources.
     pub sources: Vec<Source>,
-    /// Where this stands in the documentation.
+    /// Its address in the documentation.
     pub url: String,
 }
 
 impl Explanation {
-    /// The explanation of a rule; `None` where there is no such rule.
+    /// The explanation of a rule; `None` for an unknown rule.
     pub fn of(code: &str) -> Option<Self> {
         rules().into_iter().find(|rule| rule.code == code).map(Self::new)
     }
@@ -77,7 +77,7 @@ impl Explanation {
     }
 }
 
-/// Where the documentation describes a rule.
+/// The address of a rule in the documentation.
 pub(crate) fn url(code: &str) -> String {
     format!("{}/blob/main/docs/RULES.md#{code}", env!("CARGO_PKG_REPOSITORY"))
 }
@@ -89,12 +89,31 @@ pub(crate) fn sources(text: &str) -> Vec<Source> {
     for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
         let names: &[&str] = if part == "the agents' sources" { &agents } else { &[part] };
         for name in names {
-            if found.iter().all(|source| source.name != *name) {
-                found.push(Source { name: (*name).to_owned(), url: address(name) });
+            if found.iter().all(|source| source.name != title(name)) {
+                found.push(Source { name: title(name), url: address(name) });
             }
         }
     }
     found
+}
+
+/// The name of a source as users see it: rules use short names.
+fn title(name: &str) -> String {
+    let (short, remark) = name.split_at(name.find(" (").unwrap_or(name.len()));
+    let title = match short {
+        "specification" => "Agent Skills specification",
+        "the implementation guide" => "Agent Skills client implementation guide",
+        "the evaluation guide" => "Agent Skills evaluation guide",
+        "quick_validate" => "Anthropic's quick_validate.py",
+        "YAML" => "YAML 1.2.2",
+        "NVIDIA" => "NVIDIA SkillSpector",
+        "Cisco" => "Cisco skill-scanner",
+        "waza" => "Microsoft waza",
+        "dacharyc" => "skill-validator",
+        "assay" => "assay's rules",
+        other => other,
+    };
+    format!("{title}{remark}")
 }
 
 fn address(name: &str) -> Option<&'static str> {
@@ -125,6 +144,7 @@ fn address(name: &str) -> Option<&'static str> {
         ("NVIDIA", "https://github.com/NVIDIA/SkillSpector"),
         ("Cisco", "https://github.com/cisco-ai-defense/skill-scanner"),
         ("waza", "https://github.com/microsoft/waza"),
+        ("dacharyc", "https://github.com/dacharyc/skill-validator"),
         ("assay's safety rules", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/SAFETY.md")),
         ("assay", concat!(env!("CARGO_PKG_REPOSITORY"), "/blob/main/docs/RULES.md")),
     ];
@@ -204,7 +224,7 @@ mod tests {
         pages.sort();
         let mut read = PAGES.map(str::to_owned).to_vec();
         read.sort();
-        assert!(pages == read, "PAGES is not what lies in tests/rules");
+        assert!(pages == read, "PAGES differs from the files in tests/rules");
     }
 
     #[test]
@@ -219,13 +239,10 @@ mod tests {
         };
         check(
             "specification, skills-ref; VS Code",
-            &[("specification", true), ("skills-ref", true), ("VS Code", true)],
+            &[("Agent Skills specification", true), ("skills-ref", true), ("VS Code", true)],
         );
-        check(
-            "agnix (not seen in a page of the platform's own)",
-            &[("agnix (not seen in a page of the platform's own)", true)],
-        );
-        check("agnix, aws-samples", &[("agnix", true), ("aws-samples", false)]);
+        check("agnix (not documented by the platform)", &[("agnix (not documented by the platform)", true)]);
+        check("agnix, unknown", &[("agnix", true), ("unknown", false)]);
         assert_eq!(sources("Codex, the agents' sources").len(), 4);
     }
 

@@ -1,4 +1,4 @@
-//! Carrying out what is safe to do.
+//! Applies safe fixes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,11 +13,11 @@ use crate::engine::{Options, lint};
 use crate::outcome::Outcome;
 use crate::paths::replace_file;
 
-/// Most rounds of linting and fixing. A fix can bring another one to light, two or three deep.
+/// Most rounds of linting and fixing. A fix can reveal another finding, two or three levels deep.
 const ROUNDS: usize = 10;
 
-/// Lints, fixes, and lints again until nothing is left that can be fixed. Returns what is found then, and what became of each file
-/// that had a fix.
+/// Lints and fixes until nothing fixable is left. Returns the remaining findings, and the result
+/// for each file that had a fix.
 pub fn run(paths: &[PathBuf], options: &Options) -> (Outcome, Vec<Fixed>) {
     let mut files: BTreeMap<PathBuf, Fixed> = BTreeMap::new();
     let mut failed: BTreeSet<PathBuf> = BTreeSet::new();
@@ -50,19 +50,19 @@ pub fn run(paths: &[PathBuf], options: &Options) -> (Outcome, Vec<Fixed>) {
     (outcome, files.into_values().collect())
 }
 
-/// What became of one file.
+/// The result for one file.
 #[derive(Debug)]
 pub struct Fixed {
     /// The file.
     pub file: PathBuf,
     /// How many findings were fixed.
     pub findings: usize,
-    /// Why it was left as it was.
+    /// Why it was not changed.
     pub error: Option<io::Error>,
 }
 
-/// Carries out the fixes of some findings, file by file, each whole or not at all. Where two overlap, the first wins and the
-/// other is left for the next time.
+/// Applies the fixes of some findings, each file atomically. If two overlap, the first wins and the
+/// other is left for the next round.
 pub fn apply<'a>(findings: impl IntoIterator<Item = &'a Diagnostic>) -> Vec<Fixed> {
     let mut files: BTreeMap<&Path, Vec<&Diagnostic>> = BTreeMap::new();
     for finding in findings {
@@ -120,9 +120,9 @@ fn apply_fixes(file: &Path, findings: &[&Diagnostic]) -> io::Result<usize> {
     Ok(count)
 }
 
-/// Whether every value of the front matter has the type that it had. No rule's fix changes one; a client may compare with `true` and
-/// not with `"true"`, so that this is checked before a file is written. A block that cannot be parsed is compared as lenient clients
-/// read it: with the values quoted that need quotes.
+/// Whether every value of the front matter keeps its type. A client may compare with `true` and not
+/// with `"true"`, so this is checked before a file is written. A block that cannot be parsed is
+/// compared as lenient clients read it: with quotes around the values that need them.
 fn keeps_types(file: &Path, before: &[u8], after: &[u8]) -> bool {
     let types = |bytes: &[u8]| {
         let (document, _) = Document::parse(bytes, file);
@@ -143,13 +143,13 @@ fn keeps_types(file: &Path, before: &[u8], after: &[u8]) -> bool {
     types(before).iter().all(|(key, kind)| after.get(key).is_none_or(|new| new == kind))
 }
 
-/// What a value is to readers of YAML 1.1 and of 1.2; `None` twice where it is no scalar.
+/// The types of a value in YAML 1.1 and 1.2; `None` twice if it is not a scalar.
 type Types = (Option<Scalar>, Option<Scalar>);
 
 fn collect_types(node: &Node, path: String, types: &mut BTreeMap<String, Types>) {
     match &node.kind {
         Kind::Map(entries) => {
-            // Equal keys are told apart by their order: clients do not agree on which of them counts.
+            // Duplicate keys are numbered: clients do not agree on which one counts.
             let mut seen = BTreeMap::<&str, usize>::new();
             for (key, value) in entries {
                 let key = key.text().unwrap_or("?");
@@ -168,7 +168,7 @@ fn collect_types(node: &Node, path: String, types: &mut BTreeMap<String, Types>)
     types.insert(path, (node.type_1_1(), node.type_1_2()));
 }
 
-/// Whether two edits touch different stretches. Two insertions at one place do not.
+/// Whether two edits touch different ranges. Two insertions at one position do not.
 fn apart(one: &Edit, other: &Edit) -> bool {
     one.range.end < other.range.start
         || other.range.end < one.range.start

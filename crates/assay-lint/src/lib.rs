@@ -1,15 +1,17 @@
-//! What each client makes of a skill package, and what is worth mending in it.
+//! Lints skill packages: per-client validity, safety and quality rules.
 //!
-//! There is no one verdict on a package: the same `SKILL.md` may be refused by a validator, cut short by one client, and
-//! loaded under another name by the next. So every [`Rule`] has a severity per [`Client`], and every package a [`Fate`] per
-//! client: does it load, under which name and description, is it listed, what is cut off.
+//! Clients differ: the same `SKILL.md` may be rejected by a validator, truncated by one client and
+//! loaded under another name by the next. So every [`Rule`] has a severity per [`Client`], and
+//! every package a [`LoadResult`] per client: whether it loads, its name and description, whether
+//! it is listed, and whether the description is truncated.
 //!
-//! [`lint`] finds the packages beneath some paths, reads each ([`Skill`]), asks every `Family` of rules, then every family
-//! of the library, and settles what was found into an [`Outcome`]. Nothing is executed, nothing panics, and one package's
-//! trouble ends with it. [`render`] lays an outcome out; [`fix`] carries out the edits that are safe.
+//! [`lint`] finds the packages in some paths, reads each ([`Skill`]), runs every `Family` of rules
+//! and then every family of library rules, and collects the findings in an [`Outcome`]. It executes
+//! nothing and does not panic, and a broken package does not affect others. [`render`] formats an
+//! outcome; [`fix`] applies safe edits.
 //!
-//! A family is one file in `rules/` and one line in `rules::families`; its documentation is a page in `tests/rules/`, which is
-//! its test too.
+//! A family is one file in `rules/` and one line in `rules::families`; its documentation is a page
+//! in `tests/rules/`, which is its test too.
 
 mod baseline;
 mod budgets;
@@ -36,7 +38,7 @@ mod suppress;
 pub use assay_diagnostic::Severity;
 pub use baseline::{Baseline, BaselineError};
 pub use budgets::Budgets;
-pub use client::{Client, Fate};
+pub use client::{Client, LoadResult};
 pub use diagnostic::{Diagnostic, Severities};
 pub use engine::{Options, folder_of, lint};
 pub use explain::{Explanation, Source};

@@ -1,4 +1,4 @@
-//! What a run of the linter comes to.
+//! The result of a run of the linter.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -6,71 +6,71 @@ use std::path::PathBuf;
 use assay_skill::Digest;
 use serde::{Serialize, Serializer};
 
-use crate::client::{Client, Fate};
+use crate::client::{Client, LoadResult};
 use crate::diagnostic::Diagnostic;
 
-/// One package, and what was found.
+/// One package and its findings.
 #[derive(Debug, Serialize)]
 pub struct LintedSkill {
     /// Its folder.
     pub path: PathBuf,
-    /// Its name: of the front matter, else the folder's.
+    /// Its name: from the front matter, else the folder's.
     pub name: String,
     /// The digest of the folder; `None` when there is no package.
     pub digest: Option<Digest>,
-    /// What was found, in the order of files and places.
+    /// The findings, sorted by file and position.
     pub diagnostics: Vec<Diagnostic>,
-    /// What becomes of it in each client.
+    /// How each client loads it.
     #[serde(serialize_with = "by_name")]
-    pub clients: Vec<(Client, Fate)>,
+    pub clients: Vec<(Client, LoadResult)>,
     /// The document's text, for excerpts.
     #[serde(skip)]
     pub document: Option<(PathBuf, String)>,
 }
 
-fn by_name<S: Serializer>(fates: &[(Client, Fate)], serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(fates.iter().map(|(client, fate)| (client.name(), fate)))
+fn by_name<S: Serializer>(load_results: &[(Client, LoadResult)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(load_results.iter().map(|(client, load_result)| (client.name(), load_result)))
 }
 
 impl LintedSkill {
-    /// What becomes of it in one client.
-    pub fn fate(&self, client: Client) -> Option<&Fate> {
-        self.clients.iter().find(|(own, _)| *own == client).map(|(_, fate)| fate)
+    /// How one client loads it.
+    pub fn load_result(&self, client: Client) -> Option<&LoadResult> {
+        self.clients.iter().find(|(own, _)| *own == client).map(|(_, load_result)| load_result)
     }
 }
 
 /// Counts over all packages.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Packages looked at.
+    /// Packages checked.
     pub skills: usize,
     /// Packages with at least one error.
     pub with_errors: usize,
-    /// Errors, of the clients asked about.
+    /// Errors, for the selected clients.
     pub errors: usize,
     /// Warnings.
     pub warnings: usize,
     /// Advice.
     pub infos: usize,
-    /// Findings accepted with a reason.
+    /// Suppressed findings.
     pub suppressed: usize,
-    /// Those of them that safety rules made.
+    /// Of these, findings of safety rules.
     pub suppressed_safety: usize,
-    /// Findings of rules that are switched off or that a configuration does not select, or in files that are excluded.
+    /// Findings of rules that are off or not selected by a configuration, or in excluded files.
     pub ignored: usize,
-    /// Those of them that safety rules made.
+    /// Of these, findings of safety rules.
     pub ignored_safety: usize,
-    /// Findings that are reported with a lower severity than their own, because a configuration sets it.
+    /// Findings whose severity a configuration lowers.
     pub lowered: usize,
-    /// Those of them that safety rules made.
+    /// Of these, findings of safety rules.
     pub lowered_safety: usize,
-    /// Packages that were not looked at because they are excluded.
+    /// Packages that were not checked because they are excluded.
     pub excluded: usize,
-    /// Findings known before.
+    /// Findings in the baseline.
     pub baselined: usize,
-    /// Those of them that safety rules made.
+    /// Of these, findings of safety rules.
     pub baselined_safety: usize,
-    /// Packages that each client calls valid, loads, lists and cuts.
+    /// For each client: packages that are valid, loaded, listed and truncated.
     pub clients: BTreeMap<&'static str, Tally>,
     /// How many packages have each finding.
     pub codes: BTreeMap<&'static str, usize>,
@@ -83,18 +83,18 @@ pub struct Tally {
     pub valid: usize,
     /// Usable at all.
     pub loads: usize,
-    /// Told to the model.
+    /// Listed to the model.
     pub listed: usize,
-    /// With a description that is cut.
+    /// With a truncated description.
     pub truncated: usize,
 }
 
-/// Everything found.
+/// All findings.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// The packages, sorted by path.
     pub skills: Vec<LintedSkill>,
-    /// What there is to say about the search and the library as a whole.
+    /// Diagnostics of the search, and findings on the library as a whole.
     pub diagnostics: Vec<Diagnostic>,
     /// Counts.
     pub summary: Summary,

@@ -1,16 +1,16 @@
-//! Paths as seen from folders, and files that are replaced whole.
+//! Relative paths, and atomic replacement of files.
 
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// A path as seen from the innermost of some folders that holds it.
+/// A path relative to the innermost of some folders that contains it.
 pub(crate) fn beneath<'a>(path: &'a Path, folders: &[PathBuf]) -> Option<&'a Path> {
     let holding = folders.iter().filter_map(|folder| path.strip_prefix(folder).ok());
     holding.min_by_key(|rest| rest.components().count())
 }
 
-/// A path as seen from a folder, with `..` where it does not lie beneath. Both are absolute.
+/// A path relative to a folder, with `..` if it is outside. Both are absolute.
 pub(crate) fn relative(path: &Path, folder: &Path) -> PathBuf {
     let (mut there, mut here) = (path.components().peekable(), folder.components().peekable());
     while there.peek().is_some() && there.peek() == here.peek() {
@@ -21,7 +21,7 @@ pub(crate) fn relative(path: &Path, folder: &Path) -> PathBuf {
     up.chain(there).collect()
 }
 
-/// Replaces a file's content, whole or not at all, and keeps its permissions.
+/// Replaces a file's content atomically, and keeps its permissions.
 pub(crate) fn replace_file(file: &Path, content: &[u8]) -> io::Result<()> {
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new().prefix(".assay-").tempfile_in(folder)?;

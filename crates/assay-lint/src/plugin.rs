@@ -1,8 +1,9 @@
-//! Plugins and marketplaces: which skills are installed together, and the manifests that say so.
+//! Plugins and marketplaces: which skills are installed together, and their manifests.
 //!
-//! A plugin is a folder with `.claude-plugin/plugin.json` or `.codex-plugin/plugin.json`; a marketplace is a folder with
-//! `.claude-plugin/marketplace.json`, whose entries may be plugins without a manifest of their own. Clients call the skills of
-//! a plugin `plugin:skill`, and nobody installs all plugins of a marketplace.
+//! A plugin is a folder with `.claude-plugin/plugin.json` or `.codex-plugin/plugin.json`; a
+//! marketplace is a folder with `.claude-plugin/marketplace.json`, whose entries may be plugins
+//! without their own manifest. Clients name a plugin's skills `plugin:skill`. The plugins of a
+//! marketplace are installed one by one.
 
 mod hooks;
 mod manifest;
@@ -20,10 +21,10 @@ pub(crate) use scan::scan;
 
 /// Most bytes of a manifest that are read.
 const CAP: u64 = 1 << 20;
-/// How far above a path that was named a plugin's manifest is looked for.
+/// How many folders above a named path are searched for a plugin's manifest.
 const ABOVE: usize = 4;
 
-/// The folders that hold a client's manifests.
+/// The folders that contain a client's manifests.
 const FOLDERS: [&str; 2] = [".claude-plugin", ".codex-plugin"];
 
 /// A manifest that was found.
@@ -40,19 +41,19 @@ pub(crate) struct Manifest {
 /// Why the text of a plugin's file cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// It cannot be opened, or leads out of the plugin.
+    /// It cannot be opened, or leaves the plugin.
     #[error("{0}")]
     Open(Box<dyn std::error::Error + Send + Sync>),
     /// It is too long.
     #[error("larger than 1 MiB")]
     TooLarge,
-    /// It is no text.
+    /// It is not text.
     #[error("not UTF-8")]
     Encoding,
 }
 
-/// The text of a file of a plugin. A link that leaves the plugin is not followed: what a stranger's manifest names could be any file of
-/// whoever lints it.
+/// The text of a file of a plugin. A link that leaves the plugin is not followed: an untrusted
+/// manifest could name any file of the user.
 pub(crate) fn read_text(root: &Path, path: &Path) -> Result<String, Unreadable> {
     let content = assay_fs::read_within(root, path, CAP).map_err(|error| Unreadable::Open(error.into()))?;
     if content.truncated {
@@ -91,16 +92,16 @@ struct Plugin {
     skills: Vec<PathBuf>,
 }
 
-/// What was found beneath some paths.
+/// The plugins found in some paths.
 #[derive(Debug, Default)]
 pub(crate) struct Plugins {
-    /// The manifests beneath the paths.
+    /// The manifests in the paths.
     pub(crate) manifests: Vec<Manifest>,
     plugins: Vec<Plugin>,
 }
 
 impl Plugins {
-    /// Looks beneath the paths, and a little above them for the plugin that they are part of.
+    /// Searches the paths, and a few folders above them for the plugin that they are part of.
     pub(crate) fn find(roots: &[PathBuf]) -> Self {
         let mut found = Self::default();
         let mut folders = BTreeSet::new();
@@ -140,7 +141,8 @@ impl Plugins {
         found
     }
 
-    /// The plugins that a skill is part of, by their folders and names. None: it is installed by itself.
+    /// The plugins that a skill is part of, with their folders and names; empty if it is installed
+    /// on its own.
     pub(crate) fn of(&self, skill: &Path) -> BTreeSet<(PathBuf, String)> {
         let skill = real(skill);
         self.plugins
@@ -155,7 +157,7 @@ impl Plugins {
 }
 
 impl Plugin {
-    /// A plugin by its own manifest. One that cannot be read has its folder's name.
+    /// A plugin with its own manifest. If that cannot be read, the folder's name is used.
     fn of(manifest: &Manifest) -> Option<Self> {
         let root = fs::canonicalize(&manifest.root).ok()?;
         let json = manifest.json().unwrap_or_default();
@@ -167,7 +169,7 @@ impl Plugin {
     }
 }
 
-/// The entries of a marketplace that lie in its own folder.
+/// The entries of a marketplace that are in its own folder.
 fn entries(manifest: &Manifest) -> Vec<Plugin> {
     let Some(json) = manifest.json() else { return Vec::new() };
     let base = json.pointer("/metadata/pluginRoot").and_then(Value::as_str).unwrap_or("");
@@ -180,25 +182,26 @@ fn entries(manifest: &Manifest) -> Vec<Plugin> {
             let own = local(&root, base, source)?;
             let skills = strings(entry.get("skills"));
             let skills: Vec<PathBuf> = skills.iter().map(|path| real(&own.join(path))).collect();
-            // Several entries may share the marketplace's own folder: where they name skills, only those are theirs.
+            // Several entries may share the marketplace's own folder: if they list skills, they
+            // have only those.
             let skills = if skills.is_empty() { vec![own.join("skills")] } else { skills };
             Some(Plugin { name, root: own, skills })
         })
         .collect()
 }
 
-/// The folder of a marketplace's entry; `None` when it lies elsewhere.
+/// The folder of a marketplace's entry; `None` if it is elsewhere.
 pub(crate) fn local(root: &Path, base: &str, source: &str) -> Option<PathBuf> {
     let elsewhere = source.contains("://") || source.starts_with(['/', '~']) || source.starts_with("git@");
     if elsewhere {
         return None;
     }
-    // The base stands before sources that do not begin with a step of their own.
+    // The base applies to sources that do not start with `./` or `../`.
     let path = if source.starts_with("./") { root.join(source) } else { root.join(base).join(source) };
     Some(real(&path))
 }
 
-/// A text, or a list of texts.
+/// A string, or a list of strings.
 pub(crate) fn strings(value: Option<&Value>) -> Vec<&str> {
     match value {
         Some(Value::String(text)) => vec![text],
@@ -207,7 +210,7 @@ pub(crate) fn strings(value: Option<&Value>) -> Vec<&str> {
     }
 }
 
-/// The folders in a folder that may hold plugins.
+/// The folders in a folder that may contain plugins.
 fn below(folder: &Path) -> Vec<PathBuf> {
     let Ok(listing) = fs::read_dir(folder) else { return Vec::new() };
     let mut folders: Vec<PathBuf> = listing
@@ -224,7 +227,7 @@ fn below(folder: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// The path as the file system has it, else with its steps carried out.
+/// The canonical path; if it does not exist, the normalized path.
 pub(crate) fn real(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| {
         let mut out = PathBuf::new();
@@ -241,11 +244,12 @@ pub(crate) fn real(path: &Path) -> PathBuf {
     })
 }
 
-/// Skills that are installed together: a plugin's folder and name, or a client's folder such as `.claude`, or neither.
+/// Skills that are installed together: a plugin's folder and name, or a client's folder such as
+/// `.claude`, or neither.
 pub(crate) type Key = (PathBuf, Option<String>);
 
-/// The skills by what they are installed with: the members of each plugin, then those of each client's folder, then the rest, whose
-/// folder is `root`.
+/// Groups of skills that are installed together: each plugin, each client's folder, then the rest,
+/// whose folder is `root`.
 pub(crate) fn group(plugins: &Plugins, skills: &[&Path], root: &Path) -> BTreeMap<Key, Vec<usize>> {
     let mut groups = BTreeMap::<Key, Vec<usize>>::new();
     for (at, skill) in skills.iter().enumerate() {
@@ -261,7 +265,8 @@ pub(crate) fn group(plugins: &Plugins, skills: &[&Path], root: &Path) -> BTreeMa
     groups
 }
 
-/// The folder of a client that a skill lies in, as in `.claude/skills/pdf`: other clients do not look there.
+/// The client folder that contains a skill, as in `.claude/skills/pdf`: other clients do not search
+/// it.
 pub(crate) fn client_folder(skill: &Path) -> Option<PathBuf> {
     let hidden = |part: &std::ffi::OsStr| {
         part.to_string_lossy().strip_prefix('.').is_some_and(|rest| !rest.is_empty() && rest != ".")

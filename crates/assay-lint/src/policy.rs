@@ -1,7 +1,8 @@
-//! What of the findings is reported, and how grave it is: the choices of whoever runs the linter.
+//! Which findings are reported, and at which severity, as configured by the user.
 //!
-//! They are kept twice, for safety rules and for the others ([`Selection`]). A configuration that comes with the content that is
-//! linted decides over the others alone: it must not be able to switch off the scanner that looks at it.
+//! There are two [`Selection`]s: one for safety rules and one for the others. A configuration that
+//! comes with the linted content affects only the others: it must not be able to turn off the
+//! scanner.
 
 use std::fmt;
 use std::path::{Component, Path, PathBuf};
@@ -16,11 +17,12 @@ use crate::rule::Rule;
 use crate::rules::{opt_in, rules};
 use crate::safety;
 
-/// Names of rules: a code, the beginning of codes up to a hyphen, `safety` for all safety rules, or `all`.
+/// Names of rules: a code, the beginning of codes up to a hyphen, `safety` for all safety rules, or
+/// `all`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selector(String);
 
-/// A name that is no rule's.
+/// The name of no rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown rule `{name}`")]
 pub struct UnknownRule {
@@ -37,7 +39,7 @@ impl UnknownRule {
     }
 }
 
-/// `did you mean A, B or C?`, where there is anything.
+/// `did you mean A, B or C?`, if there are suggestions.
 pub fn did_you_mean(near: &[String]) -> Option<String> {
     let quoted: Vec<String> = near.iter().map(|name| format!("`{name}`")).collect();
     let (last, first) = quoted.split_last()?;
@@ -49,7 +51,7 @@ pub fn did_you_mean(near: &[String]) -> Option<String> {
 }
 
 impl Selector {
-    /// Reads a name; one that no rule answers to is an error.
+    /// Parses a name; an error if it matches no rule.
     pub fn parse(name: &str) -> Result<Self, UnknownRule> {
         let selector = Self(name.to_owned());
         if name == "all" || rules().iter().any(|rule| selector.covers(rule.code)) {
@@ -79,12 +81,12 @@ impl fmt::Display for Selector {
     }
 }
 
-/// How grave a rule's findings are reported, instead of what each client makes of them.
+/// A configured severity of a rule's findings, which replaces the severities per client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
     /// Not at all.
     Off,
-    /// As this.
+    /// With this severity.
     As(Severity),
 }
 
@@ -92,7 +94,7 @@ impl Level {
     /// The words that a configuration may use.
     pub const NAMES: [&str; 4] = ["off", "info", "warning", "error"];
 
-    /// The level of a word.
+    /// Finds a level by name.
     pub fn find(word: &str) -> Option<Self> {
         match word {
             "off" => Some(Self::Off),
@@ -104,13 +106,13 @@ impl Level {
     }
 }
 
-/// Patterns of paths: `*` stands for any stretch within a name, `**` for any folders. One without a slash fits a name at any depth, and
-/// what fits a folder fits what lies beneath it.
+/// Path patterns: `*` matches within a name, `**` any folders. A pattern without a slash matches a
+/// name at any depth, and a pattern that matches a folder matches everything in it.
 #[derive(Debug, Clone, Default)]
 pub struct Patterns(GlobSet);
 
 impl Patterns {
-    /// Compiles patterns; one that is none is an error.
+    /// Compiles patterns; an error if one is invalid.
     pub fn new<'a>(patterns: impl IntoIterator<Item = &'a str>) -> Result<Self, globset::Error> {
         let mut set = GlobSetBuilder::new();
         for pattern in patterns {
@@ -126,8 +128,8 @@ impl Patterns {
         self.0.is_empty()
     }
 
-    /// Whether one of them fits a path.
-    pub fn fit(&self, path: &Path) -> bool {
+    /// Whether one of them matches a path.
+    pub fn matches(&self, path: &Path) -> bool {
         self.0.is_match(path)
     }
 }
@@ -145,27 +147,28 @@ fn globs(pattern: &str) -> Result<[Glob; 2], globset::Error> {
 pub struct Allow {
     /// The rule, or the beginning of rules, `safety` or `all`.
     pub code: Selector,
-    /// Which packages: a path, `*` for any stretch of characters; every package when there is none.
+    /// A path pattern, with `*` for any characters; every package if absent.
     pub path: Option<String>,
     /// Why.
     pub reason: String,
 }
 
 impl Allow {
-    /// Whether it is about a finding in a file, which is given relative to the configuration's folder and absolute.
+    /// Whether it covers a finding in a file, given relative to the configuration's folder and as
+    /// an absolute path.
     pub fn covers(&self, code: &str, relative: &Path, absolute: &Path) -> bool {
         self.code.covers(code)
             && self.path.as_deref().is_none_or(|pattern| {
                 let file = if pattern.starts_with('/') { absolute } else { relative };
                 let file = file.to_string_lossy();
                 let pattern = pattern.trim_end_matches('/').trim_start_matches("./");
-                fits(pattern, &file) || fits(&format!("{pattern}/*"), &file)
+                wildcard_matches(pattern, &file) || wildcard_matches(&format!("{pattern}/*"), &file)
             })
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for any stretch.
-fn fits(pattern: &str, text: &str) -> bool {
+/// Whether a text matches a pattern in which `*` stands for any characters.
+fn wildcard_matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(first) = parts.next() else { return text.is_empty() };
     let Some(mut rest) = text.strip_prefix(first) else { return false };
@@ -191,17 +194,17 @@ pub struct Selection {
     pub select: Vec<Selector>,
     /// Whether a configuration chose them: then findings of the others are counted as ignored.
     pub select_from_file: bool,
-    /// Those of them that are not.
+    /// The rules among them that are not reported.
     pub ignore: Vec<Selector>,
-    /// Other severities. Of several that name a rule, the longest name wins.
+    /// Configured severities. If several match a rule, the longest name wins.
     pub levels: Vec<(Selector, Level)>,
-    /// What is not looked at, by paths relative to `root`.
+    /// Excluded files, as patterns relative to `root`.
     pub exclude: Patterns,
-    /// Findings that are accepted, by paths relative to `root`.
+    /// Suppressed findings, as patterns relative to `root`.
     pub allow: Vec<Allow>,
     /// Whether a comment in a skill suppresses these rules.
     pub comments: bool,
-    /// The folder that paths are relative to; absolute and without links.
+    /// The canonical folder that paths are relative to.
     pub root: PathBuf,
 }
 
@@ -209,7 +212,7 @@ impl Selection {
     /// Whether a rule was chosen.
     pub fn selects(&self, code: &str) -> bool {
         if self.select.is_empty() {
-            // A severity that is set for a rule asks for it as well.
+            // Setting a severity for a rule also selects it.
             let own = |(name, level): &(Selector, Level)| {
                 *level != Level::Off && !matches!(name.name(), "all" | "safety") && name.covers(code)
             };
@@ -218,43 +221,45 @@ impl Selection {
         self.select.iter().any(|name| name.covers(code))
     }
 
-    /// Whether a rule that was chosen is switched off.
+    /// Whether a selected rule is turned off.
     pub fn is_off(&self, code: &str) -> bool {
         self.ignore.iter().any(|name| name.covers(code)) || self.level(code) == Some(Level::Off)
     }
 
-    /// The level that was set for a rule.
+    /// The configured level of a rule.
     pub fn level(&self, code: &str) -> Option<Level> {
         let fitting = self.levels.iter().filter(|(name, _)| name.covers(code));
-        // `all` and `safety` are wider than any beginning of a code.
+        // `all` and `safety` are broader than any prefix of a code.
         let width = |name: &str| if matches!(name, "all" | "safety") { 0 } else { name.len() };
         fitting.max_by_key(|(name, _)| width(name.name())).map(|(_, level)| *level)
     }
 
-    /// A path as patterns see it: relative to the root.
+    /// A path relative to the root, as patterns match it.
     pub fn relative(&self, path: &Path) -> PathBuf {
         if self.root.as_os_str().is_empty() { path.to_path_buf() } else { relative(path, &self.root) }
     }
 
-    /// Whether a path is left out. What lies outside the root is seen from the linted folder that holds it: a pattern must not fit a
-    /// folder above what is linted.
+    /// Whether a path is excluded. A path outside of the root is matched relative to the linted
+    /// folder that contains it: a pattern must not match a folder above it.
     pub fn excludes(&self, path: &Path, linted: &[PathBuf]) -> bool {
         if self.exclude.is_empty() {
             return false;
         }
         let seen = self.relative(path);
         if seen.is_relative() && !seen.starts_with(Component::ParentDir) {
-            return self.exclude.fit(&seen);
+            return self.exclude.matches(&seen);
         }
-        beneath(path, linted).is_some_and(|seen| !seen.as_os_str().is_empty() && self.exclude.fit(seen))
+        beneath(path, linted).is_some_and(|seen| !seen.as_os_str().is_empty() && self.exclude.matches(seen))
     }
 
-    /// The keys of a configuration that keep findings of safety rules from being reported, or lower their severity.
+    /// The configuration keys that hide findings of safety rules or lower their severity.
     pub fn weakens_safety(&self) -> Vec<&'static str> {
         let safety = || rules().into_iter().filter(|rule| safety::owns(rule.code));
         let lowered = |rule: &Rule| match self.level(rule.code) {
             Some(Level::Off) => true,
-            Some(Level::As(severity)) => rule.severities.gravest(&CLIENTS).is_some_and(|own| severity < own),
+            Some(Level::As(severity)) => {
+                rule.severities.max_severity(&CLIENTS).is_some_and(|own| severity < own)
+            }
             None => false,
         };
         let off = |rule: &Rule| opt_in(rule.code).is_none() && !self.selects(rule.code);
@@ -273,7 +278,7 @@ impl Selection {
     }
 }
 
-/// All choices for some packages.
+/// All settings for some packages.
 #[derive(Debug, Clone)]
 pub struct Policy {
     /// The clients whose severities count.
@@ -290,7 +295,7 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             clients: CLIENTS.to_vec(),
-            // Whoever wrote the content that is scanned does not decide what is found in it.
+            // The author of the scanned content must not decide what is reported.
             safety: Selection { comments: false, ..Selection::default() },
             form: Selection { comments: true, ..Selection::default() },
             budgets: Budgets::default(),
@@ -299,15 +304,15 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// What a finding is to the clients that count. A field that some client documents fails nobody's build until somebody asks for
-    /// a client that refuses it.
+    /// The severity of a finding for the selected clients. A field that some client documents is an
+    /// error only if a client that rejects it is selected explicitly.
     pub fn severity(&self, found: &Diagnostic) -> Option<Severity> {
-        let severity = found.clients.gravest(&self.clients)?;
+        let severity = found.clients.max_severity(&self.clients)?;
         let asked = self.clients.len() < CLIENTS.len();
         Some(if found.documented && !asked { severity.min(Severity::Warning) } else { severity })
     }
 
-    /// What holds for a rule.
+    /// The selection that applies to a rule.
     pub fn of(&self, code: &str) -> &Selection {
         if safety::owns(code) { &self.safety } else { &self.form }
     }
@@ -354,7 +359,7 @@ mod tests {
     fn patterns_fit_folders_and_what_lies_beneath() {
         let check = |pattern: &str, path: &str, expected: bool| {
             let patterns = Patterns::new([pattern]).expect("a pattern");
-            assert_eq!(patterns.fit(Path::new(path)), expected, "{pattern} {path}");
+            assert_eq!(patterns.matches(Path::new(path)), expected, "{pattern} {path}");
         };
         check("vendor", "vendor/a/SKILL.md", true);
         check("vendor", "a/vendor/b", true);
@@ -372,7 +377,7 @@ mod tests {
     #[test]
     fn patterns_fit() {
         let check = |pattern: &str, text: &str, expected| {
-            assert_eq!(fits(pattern, text), expected, "{pattern} {text}");
+            assert_eq!(wildcard_matches(pattern, text), expected, "{pattern} {text}");
         };
         check("a", "a", true);
         check("a", "ab", false);

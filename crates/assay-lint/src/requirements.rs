@@ -1,8 +1,9 @@
-//! What a skill's bundled scripts need beside themselves: modules that they import, and commands that they call.
+//! What a skill's bundled scripts need beside themselves: modules that they import, and commands
+//! that they call.
 //!
-//! Read from the scripts' trees, by name, and nothing is executed. What a script can do without is left out: an import whose failure
-//! it handles, and a command that it asks for before it calls it, unless it gives up without. What is only known while a script runs
-//! is not seen.
+//! Read from the scripts' trees, by name, and nothing is executed. What a script can do without is
+//! omitted: an import whose failure it handles, and a command that it asks for before it calls it,
+//! unless it gives up without. What is only known while a script runs is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +97,7 @@ const STARTS: [&str; 15] = [
     "asyncio.create_subprocess_shell",
 ];
 
-/// What a skill's scripts need, each with a script that needs it.
+/// Requirements of a skill's scripts, each with a script that has it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Requirements {
     /// Programs, by name.
@@ -108,12 +109,12 @@ pub struct Requirements {
 }
 
 impl Requirements {
-    /// Whether nothing is needed.
+    /// Whether there are no requirements.
     pub fn is_empty(&self) -> bool {
         self.commands.is_empty() && self.python.is_empty() && self.node.is_empty()
     }
 
-    /// What the scripts of a skill need.
+    /// The requirements of a skill's scripts.
     pub fn of(skill: &Skill) -> Self {
         let mut found = Self::default();
         let own = own_modules(skill);
@@ -137,7 +138,8 @@ impl Requirements {
     }
 }
 
-/// Scripts that something here can run; TypeScript and markup in JavaScript go through other tools first.
+/// Scripts that something here can run; TypeScript and markup in JavaScript go through other tools
+/// first.
 fn language(path: &str, text: &str) -> Option<Language> {
     let ending = path.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     let skipped = ["pth", "jsx", "ts", "tsx", "mts", "cts", "bats"];
@@ -147,7 +149,7 @@ fn language(path: &str, text: &str) -> Option<Language> {
     Language::of(path, text)
 }
 
-/// Names that the package itself answers to: its scripts, and the folders they lie in.
+/// Names of the package's own modules: its scripts, and the folders that contain them.
 fn own_modules(skill: &Skill) -> BTreeSet<String> {
     let mut own = BTreeSet::new();
     for module in skill.resources().iter().filter_map(|script| script.path.strip_suffix(".py")) {
@@ -223,7 +225,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// The program of a command line that stands there, as a list or as a text.
+    /// The program of a command line, given as a list or as a string.
     fn first_word(&self, node: Node<'_>) -> Option<&'a str> {
         let node = if node.kind() == "list" { named(node).next()? } else { node };
         if node.kind() != "string" || named(node).any(|part| part.kind() == "interpolation") {
@@ -233,7 +235,7 @@ impl<'a> Reader<'a> {
         self.text(content).split_whitespace().next()
     }
 
-    /// Whether an import stands where its failure is handled, or where only a type checker looks.
+    /// Whether a failing import is handled, or the import is only for type checkers.
     fn can_fail(&self, node: Node<'_>) -> bool {
         let mut below = node;
         while let Some(above) = below.parent() {
@@ -285,7 +287,7 @@ impl<'a> Reader<'a> {
         });
     }
 
-    /// Whether the script ends where a command that is asked for is missing.
+    /// Whether the script exits if a command that it checks for is missing.
     fn gives_up_without(&self, node: Node<'_>) -> bool {
         let mut below = node;
         while let Some(above) = below.parent() {
@@ -334,14 +336,14 @@ fn gives_up(code: &str) -> bool {
     ["exit", "raise", "return 1"].iter().any(|word| code.contains(word))
 }
 
-/// Whether a text is a name, and no path, variable or option.
+/// Whether a text is a name rather than a path, variable or option.
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
         && name.len() <= 64
         && name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.+".contains(c))
 }
 
-/// Every node of a tree, above before below.
+/// Visits every node of a tree, parents first.
 fn each<'t>(root: Node<'t>, visit: &mut dyn FnMut(Node<'t>)) {
     let mut waiting = vec![root];
     while let Some(node) = waiting.pop() {

@@ -1,30 +1,31 @@
-//! Rules, families of rules, and where they put their findings.
+//! Rules, families of rules, and the collector of their findings.
 
 use std::ops::Range;
 use std::path::PathBuf;
 
 use crate::client::{CLIENTS, Client};
-use crate::diagnostic::{Diagnostic, Fix, Place, Severities, Severity, Span};
+use crate::diagnostic::{Diagnostic, Fix, MaybeSpan, Severities, Severity, Span};
 use crate::skill::{Resource, Skill};
 
-/// What is known of a rule before it is asked.
+/// The static data of a rule.
 #[derive(Debug, Clone, Copy)]
 pub struct Rule {
     /// Its stable name, in kebab case.
     pub code: &'static str,
-    /// What it is to each client.
+    /// The severity for each client.
     pub severities: Severities,
-    /// What it finds, in half a sentence.
+    /// What it finds, as a fragment.
     pub about: &'static str,
     /// How to fix what it finds.
     pub fix: &'static str,
-    /// Who says so: a specification, a validator, a client's source or documentation, or the lint tools that agree on it.
+    /// The sources of the rule: a specification, a validator, a client's code or documentation, or
+    /// other lint tools.
     pub source: &'static str,
     /// The numbers of the rule list this covers (see docs/RULES.md).
     pub numbers: &'static [u16],
 }
 
-/// A rule on one line: code, severities, numbers, source, what it finds, how to fix that.
+/// Declares a rule: code, severities, numbers, sources, what it finds, how to fix it.
 macro_rules! rule {
     ($code:literal, $severities:expr, $numbers:expr, $source:literal, $about:literal, $fix:literal) => {
         $crate::Rule {
@@ -44,7 +45,7 @@ pub(crate) trait Family: Sync {
     /// The rules it may report.
     fn rules(&self) -> &'static [Rule];
 
-    /// Looks at one skill.
+    /// Checks one skill.
     fn check(&self, skill: &Skill, findings: &mut Findings);
 }
 
@@ -61,7 +62,7 @@ impl Findings {
         Self { rules: &[], list: Vec::new() }
     }
 
-    /// Says whose findings come next.
+    /// Sets the rules that the next findings belong to.
     pub(crate) fn begin(&mut self, rules: &'static [Rule]) {
         self.rules = rules;
     }
@@ -71,24 +72,24 @@ impl Findings {
         self.list
     }
 
-    /// Whether something found so far makes a client refuse the skill.
+    /// Whether a finding so far is an error for a client.
     pub(crate) fn has_error(&self, client: Client) -> bool {
         self.list.iter().any(|found| found.clients.of(client) == Some(Severity::Error))
     }
 
-    /// A finding at a stretch of the skill's document.
+    /// Adds a finding at a range of the skill's document.
     pub(crate) fn add(
         &mut self,
         code: &str,
         skill: &Skill,
         range: &Range<usize>,
         message: impl Into<String>,
-    ) -> Last<'_> {
+    ) -> LastFinding<'_> {
         let span = Span::of(skill.text(), range);
         self.push(code, skill.file.clone(), Some(span), message.into())
     }
 
-    /// A finding at a stretch of another file of the skill.
+    /// Adds a finding at a range of another file of the skill.
     pub(crate) fn add_in(
         &mut self,
         code: &str,
@@ -96,48 +97,49 @@ impl Findings {
         resource: &Resource,
         range: &Range<usize>,
         message: impl Into<String>,
-    ) -> Last<'_> {
+    ) -> LastFinding<'_> {
         let span = Span::of(&resource.text, range);
         self.push(code, skill.root.join(&resource.path), Some(span), message.into())
     }
 
-    /// A finding about a file as a whole, or at a place that is known by its line.
+    /// Adds a finding about a whole file, or at a known span.
     pub(crate) fn add_at(
         &mut self,
         code: &str,
         file: impl Into<PathBuf>,
         span: Option<Span>,
         message: impl Into<String>,
-    ) -> Last<'_> {
+    ) -> LastFinding<'_> {
         self.push(code, file.into(), span, message.into())
     }
 
-    fn push(&mut self, code: &str, file: PathBuf, span: Option<Span>, message: String) -> Last<'_> {
-        // A code that the family does not declare is a mistake of the family's; the pages in tests/rules would show it.
+    fn push(&mut self, code: &str, file: PathBuf, span: Option<Span>, message: String) -> LastFinding<'_> {
+        // An undeclared code is a bug in the family; the pages in tests/rules would reveal it.
         let rule = self.rules.iter().find(|rule| rule.code == code).unwrap_or(&UNDECLARED);
         debug_assert!(rule.code != UNDECLARED.code, "undeclared rule {code}");
         let clients = rule.severities;
-        let severity = clients.gravest(&CLIENTS).unwrap_or(Severity::Info);
+        let severity = clients.max_severity(&CLIENTS).unwrap_or(Severity::Info);
         let diagnostic = Diagnostic {
             code: rule.code,
             severity,
             message: clipped(message),
             file,
-            span: Place(span),
+            span: MaybeSpan(span),
             hint: None,
             fix: None,
             clients,
             fingerprint: String::new(),
             documented: false,
         };
-        Last(self.list.push_mut(diagnostic))
+        LastFinding(self.list.push_mut(diagnostic))
     }
 }
 
-/// The longest message, in characters. What is measured stands in front of what is quoted, or the quotation is short.
+/// The longest message, in characters. Measured values come before quoted input, or the quotation
+/// is short.
 const MESSAGE: usize = 500;
 
-/// A text as long as a message may be.
+/// Truncates a message to the longest length.
 pub(crate) fn clipped(mut message: String) -> String {
     if let Some((end, _)) = message.char_indices().nth(MESSAGE) {
         message.truncate(end);
@@ -161,33 +163,33 @@ const UNDECLARED: Rule = Rule {
     numbers: &[],
 };
 
-/// The last finding, to be explained.
+/// The finding that was just added, for more detail.
 #[derive(Debug)]
-pub(crate) struct Last<'a>(&'a mut Diagnostic);
+pub(crate) struct LastFinding<'a>(&'a mut Diagnostic);
 
-impl Last<'_> {
-    /// Says what to do about it.
+impl LastFinding<'_> {
+    /// Sets the hint: what to do about it.
     pub(crate) fn hint(self, hint: impl Into<String>) -> Self {
         self.0.hint = Some(hint.into());
         self
     }
 
-    /// Says what can safely be done about it.
+    /// Sets the fix that `--fix` can apply.
     pub(crate) fn fix(self, fix: Option<Fix>) -> Self {
         self.0.fix = fix;
         self
     }
 
-    /// Says that a client documents it, whatever validators make of it.
+    /// Marks it as documented by a client, although validators reject it.
     pub(crate) fn documented(self) -> Self {
         self.0.documented = true;
         self
     }
 
-    /// Other severities than the rule's own.
+    /// Overrides the rule's severities.
     pub(crate) fn severities(self, severities: Severities) -> Self {
         self.0.clients = severities;
-        self.0.severity = severities.gravest(&CLIENTS).unwrap_or(Severity::Info);
+        self.0.severity = severities.max_severity(&CLIENTS).unwrap_or(Severity::Info);
         self
     }
 }

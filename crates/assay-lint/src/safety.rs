@@ -1,6 +1,6 @@
-//! The safety rules as `assay lint` has them.
+//! The safety rules of `assay lint`.
 //!
-//! They say nothing about what a client makes of a skill: a dangerous skill loads as well as any other. So their findings weigh the same for
+//! Clients load a dangerous skill like any other. So these findings have the same severity for
 //! every client, and make a skill invalid for none.
 
 use std::path::Path;
@@ -43,8 +43,9 @@ pub(crate) fn owns(code: &str) -> bool {
     RULES.iter().any(|rule| rule.code == code)
 }
 
-/// Looks at one file that belongs to a plugin and to none of its skills. `loaded` says that the commands in it run when it is loaded.
-/// Findings stand at `place`, where that is given: the text that was looked at is then only a part of the file.
+/// Scans one file of a plugin that belongs to none of its skills. `loaded`: its commands run when
+/// it is loaded. If `place` is given, the text is only a part of the file, and findings are
+/// reported there.
 pub(crate) fn check_file(
     file: &Path,
     content: Content,
@@ -52,7 +53,7 @@ pub(crate) fn check_file(
     place: Option<Span>,
     findings: &mut Findings,
 ) {
-    // By its name alone, which tells what kind of file it is.
+    // Only the file name, which determines the kind of file.
     let name = match place {
         Some(_) => "hooks.json".to_owned(),
         None => file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
@@ -69,14 +70,14 @@ pub(crate) fn check_file(
     }
 }
 
-/// Looks at one skill.
+/// Checks one skill.
 pub(crate) fn check(skill: &Skill, findings: &mut Findings) {
     let Some(package) = &skill.package else { return };
     let bundle = Bundle::read(package);
     let mut last: Option<(String, String)> = None;
     findings.begin(rules());
     for found in scan(&bundle) {
-        // What lies in an archive has no place in a file that an editor could open.
+        // An archive member has no position that an editor could open.
         let (file, member) = match found.path.split_once('!') {
             Some((file, member)) => (file, Some(member)),
             None => (found.path.as_str(), None),
@@ -93,7 +94,7 @@ pub(crate) fn check(skill: &Skill, findings: &mut Findings) {
             Span::of(last.as_ref().map_or("", |(_, text)| text), &range)
         });
         let message = match member {
-            Some(member) => format!("in its member `{member}`: {}", found.message),
+            Some(member) => format!("in archive member `{member}`: {}", found.message),
             None => found.message,
         };
         findings
@@ -110,64 +111,65 @@ fn fix(family: Family) -> &'static str {
         .map_or("Follow the advice printed with the finding.", |(_, fix)| fix)
 }
 
-/// For the safety rules, by family. None of them asks for more than to make the passage harmless or to let a person decide.
+/// For the safety rules, by family. Each asks only to make the passage harmless or to leave the
+/// decision to a person.
 const FAMILIES: [(&str, &str); 18] = [
     (
         "override",
-        "Remove text that sets aside the agent's other instructions or safeguards. State what this skill does, and leave precedence to the agent.",
+        "Remove text that overrides the agent's other instructions or safeguards. State what the skill does, and leave precedence to the agent.",
     ),
     (
         "concealment",
-        "Remove text that keeps something from the user. Say openly what the skill does and changes.",
+        "Remove text that hides something from the user. State openly what the skill does and changes.",
     ),
     (
         "hidden-text",
-        "Remove the invisible or look-alike characters, and read what they hid before you use the skill.",
+        "Remove the invisible or look-alike characters, and review what they hid before you use the skill.",
     ),
-    (
-        "encoded",
-        "Write the command or text in the clear. If it comes from somebody else, decode and read it first.",
-    ),
+    ("encoded", "Write the command or text unencoded. If you did not write it, decode and review it first."),
     (
         "remote-code",
-        "Do not run what has just been downloaded. Put the script into the package, or pin a version and verify its checksum.",
+        "Do not run downloaded code directly. Put the script into the package, or pin a version and verify its checksum.",
     ),
-    ("unpinned", "Pin the exact version, or the full commit, so that tomorrow's download is today's."),
-    ("credentials", "Read no credential files. Ask for one named variable, and say which and why."),
+    ("unpinned", "Pin the exact version or the full commit, so that later downloads are identical."),
+    (
+        "credentials",
+        "Do not read credential files. Use one named environment variable, and say which and why.",
+    ),
     (
         "exfiltration",
-        "Send out no credentials, environment or conversation. Send only named data, to a host that the user knows.",
+        "Do not send credentials, the environment or the conversation. Send only named data, to a host that the user knows.",
     ),
     (
         "persistence",
-        "Leave nothing behind that outlives the task. Where that is the purpose, let the user install it.",
+        "Do not leave anything that outlives the task. If persistence is the purpose, let the user install it.",
     ),
     (
         "privilege",
-        "Ask for the rights that the work needs and no more; let the user run what needs an administrator.",
+        "Request only the permissions that the work needs; let the user run commands that need an administrator.",
     ),
     (
         "agent-config",
-        "Do not write the agent's own instructions, settings or skills. Show the change and let the user make it.",
+        "Do not modify the agent's own instructions, settings or skills. Show the change and let the user apply it.",
     ),
     (
         "trigger",
-        "Describe the requests that this skill is for, and claim neither every request nor precedence.",
+        "Describe the requests that the skill is for. Do not claim every request, or precedence over other skills.",
     ),
     (
         "capability",
-        "Declare the tools that the skill uses, and let the agent run commands where permission is asked.",
+        "Declare the tools that the skill uses, and let the agent run commands that ask for permission.",
     ),
-    ("secret", "Take the secret out of the package, revoke it, and read it from the environment."),
+    ("secret", "Remove the secret from the package, revoke it, and read it from the environment."),
     ("escape", "Keep paths and links inside the package: only its own folder is installed."),
-    ("archive", "Ship the files unpacked and as source, so that they can be read."),
+    ("archive", "Ship the files unpacked and as source, so that they can be reviewed."),
     (
         "destruction",
-        "Delete only what the skill itself made, by its full path, and have the user confirm it. Remove miners and whatever encrypts files of the user.",
+        "Delete only what the skill itself created, by its full path, after the user confirms. Remove miners and code that encrypts the user's files.",
     ),
     (
         "sabotage",
-        "Remove the order. A skill may set criteria, but results have to be reported as they are, and other skills left alone.",
+        "Remove the instruction. A skill may set criteria, but must report results as they are and leave other skills alone.",
     ),
 ];
 

@@ -36,15 +36,17 @@ pub struct Skill {
     pub file: PathBuf,
     /// The package; `None` when no document can be read.
     pub package: Option<Package>,
-    /// The document taken apart; `None` likewise.
+    /// The parsed document; `None` likewise.
     pub document: Option<Document>,
-    /// The front matter with its places. Of a block that is only readable with its values quoted, the values so read.
+    /// The front matter with positions. If it is only valid with values quoted, the values as
+    /// parsed that way.
     pub yaml: Yaml,
-    /// Limits of size that advice is measured by.
+    /// The size limits.
     pub budgets: Budgets,
-    /// What the loader had to say.
+    /// The loader's diagnostics.
     pub loader: Vec<assay_skill::Diagnostic>,
-    /// The folders within the package that hold a `SKILL.md` of their own, with a slash at the end, relative to the package.
+    /// The folders within the package that have their own `SKILL.md`, relative to it, ending with a
+    /// slash.
     pub nested: Vec<String>,
     markdown: OnceLock<Outline>,
     resources: OnceLock<Vec<Resource>>,
@@ -81,7 +83,7 @@ impl Skill {
         self.document.as_ref().map_or("", Document::body)
     }
 
-    /// Where the body begins in the text.
+    /// The offset of the body in the text.
     pub fn body_start(&self) -> usize {
         self.document.as_ref().map_or(0, |document| document.body_start)
     }
@@ -91,7 +93,7 @@ impl Skill {
         self.package.as_ref().map_or("", |package| &package.directory)
     }
 
-    /// Whether the document is called exactly `SKILL.md`.
+    /// Whether the document is named exactly `SKILL.md`.
     pub fn exact_name(&self) -> bool {
         self.document.is_some() && self.file.file_name().is_some_and(|name| name == "SKILL.md")
     }
@@ -106,7 +108,8 @@ impl Skill {
         self.yaml.field(key)
     }
 
-    /// The place of a field's value, else of its key, else of the front matter's first line, else of the document's beginning.
+    /// The position of a field's value, else of its key, else of the first line of the front
+    /// matter, else of the document's start.
     pub fn place(&self, key: &str) -> Range<usize> {
         match self.field(key) {
             Some((key, value)) if value.span.is_empty() => key.span.clone(),
@@ -115,7 +118,7 @@ impl Skill {
         }
     }
 
-    /// The place of the opening fence, or of the document's beginning.
+    /// The position of the opening fence, or of the document's start.
     pub fn fence(&self) -> Range<usize> {
         let text = self.text();
         let end = self.document.as_ref().map_or(0, |document| {
@@ -131,7 +134,7 @@ impl Skill {
         self.markdown.get_or_init(|| Outline::read(self.text(), self.body_start(), Dialect::GitHub))
     }
 
-    /// The package's entries beside its document, those of skills within it left out.
+    /// The package's entries other than its document, without those of skills within it.
     pub fn entries(&self) -> impl Iterator<Item = &assay_skill::FileEntry> {
         let own = self.file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let files = self.package.iter().flat_map(|package| &package.files);
@@ -143,7 +146,8 @@ impl Skill {
         self.nested.iter().any(|folder| path.starts_with(folder.as_str()))
     }
 
-    /// The text files beside the document: regular files without NUL bytes, the first 500 of them, each up to 1 MiB.
+    /// The text files other than the document: regular files without NUL bytes, the first 500, each
+    /// up to 1 MiB.
     pub fn resources(&self) -> &[Resource] {
         self.resources.get_or_init(|| {
             self.entries()
@@ -163,11 +167,11 @@ impl Skill {
     }
 }
 
-/// How deep a skill may lie within another to be found by the clients that look there.
+/// The maximum depth at which clients find a skill within another.
 const NESTED_DEPTH: usize = 6;
 
-/// The folders of a package with a document of their own. Hidden ones, and those of other people's packages, hold none that a
-/// client looks for.
+/// The folders of a package that have their own document. Clients do not search hidden folders and
+/// dependency folders.
 fn nested(package: &Package) -> Vec<String> {
     package
         .files

@@ -1,4 +1,4 @@
-//! How many packages each rule finds something in.
+//! Counts of packages with findings, by rule.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,20 +10,20 @@ use crate::outcome::Outcome;
 use crate::rules::rules;
 use crate::safety;
 
-/// Packages by the gravest finding of one rule.
+/// Packages by the most severe finding of one rule.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Hits {
     /// With an error.
     pub errors: usize,
     /// With a warning and no error.
     pub warnings: usize,
-    /// With a note and nothing graver.
+    /// With notes only.
     pub notes: usize,
 }
 
 impl Hits {
-    fn add(&mut self, gravest: Severity) {
-        *match gravest {
+    fn add(&mut self, worst: Severity) {
+        *match worst {
             Severity::Error => &mut self.errors,
             Severity::Warning => &mut self.warnings,
             Severity::Info => &mut self.notes,
@@ -36,18 +36,18 @@ impl Hits {
     }
 }
 
-/// What rules find in many packages.
+/// Counts of findings over many packages.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stats {
-    /// The form of this document.
+    /// The schema of this document.
     pub schema: &'static str,
-    /// Packages looked at.
+    /// Packages checked.
     pub skills: usize,
-    /// Packages by their gravest finding of all safety rules.
+    /// Packages by their most severe finding of a safety rule.
     pub safety: Hits,
-    /// Packages by their gravest finding of the others.
+    /// Packages by their most severe finding of another rule.
     pub form: Hits,
-    /// Rules, those that find nothing among them.
+    /// All rules, including those without findings.
     pub rules: BTreeMap<&'static str, Hits>,
 }
 
@@ -62,14 +62,18 @@ impl Stats {
             rules: rules().iter().map(|rule| (rule.code, Hits::default())).collect(),
         };
         for skill in &outcome.skills {
-            let mut gravest: BTreeMap<&'static str, Severity> = BTreeMap::new();
+            let mut worst_by_code: BTreeMap<&'static str, Severity> = BTreeMap::new();
             for found in &skill.diagnostics {
-                let worst = gravest.entry(found.code).or_insert(found.severity);
+                let worst = worst_by_code.entry(found.code).or_insert(found.severity);
                 *worst = (*worst).max(found.severity);
             }
             let of_safety = |code: &str| safety::owns(code);
             let worst = |safety: bool| {
-                gravest.iter().filter(|(code, _)| of_safety(code) == safety).map(|(_, worst)| *worst).max()
+                worst_by_code
+                    .iter()
+                    .filter(|(code, _)| of_safety(code) == safety)
+                    .map(|(_, worst)| *worst)
+                    .max()
             };
             if let Some(worst) = worst(true) {
                 stats.safety.add(worst);
@@ -77,11 +81,11 @@ impl Stats {
             if let Some(worst) = worst(false) {
                 stats.form.add(worst);
             }
-            for (code, worst) in gravest {
+            for (code, worst) in worst_by_code {
                 stats.rules.entry(code).or_default().add(worst);
             }
         }
-        // What is said of a library or of a plugin as a whole counts once.
+        // A finding on a whole library or plugin counts once.
         for found in &outcome.diagnostics {
             stats.rules.entry(found.code).or_default().add(found.severity);
         }
@@ -106,7 +110,7 @@ impl Stats {
         let mut row = |name: &str, hits: &Hits| {
             let _ = writeln!(
                 text,
-                "| {name:<26} | {:>8} | {:>5.2} % | {:>7} | {:>8} | {:>7} |",
+                "| {name:<26} | {:>8} | {:>6.2}% | {:>7} | {:>8} | {:>7} |",
                 hits.any(),
                 share(hits.any()),
                 hits.errors,
@@ -114,8 +118,8 @@ impl Stats {
                 hits.notes
             );
         };
-        row("any rule of form", &self.form);
-        row("any rule of safety", &self.safety);
+        row("any form rule", &self.form);
+        row("any safety rule", &self.safety);
         for (code, hits) in &self.rules {
             row(&format!("`{code}`"), hits);
         }

@@ -1,6 +1,7 @@
-//! Findings that somebody has looked at and accepts, with the reason.
+//! Suppressions: accepted findings, each with a reason.
 //!
-//! In a document: `<!-- assay: allow CODE, CODE: the reason -->`, anywhere in the body, for the whole package. In `assay.toml`:
+//! In a document: `<!-- assay: allow CODE, CODE: the reason -->`, anywhere in the body, for the
+//! whole package. In `assay.toml`:
 //!
 //! ```toml
 //! [[lint.allow]]
@@ -9,8 +10,9 @@
 //! reason = "renaming would break published links"
 //! ```
 //!
-//! Without a reason nothing is suppressed, and the missing reason is a finding. A comment does not suppress a safety rule unless the
-//! caller's configuration says so: whoever wrote a skill does not decide what is found in it.
+//! Without a reason nothing is suppressed, and the missing reason is a finding. A comment does not
+//! suppress a safety rule unless the user's configuration allows it: the author of a skill must not
+//! decide what is reported.
 
 use std::ops::Range;
 
@@ -19,7 +21,7 @@ use assay_syntax::markdown::Outline;
 /// The comments of one document.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Suppressions {
-    /// Codes, with the reason and where the comment stands.
+    /// Codes, each with the reason and the position of the comment.
     pub allowed: Vec<(String, String, Range<usize>)>,
     /// Comments without a reason.
     pub unreasoned: Vec<Range<usize>>,

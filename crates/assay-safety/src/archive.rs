@@ -1,5 +1,6 @@
-//! Archives: what they would unpack to, and where. Zip by its central directory (APPNOTE 6.3.10, §4.3.12), tar by its headers (POSIX.1-2017,
-//! pax, "ustar Interchange Format"), gzip (RFC 1952). Nothing is written anywhere.
+//! Archives: what they would unpack to, and where. Zip by its central directory (APPNOTE 6.3.10,
+//! §4.3.12), tar by its headers (POSIX.1-2017, pax, "ustar Interchange Format"), gzip (RFC 1952).
+//! Nothing is written anywhere.
 
 use std::io::Read;
 
@@ -9,21 +10,21 @@ use super::rule::declare_rules;
 use super::site::Scan;
 
 declare_rules! {
-    ARCHIVE_BOMB = "archive-bomb", Archive, Error, "An archive unpacks to far more than it is.";
-    ARCHIVE_TRAVERSAL = "archive-traversal", Archive, Error, "A member of an archive is written outside the folder it is unpacked in.";
-    ARCHIVE_OPAQUE = "archive-opaque", Archive, Warning, "An archive that cannot be looked into: damaged, encrypted, or of an unknown kind.";
+    ARCHIVE_BOMB = "archive-bomb", Archive, Error, "An archive unpacks to far more than its packed size.";
+    ARCHIVE_TRAVERSAL = "archive-traversal", Archive, Error, "An archive member is extracted outside the target folder.";
+    ARCHIVE_OPAQUE = "archive-opaque", Archive, Warning, "An archive that cannot be inspected: damaged, encrypted, or of an unknown kind.";
 }
 
-/// Most bytes of a member that are looked at.
+/// Most bytes of a member that are checked.
 const MEMBER: u64 = 1 << 20;
-/// Most members that are looked at.
+/// Most members that are checked.
 const MEMBERS: usize = 2_000;
 /// Most archives within archives.
 const NESTED: u8 = 3;
-/// A bomb: unpacks to more than this, and to more than so many times its size.
+/// A bomb unpacks to more than this, and to more than this many times its size.
 const BOMB: (u64, u64) = (64 << 20, 100);
 
-/// Looks through an archive. `false` where the bytes are none.
+/// Scans an archive. `false` if the bytes are not one.
 pub(crate) fn scan(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> bool {
     match bytes {
         [b'P', b'K', 3, 4, ..] | [b'P', b'K', 5, 6, ..] => zip(scan, path, bytes, depth),
@@ -34,14 +35,14 @@ pub(crate) fn scan(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> bool
         | [0xfd, b'7', b'z', b'X', b'Z', ..]
         | [b'B', b'Z', b'h', b'1'..=b'9', 0x31, ..]
         | [0x28, 0xb5, 0x2f, 0xfd, ..] => {
-            scan.whole(path, &ARCHIVE_OPAQUE, "a packed file of a kind that is not looked into");
+            scan.whole(path, &ARCHIVE_OPAQUE, "a packed file of a kind that is not inspected");
         }
         _ => return false,
     }
     true
 }
 
-/// Whether a member's name leads out of the folder it is unpacked in.
+/// Whether a member's name leaves the folder it is unpacked in.
 fn leaves(name: &str) -> bool {
     name.starts_with(['/', '\\'])
         || name.as_bytes().get(1) == Some(&b':')
@@ -50,7 +51,7 @@ fn leaves(name: &str) -> bool {
 
 fn member(scan: &mut Scan, path: &str, name: &str, content: &[u8], depth: u8) {
     if depth >= NESTED {
-        scan.whole(path, &ARCHIVE_OPAQUE, "archives within archives: the innermost were not looked at");
+        scan.whole(path, &ARCHIVE_OPAQUE, "nested archives: the innermost were not scanned");
         return;
     }
     scan.file(&format!("{path}!{name}"), content, depth + 1);
@@ -90,7 +91,11 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
         at += 46 + name + extra + comment;
         unpacked = unpacked.saturating_add(size);
         if leaves(&label) {
-            scan.whole(path, &ARCHIVE_TRAVERSAL, format!("the member `{label}` is written outside"));
+            scan.whole(
+                path,
+                &ARCHIVE_TRAVERSAL,
+                format!("the member `{label}` is extracted outside the target folder"),
+            );
         }
         if flags & 1 == 1 {
             scan.whole(path, &ARCHIVE_OPAQUE, "an encrypted archive");
@@ -111,7 +116,7 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
                 scan.whole(
                     path,
                     &ARCHIVE_OPAQUE,
-                    format!("the member `{label}` is packed in a way that is not known here"),
+                    format!("the member `{label}` uses an unsupported compression method"),
                 );
                 continue;
             }
@@ -128,7 +133,7 @@ fn read_zip(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) -> Option<()> 
 
 fn bomb(scan: &mut Scan, path: &str, unpacked: u64, packed: usize) {
     if unpacked > BOMB.0 && unpacked / (packed as u64).max(1) > BOMB.1 {
-        scan.whole(path, &ARCHIVE_BOMB, format!("{packed} bytes unpack to at least {unpacked}"));
+        scan.whole(path, &ARCHIVE_BOMB, format!("{packed} bytes unpack to at least {unpacked} bytes"));
     }
 }
 
@@ -186,7 +191,11 @@ fn tar(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
             .take()
             .unwrap_or_else(|| if prefix.is_empty() { own.clone() } else { format!("{prefix}/{own}") });
         if leaves(&name) {
-            scan.whole(path, &ARCHIVE_TRAVERSAL, format!("the member `{name}` is written outside"));
+            scan.whole(
+                path,
+                &ARCHIVE_TRAVERSAL,
+                format!("the member `{name}` is extracted outside the target folder"),
+            );
         }
         match kind {
             b'1' | b'2' => link(scan, path, &name, &text(&header[157..257])),

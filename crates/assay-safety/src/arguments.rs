@@ -27,7 +27,7 @@ pub(crate) fn operand<'t>(texts: &[&'t str], names: &[&str]) -> Option<&'t str> 
     None
 }
 
-/// A program that executes what it is given, and its language where that is one that is parsed.
+/// A program that executes its input, and its language if it is one that is parsed.
 pub(crate) struct Interpreter(pub(crate) Option<Language>);
 
 pub(crate) fn interpreter(name: &str) -> Option<Interpreter> {

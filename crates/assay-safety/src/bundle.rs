@@ -1,11 +1,11 @@
-//! What there is of a package to look through.
+//! The content of a package to scan.
 
 use std::path::Path;
 
 use assay_fs::tree;
 use assay_skill::{FileKind, Package};
 
-/// Most bytes of a file that are read. What lies beyond is not looked at, and a finding says so.
+/// Most bytes of a file that are read. If a file is longer, a finding says so.
 pub(crate) const FILE_CAP: u64 = 8 << 20;
 /// Most bytes of a package that are read.
 pub(crate) const BUNDLE_CAP: u64 = 64 << 20;
@@ -17,18 +17,18 @@ pub struct File {
     pub path: String,
     /// Its bytes, up to 8 MiB.
     pub bytes: Vec<u8>,
-    /// Whether bytes were left out.
+    /// Whether bytes were omitted.
     pub truncated: bool,
 }
 
 /// A symbolic link of a package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it lies.
+    /// Its path.
     pub path: String,
     /// The text of its target.
     pub target: String,
-    /// Whether it leads out of the package.
+    /// Whether it leaves the package.
     pub escapes: bool,
 }
 
@@ -39,7 +39,7 @@ pub struct Bundle {
     pub document: Option<String>,
     /// `description` as the model is shown it.
     pub description: String,
-    /// `allowed-tools`, each tool by itself; `None` where the field is missing.
+    /// `allowed-tools`, each tool on its own; `None` where the field is missing.
     pub tools: Option<Vec<String>>,
     /// Regular files, the document among them.
     pub files: Vec<File>,
@@ -48,7 +48,7 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Reads what a package holds, without following links out of it.
+    /// Reads a package's content, without following links out of it.
     pub fn read(package: &Package) -> Self {
         let document = ["SKILL.md", "skill.md"]
             .into_iter()

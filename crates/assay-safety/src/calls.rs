@@ -1,4 +1,4 @@
-//! What functions of Python and JavaScript do, as far as a rule is about it.
+//! The effects of Python and JavaScript functions that rules check.
 
 use std::sync::LazyLock;
 
@@ -16,12 +16,12 @@ use super::script::{Call, Script, module_name};
 use super::value::{Taint, Value, base64, hex, percent, rot13};
 
 declare_rules! {
-    REMOTE_EVAL = "remote-eval", RemoteCode, Error, "A script evaluates text that it fetched.",
+    REMOTE_EVAL = "remote-eval", RemoteCode, Error, "A script evaluates downloaded text.",
         Code ["eval(", "exec(", "://", "new function("];
 }
 
-/// Judges a call. The result is what it would give.
-pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
+/// Checks a call. Returns its value.
+pub(crate) fn check_call(script: &mut Script<'_, '_>, call: &Call) -> Value {
     let name = call.name.as_str();
     let method = name.rsplit('.').next().unwrap_or(name);
     if let Some(value) = resolved(call, name) {
@@ -59,7 +59,7 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     if matches!(name, "pickle.loads" | "marshal.loads" | "cloudpickle.loads" | "dill.loads") {
         let value = call.first();
         if value.taint.has(Taint::NETWORK) {
-            report(script, call, &REMOTE_EVAL, "objects are built from what an address sends");
+            report(script, call, &REMOTE_EVAL, "deserializes objects from a URL");
         }
         return Value::tainted(value.taint);
     }
@@ -71,7 +71,7 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
             .iter()
             .any(|argument| matches!(argument.name.as_deref(), Some("eval" | "Function" | "exec")))
     {
-        report(script, call, &REMOTE_EVAL, "what an address sends is evaluated");
+        report(script, call, &REMOTE_EVAL, "evaluates text from a URL");
     }
     if let Some(value) = network(script, call, name, method) {
         return value;
@@ -90,10 +90,10 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
             | "repr"
     ) && call.taint().has(Taint::ENVIRONMENT)
     {
-        report(script, call, &HARVEST_ENVIRONMENT, "the whole environment is gathered");
+        report(script, call, &HARVEST_ENVIRONMENT, "collects the whole environment");
     }
     if matches!(name, "os.dup2") && call.written.contains("fileno") {
-        report(script, call, &REMOTE_SHELL, "the standard streams are handed to a connection");
+        report(script, call, &REMOTE_SHELL, "connects the standard streams to a socket");
     }
     if name == "os.environ.get" || name == "os.getenv" {
         return if call.first().str() == "HOME" { Value::known("~") } else { Value::default() };
@@ -105,7 +105,7 @@ pub(crate) fn judge(script: &mut Script<'_, '_>, call: &Call) -> Value {
     }
 }
 
-/// Whether a function hands on all of what it is given: it copies or encodes. Others may pick from it.
+/// Whether a function returns all of its input, copied or encoded. Others may select from it.
 fn copies(method: &str) -> bool {
     matches!(
         method,
@@ -335,7 +335,7 @@ fn shells(name: &str) -> bool {
     })
 }
 
-/// Something is handed to a shell, or started.
+/// A program or shell command is started.
 fn started(script: &mut Script<'_, '_>, call: &Call) {
     script.scan.used.insert("Bash");
     let quoted = |value: &Value| match value.text.as_deref() {
@@ -395,7 +395,7 @@ fn evaluated(script: &mut Script<'_, '_>, call: &Call, code: &Value) {
 
 fn run(script: &mut Script<'_, '_>, call: &Call, value: &Value, language: Language) {
     if value.taint.has(Taint::NETWORK) {
-        report(script, call, &REMOTE_EVAL, "what an address sends is executed");
+        report(script, call, &REMOTE_EVAL, "executes code from a URL");
     }
     let was_decoded = value.taint.has(Taint::DECODED);
     if was_decoded {
@@ -404,7 +404,7 @@ fn run(script: &mut Script<'_, '_>, call: &Call, value: &Value, language: Langua
             script,
             call,
             &ENCODED_EXECUTION,
-            format!("something is decoded and executed{}", known.unwrap_or_default()),
+            format!("decodes and executes code{}", known.unwrap_or_default()),
         );
     }
     if let Some(code) = &value.text {
@@ -485,20 +485,20 @@ fn network(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -
             script,
             call,
             &EXFIL_SECRET,
-            format!("`{method}` sends out all of a file that holds a project's secrets"),
+            format!("`{method}` sends a whole file with the project's secrets"),
         );
     }
     if call.taint().has(Taint::SECRET) {
-        report(script, call, &EXFIL_SECRET, format!("`{method}` sends out credentials or the environment"));
+        report(script, call, &EXFIL_SECRET, format!("`{method}` sends credentials or the environment"));
     }
     if posts && let Some(service) = endpoint(address) {
-        report(script, call, &EXFIL_ENDPOINT, format!("data goes to {service}"));
+        report(script, call, &EXFIL_ENDPOINT, format!("sends data to {service}"));
     }
     let taint = if untrusted(address) { Taint::NETWORK.with(Taint::UNTRUSTED) } else { Taint::NETWORK };
     Some(Value { name: Some(name.to_owned()), ..Value::tainted(taint) })
 }
 
-/// Whether arguments hold a file of secrets as a whole: `open(".env")`, `readFileSync('.env')`.
+/// Whether the arguments include a whole file of secrets: `open(".env")`, `readFileSync('.env')`.
 fn opens_dotenv(written: &str) -> bool {
     static OPENS: LazyLock<Regex> = LazyLock::new(|| {
         regex(r#"(?:open|readFileSync|createReadStream|Path|read_text)\(\s*["']([^"']*)["']"#)
@@ -506,7 +506,7 @@ fn opens_dotenv(written: &str) -> bool {
     OPENS.captures_iter(written).take(10).any(|found| found.get(1).is_some_and(|file| dotenv(file.as_str())))
 }
 
-/// Deleting what is the user's.
+/// Deletes the user's files.
 fn deletes(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) {
     let deletes = matches!(
         name,
@@ -531,7 +531,7 @@ fn deletes(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) {
             script,
             call,
             rule,
-            format!("`{method}` deletes `{}` with all that it holds", super::unicode::excerpt(target)),
+            format!("`{method}` deletes `{}` recursively", super::unicode::excerpt(target)),
         );
     }
 }
@@ -565,7 +565,7 @@ fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> 
         ) => (Some(&first), Some(&second)),
         ("os.chmod" | "fs.chmodSync" | "chmod", _) => {
             if matches!(second.str(), "0o777" | "0777" | "0o666" | "0o4755") || second.str() == "777" {
-                report(script, call, &PRIVILEGE_RIGHTS, "rights are opened to everybody");
+                report(script, call, &PRIVILEGE_RIGHTS, "grants permissions to all users");
             }
             return None;
         }
@@ -596,7 +596,7 @@ fn files(script: &mut Script<'_, '_>, call: &Call, name: &str, method: &str) -> 
                 script,
                 call,
                 &ESCAPE_PATH,
-                format!("`{}` lies above the package", super::unicode::excerpt(file)),
+                format!("`{}` is outside of the package", super::unicode::excerpt(file)),
             );
         }
     }

@@ -1,4 +1,4 @@
-//! What commands do: those that carry text on, and those that a rule is about.
+//! The effects of commands: those that pass text on, and those that rules check.
 
 use std::ops::Range;
 
@@ -13,11 +13,11 @@ use assay_syntax::code::Language;
 use assay_syntax::shell::prefix;
 
 declare_rules! {
-    PRIVILEGE_SUDO = "privilege-sudo", Privilege, Info, "A command runs as the administrator.",
+    PRIVILEGE_SUDO = "privilege-sudo", Privilege, Info, "A command runs as administrator.",
         Code ["sudo"];
 }
 
-/// What a file holds that is read: its taint, and its text where the script wrote it.
+/// The content of a file that is read: its taint, and its text if the script wrote it.
 pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {
     let name = path.str();
     let mut value = shell.hidden.get(base(name)).cloned().unwrap_or_default();
@@ -31,7 +31,7 @@ pub(crate) fn content(shell: &Shell<'_, '_>, path: &Value) -> Value {
     value
 }
 
-/// Carries a command out as far as that is safe to do in the head. The result is what it would write.
+/// Simulates a command as far as that is safe. Returns its output.
 pub(crate) fn run(shell: &mut Shell<'_, '_>, command: &Command) -> Value {
     let span = &command.span;
     let words = bare(shell, command);
@@ -54,18 +54,19 @@ pub(crate) fn run(shell: &mut Shell<'_, '_>, command: &Command) -> Value {
         shell.report(&REMOTE_RUN, span, format!("`{name}` is downloaded and executed"));
     }
     let out = outcome(shell, &name, words, &texts, command);
-    judge(shell, &name, words, &texts, command);
+    check_command(shell, &name, words, &texts, command);
     written(shell, command, &out);
     out
 }
 
-/// The words without what only starts another command: `sudo`, `env X=1`, `nohup`, `timeout 5`, `xargs`.
+/// The words without what only starts another command: `sudo`, `env X=1`, `nohup`, `timeout 5`,
+/// `xargs`.
 fn bare<'c>(shell: &mut Shell<'_, '_>, command: &'c Command) -> &'c [Value] {
     let mut words = &command.words[..];
     loop {
         let name = words.first().map_or("", |first| base(first.str()));
         if matches!(name, "sudo" | "doas" | "pkexec" | "su") && words.len() > 1 {
-            let message = format!("`{name}`: a command runs as the administrator");
+            let message = format!("`{name}` runs a command as administrator");
             shell.report(&PRIVILEGE_SUDO, &command.span, message);
         }
         let Some((_, rest)) = prefix(words) else { return words };
@@ -166,7 +167,8 @@ fn outcome(
         | "od" | "sponge" | "pv" | "gzip" | "openssl" => carried(shell, name, &operands, input),
         "xclip" | "xsel" if flag(texts, &["-o", "-out", "--output"]) => Value::tainted(Taint::PRIVATE),
         "sed" | "awk" | "grep" | "cut" | "xclip" | "strings" | "egrep" | "rg" => {
-            // A filter picks from what flows through it: a variable out of the environment is no longer all of it.
+            // A filter picks from what flows through it: a variable out of the environment is no
+            // longer all of it.
             let mut taint = if input.taint.has(Taint::ENVIRONMENT) && name != "sed" && name != "awk" {
                 let selects_secret = texts.iter().any(|text| {
                     let lower = text.to_ascii_lowercase();
@@ -186,7 +188,7 @@ fn outcome(
     }
 }
 
-/// Commands that hand on what they read, packed or changed.
+/// Commands that output what they read, packed or transformed.
 fn carried(shell: &mut Shell<'_, '_>, name: &str, operands: &[&Value], input: &Value) -> Value {
     let mut taint = input.taint;
     for operand in operands {
@@ -237,7 +239,7 @@ fn clustered<'t>(texts: &[&'t str]) -> Option<&'t str> {
     texts.get(at + 1).copied()
 }
 
-/// Downloads: what comes out, and which files they leave.
+/// Downloads: their output and the files they write.
 fn fetched(
     shell: &mut Shell<'_, '_>,
     name: &str,
@@ -286,7 +288,7 @@ fn fetched(
             let file = file.split(['?', '#']).next().unwrap_or(file);
             shell.downloaded.insert(base(file).to_owned());
             if let Some(rule) = place_of(file) {
-                shell.report(rule, span, format!("a download is written to `{file}`"));
+                shell.report(rule, span, format!("writes a download to `{file}`"));
             }
             Value::default()
         }
@@ -294,7 +296,7 @@ fn fetched(
 }
 
 /// The rules over one command.
-fn judge(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str], command: &Command) {
+fn check_command(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str], command: &Command) {
     let span = &command.span;
     let arguments = &words[1..];
     if let Some(Interpreter(language)) = interpreter(name) {
@@ -339,7 +341,7 @@ fn judge(shell: &mut Shell<'_, '_>, name: &str, words: &[Value], texts: &[&str],
             let steps = word.str().matches("../").count();
             let deep = shell.site.path.matches('/').count();
             if steps > deep + 1 && word.str().starts_with("../") {
-                let message = format!("`{}` lies above the package", super::unicode::excerpt(word.str()));
+                let message = format!("`{}` is outside of the package", super::unicode::excerpt(word.str()));
                 shell.report(&ESCAPE_PATH, span, message);
             }
         }

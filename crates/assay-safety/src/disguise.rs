@@ -1,11 +1,12 @@
-//! Files that are not what their names say: scripts and archives as, or behind, pictures; modules that Python loads at every start.
+//! Disguised files: scripts and archives named as images or appended to them; modules that Python
+//! loads at every start.
 
 use super::rule::declare_rules;
 use super::rules::PERSIST_PROFILE;
 use super::site::Scan;
 
 declare_rules! {
-    ARCHIVE_DISGUISED = "archive-disguised", Archive, Warning, "A file is not what its name says: a script or an archive as, or behind, a picture.";
+    ARCHIVE_DISGUISED = "archive-disguised", Archive, Warning, "A file's content does not match its name: a script or an archive disguised as, or appended to, an image.";
 }
 
 /// Extensions of files that are neither text nor archives.
@@ -14,7 +15,7 @@ const MEDIA: &[&str] = &[
     "webm", "ttf", "otf", "woff", "woff2",
 ];
 
-/// Looks at how a file begins, and what stands behind a picture.
+/// Checks the start of a file, and data after the end of an image.
 pub(crate) fn scan(scan: &mut Scan, path: &str, bytes: &[u8]) {
     let name = path.rsplit(['/', '!']).next().unwrap_or(path).to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -70,7 +71,7 @@ fn disguised(ending: &str, bytes: &[u8]) -> Option<&'static str> {
     let tail = &bytes[bytes.len().saturating_sub(65_557)..];
     let has = |text: &[u8], mark: &[u8]| text.windows(mark.len()).any(|window| window == mark);
     if has(tail, b"PK\x05\x06") && has(bytes, b"PK\x03\x04") {
-        return Some("has an archive behind it");
+        return Some("has an archive appended");
     }
     // Marks long enough not to come about in packed data.
     if [
@@ -86,7 +87,7 @@ fn disguised(ending: &str, bytes: &[u8]) -> Option<&'static str> {
     .any(|mark| has(bytes, mark))
         && ending != "pdf"
     {
-        return Some("has a script behind it");
+        return Some("has a script appended");
     }
     None
 }

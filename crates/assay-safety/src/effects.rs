@@ -1,4 +1,4 @@
-//! What commands leave behind: installed packages, data sent out, credentials read, what stays, what it may do.
+//! Effects of commands: installed packages, sent data, read credentials, persistence, permissions.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -22,9 +22,9 @@ declare_rules! {
         Code ["git+http", "pip install", "pip3 install", "go install", "cargo install"];
     UNPINNED_PACKAGE = "unpinned-package", Unpinned, Info, "A package is run or installed without a version.",
         Code ["pip install", "pip3 install", "npx", "uvx", "npm install", "npm i ", "gem install", "bunx", "pnpx", "dlx"];
-    EXFIL_PUSH = "exfil-push", Exfiltration, Warning, "A script pushes the repository to an address of its own.",
+    EXFIL_PUSH = "exfil-push", Exfiltration, Warning, "A script pushes the repository to its own URL.",
         Code ["remote add", "git push"];
-    PRIVILEGE_CONTAINER = "privilege-container", Privilege, Warning, "A container gets the host: privileged, its root folder, or its Docker socket.",
+    PRIVILEGE_CONTAINER = "privilege-container", Privilege, Warning, "A container gets access to the host: privileged mode, the root folder, or the Docker socket.",
         Code ["--privileged", "docker.sock", "-v /:", "docker run"];
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
         matches!(name, "pip" | "pip3" | "pipx" | "uv" | "uvx" | "npm" | "npx" | "pnpm" | "yarn" | "gem")
     }) && foreign_index(index)
     {
-        let message = format!("packages come from `{}`", super::unicode::excerpt(index));
+        let message = format!("installs packages from `{}`", super::unicode::excerpt(index));
         shell.report(&UNPINNED_INDEX, span, message);
     }
     let remote =
@@ -76,7 +76,7 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
             let revision = package.rsplit(['@', '#', '=']).next().unwrap_or_default();
             let pinned = revision.len() >= 40 && revision.bytes().all(|b| b.is_ascii_hexdigit());
             if !pinned {
-                let message = format!("`{}` names no revision", super::unicode::excerpt(package));
+                let message = format!("`{}` has no revision", super::unicode::excerpt(package));
                 shell.report(&UNPINNED_SOURCE, span, message);
             }
         } else {
@@ -96,8 +96,8 @@ pub(crate) fn packages(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], sp
     }
 }
 
-/// Whether an address is an index of packages that is none of the public ones: of languages, of large makers, of clouds that host
-/// private ones for their customers.
+/// Whether an address is an index of packages that is none of the public ones: of languages, of
+/// large makers, of clouds that host private ones for their customers.
 pub(crate) fn foreign_index(address: &str) -> bool {
     static KNOWN: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -173,18 +173,18 @@ pub(crate) fn outbound(
             .with(all);
         if secret || names_credential.is_some() || carried.has(Taint::SECRET) {
             let what = names_credential.map_or("credentials or the environment", |file| file);
-            shell.report(&EXFIL_SECRET, span, format!("`{name}` sends out {what}"));
+            shell.report(&EXFIL_SECRET, span, format!("`{name}` sends {what}"));
         } else if file.has(Taint::DOTENV) {
             shell.report(
                 &EXFIL_SECRET,
                 span,
-                format!("`{name}` sends out all of a file that holds a project's secrets"),
+                format!("`{name}` sends a whole file with the project's secrets"),
             );
         } else if file.has(Taint::PRIVATE) {
             shell.report(
                 &EXFIL_FILE,
                 span,
-                format!("`{name}` sends out the clipboard, the screen or the home folder"),
+                format!("`{name}` sends the clipboard, the screen or the home folder"),
             );
         } else if matches!(name, "curl" | "wget" | "nc" | "ncat" | "netcat")
             && (file.has(Taint::MACHINE) || body_names_machine(texts))
@@ -192,12 +192,12 @@ pub(crate) fn outbound(
             shell.report(
                 &EXFIL_REQUEST,
                 span,
-                format!("`{name}` sends out what machine this is and who uses it"),
+                format!("`{name}` sends the identity of the machine and the user"),
             );
         }
         let data = matches!(name, "curl" | "wget" | "http" | "https");
         if data && let Some(service) = texts.iter().find_map(|text| endpoint(text)) {
-            shell.report(&EXFIL_ENDPOINT, span, format!("data goes to {service}"));
+            shell.report(&EXFIL_ENDPOINT, span, format!("sends data to {service}"));
         }
     }
     let shells = |text: &str| matches!(base(text), "sh" | "bash" | "zsh" | "cmd" | "cmd.exe" | "powershell");
@@ -208,7 +208,7 @@ pub(crate) fn outbound(
         _ => false,
     };
     if handed {
-        shell.report(&REMOTE_SHELL, span, format!("`{name}` hands a shell to another machine"));
+        shell.report(&REMOTE_SHELL, span, format!("`{name}` gives another machine a shell"));
     }
 }
 
@@ -248,7 +248,7 @@ pub(crate) fn destruction(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
                 shell.report(
                     severe,
                     span,
-                    format!("`rm` deletes `{}` with all that it holds", super::unicode::excerpt(target)),
+                    format!("`rm` deletes `{}` recursively", super::unicode::excerpt(target)),
                 );
             } else if let Some(target) =
                 operands().find(|target| matches!(*target, "*" | "./*" | "." | "./" | ".*" | "./.*"))
@@ -287,10 +287,10 @@ pub(crate) fn destruction(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
         _ if (name.starts_with("mkfs") || name == "wipefs")
             && operands().any(|text| text.starts_with("/dev/")) =>
         {
-            shell.report(&DESTROY_FOLDER, span, format!("`{name}` empties a disk"));
+            shell.report(&DESTROY_FOLDER, span, format!("`{name}` erases a disk"));
         }
         "diskutil" if texts.iter().any(|text| text.to_ascii_lowercase().starts_with("erase")) => {
-            shell.report(&DESTROY_FOLDER, span, "`diskutil` empties a disk");
+            shell.report(&DESTROY_FOLDER, span, "`diskutil` erases a disk");
         }
         "git" => pushed(shell, texts, span),
         _ => {}
@@ -304,7 +304,7 @@ pub(crate) fn destruction(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
     }
 }
 
-/// Whether deleting a path deletes what is the user's: the home folder, the system, a disk, or what lies above.
+/// Whether deleting a path deletes the home folder, the system, a disk, or a folder above.
 fn vital(target: &str) -> bool {
     let plain = target.trim_end_matches('/');
     matches!(plain, "" if target.starts_with('/'))
@@ -377,7 +377,7 @@ pub(crate) fn credentials(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str],
         _ => false,
     };
     if stores {
-        shell.report(&CREDENTIAL_READ, span, format!("`{name}` reads the user's store of passwords"));
+        shell.report(&CREDENTIAL_READ, span, format!("`{name}` reads the user's password store"));
     }
 }
 
@@ -416,9 +416,14 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
                 && !folder.starts_with(['/', '~', '$'])
                 && !folder.contains("..");
             if own {
-                shell.scan.note(shell.site, &PERSIST_HOOK, span.clone(), "`git config` moves the hooks");
+                shell.scan.note(
+                    shell.site,
+                    &PERSIST_HOOK,
+                    span.clone(),
+                    "`git config` changes the hooks folder",
+                );
             } else {
-                shell.report(&PERSIST_HOOK, span, "`git config` moves the hooks");
+                shell.report(&PERSIST_HOOK, span, "`git config` changes the hooks folder");
             }
         }
         "git"
@@ -426,7 +431,7 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
                 && texts.iter().any(|text| text.eq_ignore_ascii_case("http.sslVerify"))
                 && texts.last() == Some(&"false") =>
         {
-            shell.report(&PRIVILEGE_DEFENCES, span, "certificates are no longer checked");
+            shell.report(&PRIVILEGE_DEFENCES, span, "turns off certificate checks");
         }
         "claude" | "codex" | "gemini" | "cursor" => {
             if texts.iter().any(|text| text.starts_with("--dangerously") || *text == "--yolo")
@@ -435,7 +440,7 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
                 shell.report(
                     &OVERRIDE_SAFEGUARDS,
                     span,
-                    format!("`{name}` is started without permission prompts"),
+                    format!("starts `{name}` without permission prompts"),
                 );
             }
             if texts.len() > 1 && texts[0] == "mcp" && texts[1].starts_with("add") {
@@ -443,7 +448,7 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
                     shell.site,
                     &CONFIG_SETTINGS,
                     span.clone(),
-                    format!("`{name}` gets another server of tools"),
+                    format!("adds an MCP server to `{name}`"),
                 );
             }
         }
@@ -471,7 +476,8 @@ pub(crate) fn lasting(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], com
 fn place(shell: &mut Shell<'_, '_>, target: &str, what: &Value, span: &Range<usize>) {
     let Some(rule) = place_of(target) else { return };
     let message = format!("`{}` is written", super::unicode::excerpt(target));
-    // A path or a completion in a profile is how tools are installed; a skill in its folder is what an installer is for.
+    // A path or a completion in a profile is how tools are installed; a skill in its folder is what
+    // an installer is for.
     if innocent(what.str()) || std::ptr::eq(rule, &raw const CONFIG_SKILLS) || remembered(target) {
         shell.scan.note(shell.site, rule, span.clone(), message);
     } else {
@@ -479,7 +485,8 @@ fn place(shell: &mut Shell<'_, '_>, target: &str, what: &Value, span: &Range<usi
     }
 }
 
-/// Whether a path is the file of notes that an agent keeps in its working folder: skills that manage its memory write it.
+/// Whether a path is the file of notes that an agent keeps in its working folder: skills that
+/// manage its memory write it.
 pub(crate) fn remembered(target: &str) -> bool {
     let plain = target.strip_prefix("./").unwrap_or(target);
     let name = plain.rsplit('/').next().unwrap_or(plain);
@@ -520,9 +527,9 @@ pub(crate) fn written(shell: &mut Shell<'_, '_>, command: &Command, out: &Value)
                 .first()
                 .is_some_and(|word| interpreter(base(word.str())).is_some() || word.str() == "exec");
             if shelled {
-                shell.report(&REMOTE_SHELL, &command.span, "a shell is handed to another machine");
+                shell.report(&REMOTE_SHELL, &command.span, "gives another machine a shell");
             } else if out.taint.has(Taint::SECRET) {
-                shell.report(&EXFIL_SECRET, &command.span, "credentials or the environment are sent out");
+                shell.report(&EXFIL_SECRET, &command.span, "sends credentials or the environment");
             }
             continue;
         }
@@ -537,7 +544,7 @@ pub(crate) fn written(shell: &mut Shell<'_, '_>, command: &Command, out: &Value)
             shell.report(
                 &HARVEST_ENVIRONMENT,
                 &command.span,
-                format!("the whole environment is kept in `{}`", super::unicode::excerpt(target)),
+                format!("stores the whole environment in `{}`", super::unicode::excerpt(target)),
             );
         }
         if shell.hidden.len() < 256 {
@@ -559,17 +566,19 @@ pub(crate) fn rights(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span
                     || matches!(**text, "a+rwx" | "o+w" | "a+w" | "ugo+rwx" | "u+s" | "g+s" | "+s" | "ug+s")
             })
             .map(|mode| {
-                (&PRIVILEGE_RIGHTS, format!("`chmod {mode}` opens rights to everybody or to another user"))
+                (
+                    &PRIVILEGE_RIGHTS,
+                    format!("`chmod {mode}` grants permissions to all users, or sets the user id"),
+                )
             }),
         "setcap" => {
-            Some((&PRIVILEGE_RIGHTS, "`setcap` gives a program rights of the administrator".to_owned()))
+            Some((&PRIVILEGE_RIGHTS, "`setcap` grants a program administrator capabilities".to_owned()))
         }
-        "usermod" | "gpasswd" | "adduser" if flag(texts, &["docker"]) => Some((
-            &PRIVILEGE_RIGHTS,
-            "membership of `docker` gives the rights of the administrator".to_owned(),
-        )),
+        "usermod" | "gpasswd" | "adduser" if flag(texts, &["docker"]) => {
+            Some((&PRIVILEGE_RIGHTS, "membership in `docker` grants administrator rights".to_owned()))
+        }
         "usermod" | "gpasswd" | "adduser" | "useradd" if flag(texts, &["sudo", "wheel", "root", "-o"]) => {
-            Some((&PRIVILEGE_SUDOERS, format!("`{name}` makes somebody an administrator")))
+            Some((&PRIVILEGE_SUDOERS, format!("`{name}` makes a user an administrator")))
         }
         "visudo" | "chpasswd" => {
             Some((&PRIVILEGE_SUDOERS, format!("`{name}` changes administrators or passwords")))
@@ -582,31 +591,31 @@ pub(crate) fn rights(shell: &mut Shell<'_, '_>, name: &str, texts: &[&str], span
                     || text.starts_with("-v=/:/")
                     || *text == "--pid=host"
             });
-            host.then(|| (&PRIVILEGE_CONTAINER, "a container gets the host".to_owned()))
+            host.then(|| (&PRIVILEGE_CONTAINER, "gives a container access to the host".to_owned()))
         }
         "csrutil" if flag(texts, &["disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "system integrity protection is switched off".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "turns off System Integrity Protection".to_owned()))
         }
         "spctl" if flag(texts, &["--master-disable", "--global-disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the check of downloaded programs is switched off".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "turns off the check of downloaded programs".to_owned()))
         }
         "setenforce" if flag(texts, &["0", "Permissive"]) => {
-            Some((&PRIVILEGE_DEFENCES, "mandatory access control is switched off".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "turns off mandatory access control".to_owned()))
         }
         "ufw" if flag(texts, &["disable"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the firewall is switched off".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "turns off the firewall".to_owned()))
         }
         "iptables" if flag(texts, &["-F", "--flush"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the firewall's rules are removed".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "removes the firewall's rules".to_owned()))
         }
         "history" if flag(texts, &["-c"]) => {
-            Some((&PRIVILEGE_DEFENCES, "the history of commands is wiped".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "deletes the command history".to_owned()))
         }
         "xattr"
             if texts.iter().any(|text| text.contains("quarantine"))
                 && texts.iter().any(|text| text.starts_with('-') && text.contains('d')) =>
         {
-            Some((&PRIVILEGE_DEFENCES, "a download's quarantine mark is taken off".to_owned()))
+            Some((&PRIVILEGE_DEFENCES, "removes the quarantine attribute of a download".to_owned()))
         }
         _ => None,
     };

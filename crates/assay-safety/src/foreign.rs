@@ -1,7 +1,9 @@
-//! Scripts in languages that are not parsed: PowerShell, batch files, Ruby, Perl, PHP, Go, AppleScript and the like.
+//! Scripts in languages that are not parsed: PowerShell, batch files, Ruby, Perl, PHP, Go,
+//! AppleScript and the like.
 //!
-//! They are read line by line, comments left out. Some lines speak for themselves; others are signals (a secret is read, something is sent, the
-//! clipboard is read) that count when they come together in one text.
+//! They are read line by line, comments omitted. Some lines speak for themselves; others are
+//! signals (a secret is read, something is sent, the clipboard is read) that count when they come
+//! together in one text.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -71,47 +73,47 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         (
             &ENCODED_EXECUTION,
             r"(?i)\b(?:powershell|pwsh)(?:\.exe)?\b.*?\s-e(?:nc|nco\w*|c)?\s+[\x22']?[A-Za-z0-9+/=]{20,}|-encodedcommand\b|\b(?:iex|invoke-expression|invoke-command|\.invoke)\b.*?frombase64string|frombase64string.*?(?:\|\s*iex\b|invoke-expression|\]::load)|\beval\b.*?(?:base64|decode64|decode_base64|unpack\(?\s*[\x22'][mu]|gzinflate|str_rot13|pack\(\s*[\x22']h)|\[reflection\.assembly\]::load\b",
-            "something is decoded and executed",
+            "decodes and executes code",
         ),
         (
             &REMOTE_PIPE,
             r"(?i)(?:\b(?:iwr|irm|curl|wget|invoke-webrequest|invoke-restmethod)\b|downloadstring|downloaddata).*?\|\s*(?:iex|invoke-expression|powershell|pwsh|cmd)\b|\b(?:iex|invoke-expression)\b.*?(?:\b(?:iwr|irm|invoke-webrequest|invoke-restmethod|curl|wget)\b|downloadstring|net\.webclient)|\bmshta(?:\.exe)?\b[\s\x22']+(?:https?://[\w\[]|javascript:|vbscript:)|\bregsvr32\b.*?/i:\s*https?:|\brundll32\b.*?javascript:|\beval\b.*?(?:uri\.open|open-uri|net::http|file_get_contents\(\s*[\x22']https?:|lwp|http::tiny|\bget\s*\(?\s*[\x22']https?:)|\b(?:require|include)(?:_once)?\b.*?[\x22']https?://",
-            "what an address sends is executed unseen",
+            "executes code from a URL without review",
         ),
         (
             &REMOTE_RUN,
             r"(?i)\bcertutil\b.*?-urlcache\b.*?https?:|\bbitsadmin\b.*?/transfer\b|\bmsiexec\b.*?/(?:i|package)\s+[\x22']?https?:",
-            "a program is fetched by a tool that is not meant for it",
+            "downloads a program with a tool meant for other purposes",
         ),
         (
             &PERSIST_SCHEDULE,
             r"(?i)\bschtasks\b.*?/create\b|\bregister-scheduledtask\b|\bnew-scheduledtask\b",
-            "a job is scheduled",
+            "schedules a job",
         ),
         (
             &PERSIST_SERVICE,
             r"(?i)currentversion\\run(?:once)?\b|\bnew-service\b|start menu\\programs\\startup|\bmake login item\b",
-            "something is started at every login",
+            "starts a program at every login",
         ),
         (
             &PRIVILEGE_DEFENCES,
             r"(?i)\badd-mppreference\b.*?-exclusion|\bset-mppreference\b.*?-disable|\bamsiutils\b|\bnetsh\b.*?firewall.*?\boff\b|\bvssadmin\b.*?delete\s+shadows",
-            "a protection of the machine is switched off",
+            "turns off a protection of the machine",
         ),
         (
             &DESTROY_FILES,
             r"(?i)\b(?:remove-item|ri|rm|del)\b.*?-recurse\b.*?(?:\$home\b|\$env:userprofile|[\x22'\s]~[\\/\x22'\s]|c:\\(?:\*|users|windows|[\x22'\s]|$))|\b(?:rd|rmdir)\s+/s\b.*?(?:%userprofile%|c:\\(?:users|windows|\s|$|\x22))|\bdel\b(?:\s+/[a-z])*\s+/s\b.*?(?:%userprofile%|c:\\|\*\.\*)|\bformat(?:\.com)?\s+[a-z]:|\bfileutils\.rm_rf?\b.*?(?:dir\.home|env\[[\x22']home|[\x22'][~/][/*]?[\x22'])|\bos\.removeall\(.*?(?:home|[\x22']/[\x22'])|\brmtree\b.*?(?:\$env\{home\}|[\x22']/[\x22'])|\bclear-disk\b|\bformat-volume\b",
-            "the user's files or a disk are deleted",
+            "deletes the user's files or a disk",
         ),
         (
             &MINER,
             r"(?i)stratum\+(?:tcp|ssl|tls)://|\b(?:xmr[a-z-]*|cpuminer|minerd|ccminer|nbminer|ethminer)(?:\.exe)?\b.*?\s(?:-o|--url|-u|--user|--donate-level)\b",
-            "a cryptocurrency is mined",
+            "mines a cryptocurrency",
         ),
         (
             &CREDENTIAL_REQUEST,
             r"(?i)\bdisplay dialog\b.*?\bpassword\b.*?\bhidden answer\b|\bget-credential\b.*?-message\b.*?getnetworkcredential",
-            "a dialogue asks for the user's password",
+            "shows a dialog that asks for the user's password",
         ),
     ]
     .into_iter()
@@ -223,30 +225,20 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, comments: Foreign, text: &s
                 site,
                 &EXFIL_SECRET,
                 range.clone(),
-                format!("{} is read, and the script sends data out", super::unicode::excerpt(&file)),
+                format!("reads {} and sends data", super::unicode::excerpt(&file)),
             );
         }
-        scan.report(site, &CREDENTIAL_READ, range, format!("{} is read", super::unicode::excerpt(&file)));
+        scan.report(site, &CREDENTIAL_READ, range, format!("reads {}", super::unicode::excerpt(&file)));
     }
     if let (Some(range), Some(_)) = (environment, &sent) {
-        scan.report(
-            site,
-            &EXFIL_SECRET,
-            range,
-            "the whole environment is read, and the script sends data out",
-        );
+        scan.report(site, &EXFIL_SECRET, range, "reads the whole environment and sends data");
     }
     if let (Some(range), Some(_)) = (private, &sent) {
-        scan.report(
-            site,
-            &EXFIL_FILE,
-            range,
-            "the clipboard or the screen is read, and the script sends data out",
-        );
+        scan.report(site, &EXFIL_FILE, range, "reads the clipboard or the screen and sends data");
     }
 }
 
-/// Looks at one command of such a language that stands in another script.
+/// Checks one command of such a language within another script.
 pub(crate) fn line(scan: &mut Scan, site: &Site<'_>, text: &str) {
     self::scan(scan, site, Foreign::Dashes, text);
 }

@@ -1,10 +1,12 @@
 //! What a skill would have an agent do that its user would not want.
 //!
-//! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a package. A first pass over the bytes tells which
-//! kinds of rule can match at all; only then is a page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
-//! recursion is bounded, and what a bound leaves out is itself a finding.
+//! [`scan`] looks through a [`Bundle`]: the page, scripts, resources, archives and links of a
+//! package. A first pass over the bytes tells which kinds of rule can match at all; only then is a
+//! page cut into pieces, a script parsed, a text decoded. All matching is in linear time, all
+//! recursion is bounded, and what a bound omits is itself a finding.
 //!
-//! How often the scanner misses, and how often it cries wolf, is measured by [`self_test`]; docs/SAFETY.md has the figures.
+//! How often the scanner misses, and how often it cries wolf, is measured by [`self_test`];
+//! docs/SAFETY.md has the figures.
 
 mod archive;
 mod arguments;
@@ -54,17 +56,17 @@ use needles::Hits;
 use rules::{ARCHIVE_EXECUTABLE, ENCODED_INSTRUCTION};
 use site::{Scan, Scanners, Site};
 
-static SCANNERS: Scanners = Scanners { file: look, code, commands: shell::scan };
+static SCANNERS: Scanners = Scanners { file: scan_file, code, commands: shell::scan };
 
-/// Looks through a package. Findings come in the order of files, and of places within a file.
+/// Scans a package. Findings come in the order of files, and of places within a file.
 #[must_use]
 pub fn scan(bundle: &Bundle) -> Vec<Finding> {
     let mut scan = Scan::new(&SCANNERS);
     for file in &bundle.files {
         if file.truncated {
-            scan.whole(&file.path, &rules::UNSCANNED, "too large: only its beginning was looked at");
+            scan.whole(&file.path, &rules::UNSCANNED, "too large: only its beginning was scanned");
         }
-        look(&mut scan, &file.path, &file.bytes, 0);
+        scan_file(&mut scan, &file.path, &file.bytes, 0);
     }
     package::scan(&mut scan, bundle);
     let mut findings = scan.findings;
@@ -75,14 +77,14 @@ pub fn scan(bundle: &Bundle) -> Vec<Finding> {
     findings
 }
 
-/// Looks through one file.
-fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
+/// Scans one file.
+fn scan_file(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
     disguise::scan(scan, path, bytes);
     if archive::scan(scan, path, bytes, depth) {
         return;
     }
     if let Some(kind) = program(bytes) {
-        scan.whole(path, &ARCHIVE_EXECUTABLE, format!("{kind}: its source cannot be read"));
+        scan.whole(path, &ARCHIVE_EXECUTABLE, format!("{kind}: its source cannot be reviewed"));
         return;
     }
     let decoded;
@@ -100,11 +102,11 @@ fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
     for hidden in unicode::scan(text) {
         scan.report(&site, hidden.rule, hidden.span.clone(), hidden.message);
         if let Some(spelled) = hidden.spelled {
-            let inner = site.inner(hidden.span, Some("reading hidden characters"));
-            said(scan, &inner, &Mapped::verbatim(&spelled, 0), Kind::Hidden, "");
+            let inner = site.inner(hidden.span, Some("decoding hidden characters"));
+            check_prose(scan, &inner, &Mapped::verbatim(&spelled, 0), Kind::Hidden, "");
         }
     }
-    // A page's pieces are asked each by itself.
+    // A page's pieces are asked each on its own.
     let named = Path::new(path).extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
     let page = named && !text.starts_with("#!");
     let hits = needles::hits(text.as_bytes(), |hits| {
@@ -127,7 +129,7 @@ fn look(scan: &mut Scan, path: &str, bytes: &[u8], depth: u8) {
     }
 }
 
-/// Looks at a text by what its file's name says it is.
+/// Checks a text by what its file's name says it is.
 fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
     let name = site.path.rsplit(['/', '!']).next().unwrap_or(site.path).to_ascii_lowercase();
     let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -138,7 +140,7 @@ fn contents(scan: &mut Scan, site: &Site<'_>, text: &str, hits: Hits) {
         }
         if hits.has(Hits::PROSE) || !text.is_ascii() {
             for piece in script::spoken(language, text) {
-                said(scan, &site, &piece, Kind::Text, "");
+                check_prose(scan, &site, &piece, Kind::Text, "");
             }
         }
     } else if let Some(comments) = foreign_of(site.path) {
@@ -173,13 +175,13 @@ fn paragraphs(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let mut at = 0;
     for part in code::head(text).split("\n\n") {
         if !part.trim().is_empty() {
-            said(scan, site, &Mapped::verbatim(part, at), Kind::Text, "");
+            check_prose(scan, site, &Mapped::verbatim(part, at), Kind::Text, "");
         }
         at += part.len() + 2;
     }
 }
 
-/// Looks at a Markdown page.
+/// Checks a Markdown page.
 fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let text = code::head(text);
     let (matter, body) = package::front_matter(text);
@@ -192,7 +194,7 @@ fn page(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
 }
 
-/// Looks at one piece of a page.
+/// Checks one piece of a page.
 fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     let coded = piece.coded;
     match piece.kind {
@@ -230,7 +232,7 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
                             shell::scan(scan, &Site { fixed: Some((span.start, span.end)), ..inner }, &line);
                         }
                     }
-                    said(scan, site, &piece.text, Kind::Block, &piece.context);
+                    check_prose(scan, site, &piece.text, Kind::Block, &piece.context);
                 }
             }
         }
@@ -242,7 +244,7 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
             }
         }
         kind => {
-            said(scan, site, &piece.text, kind, &piece.context);
+            check_prose(scan, site, &piece.text, kind, &piece.context);
             if coded {
                 bare_commands(scan, site, piece);
             }
@@ -250,7 +252,7 @@ fn one(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     }
 }
 
-/// Commands that stand in running text without any mark.
+/// Commands in running text without code formatting.
 fn bare_commands(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     use std::sync::LazyLock;
     static PATTERN: LazyLock<regex::Regex> = LazyLock::new(|| {
@@ -278,8 +280,8 @@ fn bare_commands(scan: &mut Scan, site: &Site<'_>, piece: &Piece) {
     }
 }
 
-/// Looks at what a text says.
-fn said(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &str) {
+/// Checks what a text says.
+fn check_prose(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &str) {
     for phrase in prose::scan(text, kind, context) {
         let here = Site { map: None, mentioned: site.mentioned || phrase.mentioned, ..*site };
         scan.report(&here, phrase.rule, phrase.span, phrase.message);
@@ -290,30 +292,25 @@ fn said(scan: &mut Scan, site: &Site<'_>, text: &Mapped, kind: Kind, context: &s
             &here,
             &rules::CONCEAL_DIRECTIVE,
             0..text.text.len(),
-            "text that no reader of the page sees speaks to the agent",
+            "invisible text addresses the agent",
         );
     }
     // Thirteen places on, the commonest words of an instruction are these.
     if site.depth == 0 && prose::turned(&text.text) {
         let turned = value::rot13(&text.text);
-        reveal(
-            scan,
-            &Site { map: Some(text), ..*site },
-            0..text.text.len(),
-            &turned,
-            "turning its letters by 13 places",
-        );
+        reveal(scan, &Site { map: Some(text), ..*site }, 0..text.text.len(), &turned, "rot13");
     }
 }
 
-/// Looks at what something decodes to. What breaks a rule there breaks one more for having been hidden.
+/// Checks what something decodes to. What breaks a rule there breaks one more for having been
+/// hidden.
 fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text: &str, via: &'static str) {
     if !scan.may(site) {
         return;
     }
     let inner = site.inner(range.clone(), Some(via));
     let mut apart = Scan::new(&SCANNERS);
-    said(&mut apart, &inner, &Mapped::verbatim(text, 0), Kind::Hidden, "");
+    check_prose(&mut apart, &inner, &Mapped::verbatim(text, 0), Kind::Hidden, "");
     if needles::hits(text.as_bytes(), |hits| hits.has(Hits::CODE)).has(Hits::CODE) {
         shell::scan(&mut apart, &inner, text);
         for language in [Language::Python, Language::JavaScript] {
@@ -324,7 +321,7 @@ fn reveal(scan: &mut Scan, site: &Site<'_>, range: std::ops::Range<usize>, text:
         .findings
         .iter()
         .filter(|finding| finding.severity > Severity::Info && finding.rule != &rules::CONCEAL_DIRECTIVE)
-        // Of several that are as grave, the first.
+        // Of several with the same severity, the first.
         .min_by_key(|finding| std::cmp::Reverse(finding.severity));
     if let Some(finding) = worst {
         let message = format!("it decodes to {:?}: {}", unicode::excerpt(text), finding.message);
@@ -355,7 +352,7 @@ const ENCODED: [bool; 256] = {
     table
 };
 
-/// Runs of base64, of hexadecimal digits, and of escapes, wherever they stand.
+/// Runs of base64, of hexadecimal digits, and of escapes, anywhere.
 fn blobs(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let bytes = text.as_bytes();
     let (mut start, mut tried) = (0, 0);
@@ -382,12 +379,13 @@ fn unwrapped(run: &str) -> Option<(String, &'static str)> {
     };
     let hexadecimal = run.bytes().all(|b| b.is_ascii_hexdigit()) || run.contains("\\x");
     if hexadecimal {
-        return value::hex(run).filter(readable).map(|text| (text, "reading hexadecimal digits"));
+        return value::hex(run).filter(readable).map(|text| (text, "decoding hexadecimal digits"));
     }
     if run.matches('%').count() >= 8 {
-        return value::percent(run).filter(readable).map(|text| (text, "taking off percent encoding"));
+        return value::percent(run).filter(readable).map(|text| (text, "percent decoding"));
     }
-    // Of words and paths hardly any decode to text; a capital and a small letter are in every longer piece of base64.
+    // Of words and paths hardly any decode to text; a capital and a small letter are in every
+    // longer piece of base64.
     let mixed = run.bytes().any(|b| b.is_ascii_uppercase()) && run.bytes().any(|b| b.is_ascii_lowercase());
     if !mixed || run.contains(['%', '\\']) || run.starts_with("eyJ") {
         return None;
@@ -395,7 +393,7 @@ fn unwrapped(run: &str) -> Option<(String, &'static str)> {
     value::base64(run).filter(readable).map(|text| (text, "decoding base64"))
 }
 
-/// Looks through code.
+/// Scans code.
 fn code(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
     if site.depth == 0 {
         signals::scan(scan, site, language, text);

@@ -1,7 +1,8 @@
-//! Programs that a reader is talked into running: what is said over several sentences, list items or headings.
+//! Lures: text over several sentences, list items or headings that makes the reader run a program.
 //!
-//! Each rule starts from one rare phrase (a password that is given, a paste into a terminal, a link to a program) and asks for the others
-//! within a few hundred bytes of it. So the work is linear in the text, and how the page is laid out does not matter.
+//! Each rule starts from one rare phrase (a password that is given, a paste into a terminal, a link
+//! to a program) and asks for the others within a few hundred bytes of it. So the work is linear in
+//! the text, and how the page is laid out does not matter.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -18,25 +19,25 @@ use super::site::{Scan, Site};
 use super::unicode::floor;
 
 declare_rules! {
-    REMOTE_LURE = "remote-lure", RemoteCode, Error, "An archive behind a password, or a script on a paste page, is to be downloaded and run by hand.",
+    REMOTE_LURE = "remote-lure", RemoteCode, Error, "Text tells the user to download and run a password-protected archive, or a script from a paste site.",
         Prose ["http://", "password"],
         Code ["://"];
-    REMOTE_PASTE = "remote-paste", RemoteCode, Warning, "A program or script from a page is to be run by hand, as a condition of using the skill.",
+    REMOTE_PASTE = "remote-paste", RemoteCode, Warning, "Text requires the user to run a program or script from a web page before using the skill.",
         Prose ["http://"],
         Code ["://"];
 }
 
-/// Most starting points of one kind that are looked at.
+/// Most starting points of one kind that are checked.
 const MOST: usize = 100;
 
-/// A password that is given away: `password: x`, ``pass `x` ``.
+/// A password in the text: `password: x`, ``pass `x` ``.
 static PASSWORD: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r#"\b(?:password|passcode|passphrase|passwort|passwd|pass|pwd|pw)\b["'*_]*\s*(?:(?:is|=|:|->|→|–|-)\s*["'`*_]*[a-z0-9]|["'`*_]+[a-z0-9]|\d{2})"#,
     )
 });
 
-/// What a password locks.
+/// What a password protects.
 static PACKED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\b(?:extract(?:ing|ed)?|unzip|unrar|unpack(?:ing|ed)?|decompress|unarchive|archive|installer|password[- ]protected)\b|\.(?:zip|rar|7z|exe|msi|dmg|pkg|iso)\b",
@@ -60,7 +61,7 @@ static LINK: LazyLock<Regex> = LazyLock::new(|| {
     regex(r"https?://[^\s)>\x22'`]+?(?:\.(?:exe|msi|msix|dmg|pkg|iso|scr|zip|rar|7z)\b|/releases/download/)")
 });
 
-/// That nothing works without it.
+/// A statement that nothing works without it.
 static CONDITION: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\bbefore (?:using|proceeding|continuing|starting|running|you (?:use|start|begin|proceed))\b|\b(?:will not|won't|cannot|can't|does not|doesn't) (?:work|function|run|operate|start)\b|\b(?:requires?|needs?) (?:the )?[^\s.]+ (?:\w+ )?(?:to be (?:installed|running)|to function|to work|to operate|utility|agent|driver|provider|helper|tool to)\b|\bmust be (?:installed|running|executed|launched)\b|\b(?:critical|mandatory|required) (?:requirement|step|prerequisite|dependency|setup|component)\b",
@@ -74,21 +75,21 @@ static PASTE: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// What is copied from a page: code, and no key or address.
+/// Code that is copied from a page, not a key or URL.
 static COPIED: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\bcop(?:y|ied|ying)\b[^\n.]{0,60}?\b(?:script|commands?|code|snippet|one-?liner|installer|installation|text|contents?)\b",
     )
 });
 
-/// A page that somebody is sent to.
+/// A page that the reader should visit.
 static VISIT: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"\b(?:visit|open|go to|navigate to|head to|see|follow|from|at|on|via|using)\b[^\n]{0,60}?https?://([^\s)>\x22'`]+)",
     )
 });
 
-/// Pages on which anybody leaves text, by the form of their address.
+/// Paste sites, by their URLs.
 static PASTE_PAGE: LazyLock<Regex> = LazyLock::new(|| {
     regex(
         r"(?:^|[./-])(?:paste\w*|\w*paste|\w*bin)\.[a-z]{2,}/|/(?:snippets?|pastes?|raw|p|gists?|notes?)/[\w-]{4,}|^(?:[\w-]+\.)?(?:gist\.github|rentry|telegra|justpaste|controlc)\.",
@@ -100,13 +101,13 @@ fn around(text: &str, range: &Range<usize>, before: usize, after: usize) -> Rang
     floor(text, range.start.saturating_sub(before))..floor(text, (range.end + after).min(text.len()))
 }
 
-/// Looks through a page, front matter and all.
+/// Scans a page, front matter and all.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     // Lower case of ASCII letters alone, so that offsets stay.
     let lower = text.to_ascii_lowercase();
-    let told = |range: &Range<usize>| prose::warned(&lower[warning(&lower, range)]);
+    let warned = |range: &Range<usize>| prose::warned(&lower[warning(&lower, range)]);
     let place =
-        |range: &Range<usize>| -> Site<'_> { Site { mentioned: site.mentioned || told(range), ..*site } };
+        |range: &Range<usize>| -> Site<'_> { Site { mentioned: site.mentioned || warned(range), ..*site } };
     if lower.contains("pass") || lower.contains("pwd") {
         for found in PASSWORD.find_iter(&lower).take(MOST) {
             let range = found.range();
@@ -124,7 +125,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     &place(&range),
                     &REMOTE_LURE,
                     line(text, &range),
-                    "an archive behind a password is to be downloaded, unpacked and run: no scanner on the way can look into it",
+                    "tells the user to download, unpack and run a password-protected archive, which scanners cannot inspect",
                 );
             }
         }
@@ -153,12 +154,9 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                 continue;
             }
             let (rule, message) = if PASTE_PAGE.is_match(page.as_str()) {
-                (
-                    &REMOTE_LURE,
-                    "a script is to be copied from a page where anybody leaves text, and run in a terminal",
-                )
+                (&REMOTE_LURE, "tells the user to copy a script from a paste site into a terminal")
             } else {
-                (&REMOTE_PASTE, "a script is to be copied from a page and run in a terminal")
+                (&REMOTE_PASTE, "tells the user to copy a script from a web page into a terminal")
             };
             scan.report(&place(&range), rule, line(text, &range), message);
         }
@@ -175,7 +173,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     &place(&range),
                     &REMOTE_PASTE,
                     line(text, &range),
-                    "a program is to be downloaded and run as a condition of using the skill",
+                    "tells the user to download and run a program before using the skill",
                 );
             }
         }
@@ -191,7 +189,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     beside(scan, site, &lower, text);
 }
 
-/// The user's place or clipboard, in a skill whose description says nothing of either.
+/// The user's location or clipboard, if the description mentions neither.
 fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static PLACE: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -203,7 +201,8 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
             r"\b(?:read|capture|collect|dump|log|record|upload|send|extract|grab|monitor|retrieve|fetch|access|obtain|save|store|append|write|include|get)\b(?: (?:all|any|the|of|user'?s?|users'|current|system|contents?|data|text|whatever|is|in|on|from|everything|that))* clipboard\b|\bclipboard(?:'s)? contents?\b[^\n.]{0,60}\b(?:to|into|in) (?:a |the |an )?[^\n]{0,20}(?:files?\b|logs?\b|server|https?://|metadata)",
         )
     });
-    // An attack may speak of the clipboard in the description too. To keep it is then the second signal.
+    // An attack may speak of the clipboard in the description too. To keep it is then the second
+    // signal.
     static KEPT: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"\b(?:upload|send|log|record|dump|append|post|transmit|save|store|write)\b[^\n]{0,80}\bclipboard\b[^\n]{0,80}(?:\bfiles?\b|\blogs?\b|server|https?://|\.(?:txt|log|json|csv)\b)",
@@ -225,7 +224,7 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "the clipboard is to be read and kept or sent",
+                "tells the agent to read the clipboard and store or send it",
             );
         }
     }
@@ -238,13 +237,13 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 "nearby", "trip", "astro", "position",
             ][..],
             &HARVEST_LOCATION,
-            "the user's place is to be found out, which the description says nothing of",
+            "tells the agent to determine the user's location, which the description does not mention",
         ),
         (
             &*CLIPBOARD,
             &["clipboard", "copy", "paste", "screenshot"][..],
             &EXFIL_REQUEST,
-            "the clipboard is to be read, which the description says nothing of",
+            "tells the agent to read the clipboard, which the description does not mention",
         ),
     ] {
         if head.is_empty() || topics.iter().any(|topic| head.contains(topic)) {
@@ -262,7 +261,8 @@ fn beside(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     }
 }
 
-/// Instructions to send what was gathered, where the gathering stands in another sentence or list item than the sending.
+/// Instructions to send collected data, with collecting and sending in different sentences or list
+/// items.
 fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static SEND: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -284,7 +284,7 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
             r"\b(?:our|internal|intranet|external|remote|central)\b[^\n.]{0,40}?\b(?:servers?|endpoint|collector|service|backend|api|platform|database|system)\b|\bfor (?:\w+ )?(?:monitoring|logging|telemetry|analytics|reproducibility|auditing|tracking|compliance|diagnostics|quality (?:assurance|control)|record[- ]keeping|backup)\b|\b(?:collector|webhook|exfil\w*)\b",
         )
     });
-    // What is nobody's business but the user's, however the sending is accounted for.
+    // Private data, whatever the stated reason for sending it.
     static PERSONAL: LazyLock<Regex> = LazyLock::new(|| {
         regex(
             r"\bclipboard\b|\bgps\b|\b(?:precise|exact|current|physical|user'?s?|device(?:'s)?) (?:\w+ )?location\b|\bgeo-?location\b|\b(?:their|user'?s?|gps|current) coordinates\b|\bsystem[ _-](?:information|info|details|specs?|specifications|metadata)\b|\bhostname\b|\b(?:os|kernel) version\b|\bmachine (?:name|info\w*|details)\b|\benvironment variables\b|\b(?:ip|mac) address(?:es)?\b|\binstalled (?:packages|software|programs|applications)\b|\b(?:user(?:'s|s')?|search|all|each|every|incoming|customer|their|original) (?:\w+ )?(?:queries|query|questions?|searches)\b|\bsystem prompt\b|\btask prompt\b|\b(?:conversation|chat|browsing|browser|command|shell) history\b|\bcontacts? list\b|\bcard numbers?\b|\bpayment (?:data|details|info\w*|card)|\bpatient (?:data|records?)\b|\bpersonal (?:data|information|details)\b|\b(?:contents?|values?|everything|variables|all lines)\b.{0,30}\.env\b|\.env\b.{0,20}\b(?:contents?|values|variables)\b",
@@ -320,16 +320,17 @@ fn gathered(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &EXFIL_REQUEST,
                 line(text, &range),
                 if gathers {
-                    "files or secrets are to be gathered and sent to an address"
+                    "tells the agent to collect files or secrets and send them to a URL"
                 } else {
-                    "prompts, conversations or personal data are to be sent to an address"
+                    "tells the agent to send prompts, conversations or personal data to a URL"
                 },
             );
         }
     }
 }
 
-/// Sentences that have something posted to an address which takes it from anyone: interfaces that are meant to be used ask who is there.
+/// Sentences that have something posted to an address which takes it from anyone: interfaces that
+/// are meant to be used ask who is there.
 fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static OPEN: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -350,7 +351,7 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
         let hit = found.as_str();
         let start = lower[..found.start()].rfind('\n').map_or(0, |at| at + 1);
         let before = &lower[start.max(floor(lower, found.start().saturating_sub(400)))..found.start()];
-        // A command by itself, or a row of a table, is how an interface is described.
+        // A command on its own, or a row of a table, is how an interface is described.
         if before.trim_start_matches([' ', '$', '`']).is_empty()
             || before.trim_start().starts_with('|')
             || !hit.contains("://")
@@ -364,13 +365,14 @@ fn posted(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 line(text, &found.range()),
-                "data is to be posted to an endpoint without authentication",
+                "tells the agent to post data to an endpoint without authentication",
             );
         }
     }
 }
 
-/// Addresses that what the user has is put into, and all of a file of secrets that goes with a request.
+/// Addresses that what the user has is put into, and all of a file of secrets that goes with a
+/// request.
 fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
     static FILLED: LazyLock<Regex> = LazyLock::new(|| regex(r"https?://[^\s)`]*[?&][\w-]+=(?:[<{\[$]|your)"));
     static TELLING: LazyLock<Regex> = LazyLock::new(|| {
@@ -394,7 +396,7 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "what the user has is to be put into an address",
+                "tells the agent to put user data into a URL",
             );
         }
     }
@@ -407,19 +409,20 @@ fn filled(scan: &mut Scan, site: &Site<'_>, lower: &str, text: &str) {
                 &Site { mentioned, ..*site },
                 &EXFIL_REQUEST,
                 whole,
-                "all of a file that holds a project's secrets is to be sent",
+                "tells the agent to send a whole file with the project's secrets",
             );
         }
     }
 }
 
-/// Where a warning of a passage would stand: before it, or on its own line.
+/// Where a warning about a passage would be: before it, or on its own line.
 fn warning(text: &str, range: &Range<usize>) -> Range<usize> {
     floor(text, range.start.saturating_sub(200))..line(text, range).end
 }
 
-/// The same in languages other than English: a secret and a sending, an instruction to set others aside, something kept from the user.
-/// Only the words that carry the meaning are known, in the commonest languages.
+/// The same in languages other than English: a secret and a sending, an instruction to set others
+/// aside, something kept from the user. Only the words that carry the meaning are known, in the
+/// commonest languages.
 fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
     static SECRET: &str = r"(?:\.ssh/|\.ssh\b|id_rsa|id_ed25519|\.aws/|\.env\b|\.netrc|\.npmrc|密钥|密碼|密码|凭证|凭据|私钥|令牌|环境变量|парол\p{L}*|ключ\p{L}*|токен\p{L}*|секрет\p{L}*|passw(?:o|ö)rt\p{L}*|schlüssel\p{L}*|zugangsdaten|umgebungsvariablen|contraseñas?|credenciales|claves? privadas?|variables de entorno|mots? de passe|identifiants|clés? (?:privée|ssh|api)\p{L}*|senhas?|chaves? privadas?|パスワード|認証情報|秘密鍵|環境変数|비밀번호|자격 증명|개인 키)";
     static SENDING: &str = r"(?:上传|发送|传到|送到|发到|提交给|отправ\p{L}*|загруз\p{L}*|перешл\p{L}*|передай\p{L}*|hochlad\p{L}*|lad(?:e|en)\b|send(?:e|en|et)\b|schick\p{L}*|übermitt\p{L}*|übertrag\p{L}*|env(?:í|i)(?:a|e|ar|alos?|alas?)\b|s(?:u|ú)b(?:e|elo|elos|ir)\b|envoie\p{L}*|envoye[zr]?|téléverse\p{L}*|transmet\p{L}*|envie\b|enviar\b|送信|アップロード|전송|업로드|보내)";
@@ -437,14 +440,15 @@ fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
         )
     });
     for (pattern, rule, message) in [
-        (&*SENT, &EXFIL_INSTRUCTION, "tells the agent to send secrets out"),
-        (&*ASIDE, &OVERRIDE_INSTRUCTIONS, "tells the agent to set its instructions aside"),
-        (&*KEPT, &CONCEAL_FROM_USER, "tells the agent to keep something from the user"),
+        (&*SENT, &EXFIL_INSTRUCTION, "tells the agent to send secrets"),
+        (&*ASIDE, &OVERRIDE_INSTRUCTIONS, "tells the agent to ignore its instructions"),
+        (&*KEPT, &CONCEAL_FROM_USER, "tells the agent to hide something from the user"),
     ] {
         for found in pattern.find_iter(text).take(20) {
             let near = &text[around(text, &found.range(), 200, 250)];
             let sends = std::ptr::eq(rule, &raw const EXFIL_INSTRUCTION);
-            // Documentation speaks of keys and of sending requests: an address, or a tool that sends, has to stand by.
+            // Documentation speaks of keys and of sending requests: an address, or a tool that
+            // sends, has to stand by.
             if sends && (!near.contains("http") || local(near) || found.as_str().is_ascii()) {
                 continue;
             }
@@ -455,7 +459,7 @@ fn abroad(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
 }
 
-/// The line or lines a range stands in, at most some hundred bytes to each side.
+/// The lines that contain a range, with at most some hundred bytes on each side.
 fn line(text: &str, range: &Range<usize>) -> Range<usize> {
     let from = floor(text, range.start.saturating_sub(200));
     let start = text[from..range.start].rfind('\n').map_or(range.start, |at| from + at + 1);

@@ -1,8 +1,8 @@
-//! Text that was taken out of a file or changed, and still knows where it came from.
+//! Extracted or transformed text with a map to its source.
 
 use std::ops::Range;
 
-/// A text, and for each of its bytes the byte of the source it stands for.
+/// A text, with the source position of each of its bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Mapped {
     /// The text.
@@ -12,7 +12,7 @@ pub(crate) struct Mapped {
 }
 
 impl Mapped {
-    /// A text that is a stretch of the source as it stands.
+    /// A text that is an unchanged range of the source.
     pub(crate) fn verbatim(text: &str, source: usize) -> Self {
         let mut mapped = Self::default();
         mapped.push(text, source);
@@ -25,7 +25,7 @@ impl Mapped {
         self.text.push_str(text);
     }
 
-    /// Appends a character that stands at `source`.
+    /// Appends a character from `source`.
     pub(crate) fn push_char(&mut self, c: char, source: usize) {
         self.mark(source);
         self.text.push(c);
@@ -49,7 +49,7 @@ impl Mapped {
         }
     }
 
-    /// Where a stretch of the text comes from.
+    /// The source range of a range of the text.
     pub(crate) fn span(&self, range: Range<usize>) -> Range<usize> {
         let start = self.source(range.start);
         let last = self.source(range.end.saturating_sub(1).max(range.start));
@@ -57,8 +57,8 @@ impl Mapped {
     }
 }
 
-/// The text as a person reads it aloud: lower case, look-alikes as the letters they imitate, without invisible characters, one space
-/// between words, and letters that were s p r e a d out put together again.
+/// Normalizes text: lowercase, look-alikes as the letters they imitate, without invisible
+/// characters, one space between words, and s p a c e d letters joined.
 pub(crate) fn fold(mapped: &Mapped) -> Mapped {
     let mut folded = Mapped::default();
     folded.text.reserve(mapped.text.len());
@@ -94,8 +94,9 @@ pub(crate) fn fold(mapped: &Mapped) -> Mapped {
     gather(&folded).unwrap_or(folded)
 }
 
-/// Puts runs of at least six single letters together (`i g n o r e`); two spaces have become one by then, so that the words of such a
-/// run are gone, and the rules ask for them without spaces. `None` where there is no such run.
+/// Puts runs of at least six single letters together (`i g n o r e`); two spaces have become one by
+/// then, so that the words of such a run are gone, and the rules ask for them without spaces.
+/// `None` where there is no such run.
 fn gather(mapped: &Mapped) -> Option<Mapped> {
     let bytes = mapped.text.as_bytes();
     let single = |at: usize| {

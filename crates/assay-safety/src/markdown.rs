@@ -1,4 +1,4 @@
-//! A Markdown page in pieces: what a reader sees, what only a program sees, and code.
+//! Splits a Markdown page into visible text, invisible text, and code.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ pub(crate) enum Kind {
     Text,
     /// A block quote.
     Quote,
-    /// Titles of links and texts that stand for images.
+    /// Titles of links and alternative texts of images.
     Aside,
     /// A comment, or an element that is not shown.
     Hidden,
@@ -34,13 +34,14 @@ pub(crate) struct Piece {
     pub(crate) text: Mapped,
     /// The language a block names, in lower case; empty without one.
     pub(crate) language: String,
-    /// Headings above it and the paragraph before it: what it is said to be.
+    /// Headings above it and the paragraph before it.
     pub(crate) context: String,
-    /// Whether it holds a word that commands or calls are known by.
+    /// Whether it contains a trigger word for commands or calls.
     pub(crate) coded: bool,
 }
 
-/// Cuts a page into pieces, those left out in which no rule has a candidate. `matter` is where its front matter lies.
+/// Splits a page into pieces, without those in which no rule has a candidate. `matter` is the range
+/// of the front matter.
 pub(crate) fn pieces(text: &str, matter: Range<usize>, body: usize) -> Vec<Piece> {
     cut(text, matter, body, false)
 }
@@ -67,11 +68,12 @@ fn cut(text: &str, matter: Range<usize>, body: usize, all: bool) -> Vec<Piece> {
     for (event, range) in
         Parser::new_ext(source, Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH).into_offset_iter()
     {
-        cutter.take(event, range, source);
+        cutter.add_event(event, range, source);
     }
     cutter.flush();
     cutter.close_html();
-    // Definitions of links are not events. A line of the form `[//]: # (…)` is the known way to write a comment.
+    // Definitions of links are not events. A line of the form `[//]: # (…)` is the known way to
+    // write a comment.
     for (at, line) in lines(source) {
         let trimmed = line.trim_start();
         if let Some(rest) = trimmed.strip_prefix('[')
@@ -124,7 +126,7 @@ impl Cutter {
     }
 
     fn add(&mut self, kind: Kind, text: Mapped, language: String) {
-        // Most pieces hold no word that any rule begins with.
+        // Most pieces contain no trigger word.
         let bytes = text.text.as_bytes();
         let hits = needles::hits(bytes, |hits| hits.has(Hits::CODE));
         let asks = hits.has(Hits::PROSE)
@@ -145,7 +147,8 @@ impl Cutter {
         if remembered.is_empty() {
             return;
         }
-        // The cells of a row explain each other, and what stands above the table all of them.
+        // The cells of a row are context for each other, and the text above the table for all of
+        // them.
         if self.above.is_some() {
             self.before.push_str(" | ");
             self.before.push_str(&remembered);
@@ -177,7 +180,7 @@ impl Cutter {
         }
     }
 
-    fn take(&mut self, event: Event<'_>, range: Range<usize>, source: &str) {
+    fn add_event(&mut self, event: Event<'_>, range: Range<usize>, source: &str) {
         let at = self.base + range.start;
         if !matches!(event, Event::Html(_) | Event::End(TagEnd::HtmlBlock)) {
             self.close_html();
@@ -235,7 +238,7 @@ impl Cutter {
                 TagEnd::Paragraph | TagEnd::Item | TagEnd::CodeBlock | TagEnd::TableCell | TagEnd::TableHead,
             ) => self.flush(),
             Event::Text(text) => {
-                // A character reference stands for one character, and its text is not in the source.
+                // A character reference is one character, which is not in the source.
                 self.push(&text, at);
             }
             Event::Code(code) => {
@@ -285,7 +288,8 @@ impl Cutter {
         }
     }
 
-    /// A block of HTML: comments apart from the rest, and tags left in place, since some look like messages of the system.
+    /// A block of HTML: comments are separated, and tags are kept, since some look like system
+    /// messages.
     fn markup(&mut self, html: &Mapped) {
         let text = &html.text;
         let mut rest = 0;
@@ -312,7 +316,7 @@ impl Cutter {
     }
 }
 
-/// Whether an element is styled so that nobody sees it.
+/// Whether an element's style makes it invisible.
 fn unseen(tag: &str) -> bool {
     let lower: String =
         tag.chars().take(4096).filter(|c| !c.is_whitespace()).collect::<String>().to_ascii_lowercase();

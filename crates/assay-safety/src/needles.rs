@@ -1,5 +1,6 @@
-//! The first pass: which kinds of rule can match a text at all. One automaton over the raw bytes, so that most files of most packages are
-//! read once and no further. Its words are those that the rules declare.
+//! The first pass: which kinds of rule can match a text at all. One automaton over the raw bytes,
+//! so that most files of most packages are read once and no further. Its words are those that the
+//! rules declare.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -22,7 +23,7 @@ impl Hits {
     pub(crate) const SECRET: Self = Self(4);
     /// Comments and elements that are not shown.
     pub(crate) const COMMENT: Self = Self(8);
-    /// Words that stand near a name of a secret.
+    /// Words near the name of a secret.
     pub(crate) const ALL: Self = Self(15);
 
     /// What a trigger word is a candidate for.
@@ -80,7 +81,7 @@ impl Needles {
     }
 }
 
-/// Which kinds of rule a text is a candidate for, looked at up to where that is enough.
+/// Which kinds of rule a text is a candidate for, checked up to where that is enough.
 pub(crate) fn hits(bytes: &[u8], enough: impl Fn(Hits) -> bool) -> Hits {
     #[cfg(test)]
     if let Some(needles) = only::chosen() {
@@ -105,7 +106,7 @@ pub(crate) mod only {
         CHOSEN.with_borrow(Clone::clone)
     }
 
-    /// Has this thread's first passes look for the words of this rule alone while `work` runs.
+    /// Restricts the first pass of this thread to the words of this rule while `work` runs.
     pub(crate) fn words_of<T>(rule: &Rule, work: impl FnOnce() -> T) -> T {
         let needles = Needles::of(std::iter::once(rule)).expect("words make an automaton");
         CHOSEN.set(Some(Rc::new(needles)));
@@ -115,7 +116,7 @@ pub(crate) mod only {
     }
 }
 
-/// Whether letters stand apart in a text (`i g n o r e`), where no word can be found.
+/// Whether a text has spaced-out letters (`i g n o r e`), in which no word can be found.
 pub(crate) fn spread(bytes: &[u8]) -> bool {
     let mut run = 0;
     for pair in bytes.windows(2) {
@@ -135,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn candidates_are_told_by_kind() {
+    fn candidates_are_found_by_kind() {
         let all = |bytes| hits(bytes, |_| false);
         assert_eq!(all(b"Sort a list."), Hits::default());
         assert!(all(b"IGNORE all").has(Hits::PROSE));

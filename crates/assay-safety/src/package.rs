@@ -1,4 +1,4 @@
-//! Rules over a package as a whole, and the forms of file in which commands stand.
+//! Rules on a whole package, and extraction of commands from files.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -14,20 +14,21 @@ use super::site::{Scan, Site};
 use super::{prose, shell};
 
 declare_rules! {
-    REMOTE_BUILD = "remote-build", RemoteCode, Warning, "Building or installing the package runs code that comes from an address.",
+    REMOTE_BUILD = "remote-build", RemoteCode, Warning, "Building or installing the package runs code from a URL.",
         Code ["://", "git+http", "subprocess", "child_process", "os.system", "os.popen"];
-    PACKAGE_HOOK = "package-hook", RemoteCode, Warning, "A package manager runs a program of the package unasked, at installation.";
-    EXFIL_HOOK = "exfil-hook", Exfiltration, Error, "A hook, or a command that runs at load, sends data out.",
+    PACKAGE_HOOK = "package-hook", RemoteCode, Warning, "A package manager runs a program of the package at installation.";
+    EXFIL_HOOK = "exfil-hook", Exfiltration, Error, "A hook, or a command that runs when the skill loads, sends data.",
         Code ["://", "curl", "wget"];
-    /// It has no trigger words, because any command at all is a use of the shell. It reads what the scan of the files has put into
-    /// `Scan::used`: a command or a call is seen there if its text has a trigger word, of kind `Code`, of some other rule.
-    CAPABILITY_UNDECLARED = "capability-undeclared", Capability, Info, "The skill uses a tool that its `allowed-tools` leaves out.";
-    CAPABILITY_LOAD = "capability-load", Capability, Info, "A command runs as soon as the skill is loaded, before the model sees it.";
-    ESCAPE_LINK = "escape-link", Escape, Warning, "A symbolic link leads out of the package.";
-    ESCAPE_LINK_SECRET = "escape-link-secret", Escape, Error, "A symbolic link leads to credentials.";
+    /// It has no trigger words, because any command is a use of the shell. It reads `Scan::used`,
+    /// which the scan of the files fills: a command or a call is recorded there if its text has a
+    /// trigger word of kind `Code` of another rule.
+    CAPABILITY_UNDECLARED = "capability-undeclared", Capability, Info, "The skill uses a tool that its `allowed-tools` does not list.";
+    CAPABILITY_LOAD = "capability-load", Capability, Info, "A command runs when the skill loads, before the model sees it.";
+    ESCAPE_LINK = "escape-link", Escape, Warning, "A symbolic link leaves the package.";
+    ESCAPE_LINK_SECRET = "escape-link-secret", Escape, Error, "A symbolic link points to credentials.";
 }
 
-/// Looks at links, the description, and declared tools.
+/// Checks links, the description, and declared tools.
 pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
     for link in &bundle.links {
         if credential(&link.target).is_some() {
@@ -36,7 +37,7 @@ pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
             scan.whole(
                 &link.path,
                 &ESCAPE_LINK,
-                format!("a link to `{}`, which is outside the package", link.target),
+                format!("a link to `{}`, outside of the package", link.target),
             );
         }
     }
@@ -64,13 +65,14 @@ pub(crate) fn scan(scan: &mut Scan, bundle: &Bundle) {
                 &site,
                 &CAPABILITY_UNDECLARED,
                 at,
-                "commands are to be run, and `allowed-tools` has no `Bash`",
+                "the skill runs commands, but `allowed-tools` has no `Bash`",
             );
         }
     }
 }
 
-/// Commands that run when the skill is loaded: an exclamation mark before code, as Claude Code has it.
+/// Commands that run when the skill is loaded: an exclamation mark before code, as Claude Code has
+/// it.
 fn load(scan: &mut Scan, site: &Site<'_>, text: &str) {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| regex(r"(?m)(?:^|[\s(])!`([^`\n]+)`"));
     if !text.contains("!`") {
@@ -82,7 +84,7 @@ fn load(scan: &mut Scan, site: &Site<'_>, text: &str) {
                 site,
                 &CAPABILITY_LOAD,
                 command.range(),
-                format!("`{}` runs when the skill is loaded", super::unicode::excerpt(command.as_str())),
+                format!("`{}` runs when the skill loads", super::unicode::excerpt(command.as_str())),
             );
             let text = command.as_str();
             if sends(text) && carries(text) {
@@ -90,7 +92,7 @@ fn load(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     site,
                     &EXFIL_HOOK,
                     command.range(),
-                    "a command that runs when the skill is loaded sends data out",
+                    "a command that runs when the skill loads sends data",
                 );
             }
             let inner = site.inner(command.range(), Some("running it at load"));
@@ -109,7 +111,7 @@ fn sends(command: &str) -> bool {
     NETWORK.is_match(command) && !super::paths::local(command)
 }
 
-/// A command whose address or body is put together from what it finds on the machine.
+/// A command whose URL or body contains data of the machine.
 fn carries(command: &str) -> bool {
     static DATA: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -119,7 +121,8 @@ fn carries(command: &str) -> bool {
     DATA.is_match(command)
 }
 
-/// Hooks that the front matter of a page installs: they run at each use of a tool, with the call on their input.
+/// Hooks that the front matter of a page installs: they run at each use of a tool, with the call on
+/// their input.
 pub(crate) fn hooks(scan: &mut Scan, site: &Site<'_>, text: &str, matter: Range<usize>) {
     let source = &text[matter.clone()];
     let Some(start) = lines(source).find(|(_, line)| line.starts_with("hooks:")).map(|(at, _)| at) else {
@@ -140,20 +143,20 @@ fn hooked(scan: &mut Scan, site: &Site<'_>, source: &str, offset: usize) {
     for found in COMMAND.captures_iter(source).take(50) {
         let Some(value) = found.get(2).or_else(|| found.get(3)).or_else(|| found.get(4)) else { continue };
         let range = offset + value.start()..offset + value.end();
-        // Between double quotes JSON and YAML have escapes: a line break, or a letter that stands as a number.
+        // In double quotes, JSON and YAML have escapes, for example for line breaks or code points.
         let escaped = found.get(2).map(|inner| format!("\"{}\"", inner.as_str()));
         let command = escaped
             .and_then(|text| serde_json::from_str::<String>(&text).ok())
             .unwrap_or_else(|| value.as_str().replace("\\\"", "\""));
         let is_url = found.get(1).is_some_and(|key| key.as_str() == "url");
         if is_url && REMOTE.is_match(&command) && !super::paths::local(&command) {
-            scan.report(site, &EXFIL_HOOK, range.clone(), "a hook sends each event to an address");
+            scan.report(site, &EXFIL_HOOK, range.clone(), "a hook sends each event to a URL");
         } else if !is_url && sends(&command) && (carries(&command) || command.contains("://")) {
             scan.report(
                 site,
                 &EXFIL_HOOK,
                 range.clone(),
-                "a hook, which is given each call of a tool, talks to an address",
+                "a hook that receives every tool call contacts a URL",
             );
         } else if !is_url && !command.trim().is_empty() {
             scan.note(
@@ -188,7 +191,7 @@ pub(crate) fn is_manifest(path: &str) -> bool {
     )
 }
 
-/// Manifests that have something run at installation, and servers of tools that are given secrets.
+/// Manifests that run code at installation, and MCP servers that get secrets.
 pub(crate) fn manifest(scan: &mut Scan, site: &Site<'_>, name: &str, text: &str) {
     match name {
         "package.json" => npm(scan, site, text),
@@ -226,7 +229,7 @@ fn npm(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
 }
 
-/// A build backend, or a package for building, that comes from an address.
+/// A build backend or build dependency from a URL.
 fn build(scan: &mut Scan, site: &Site<'_>, text: &str) {
     static REQUIRES: LazyLock<Regex> =
         LazyLock::new(|| regex(r"(?s)\b(?:requires|setup_requires)\s*=\s*(\[[^\]]{0,2000}\]|[^\n]*)"));
@@ -237,7 +240,7 @@ fn build(scan: &mut Scan, site: &Site<'_>, text: &str) {
             && let Some(address) = ADDRESS.find(list.as_str())
         {
             let range = list.start() + address.start()..list.start() + address.end();
-            scan.report(site, &REMOTE_BUILD, range, "what builds the package comes from an address");
+            scan.report(site, &REMOTE_BUILD, range, "the build code of the package comes from a URL");
         }
     }
     index(scan, site, text);
@@ -254,13 +257,13 @@ fn index(scan: &mut Scan, site: &Site<'_>, text: &str) {
         if let Some(address) = found.get(1)
             && super::effects::foreign_index(address.as_str())
         {
-            let message = format!("packages come from `{}`", super::unicode::excerpt(address.as_str()));
+            let message = format!("installs packages from `{}`", super::unicode::excerpt(address.as_str()));
             scan.report(site, &UNPINNED_INDEX, address.range(), message);
         }
     }
 }
 
-/// Servers of tools that the package configures, and which secrets they get.
+/// MCP servers that the package configures, and the secrets they get.
 fn servers(scan: &mut Scan, site: &Site<'_>, text: &str) {
     let Ok(value) = serde_json::from_str::<serde_json::Value>(text) else { return };
     let Some(servers) =
@@ -282,7 +285,7 @@ fn servers(scan: &mut Scan, site: &Site<'_>, text: &str) {
         if let Some((key, _)) = secret {
             let range = text.find(key.as_str()).map_or(0..0, |at| at..at + key.len());
             let message = format!(
-                "the package configures the server of tools `{}`, which gets `{}`",
+                "the package configures the MCP server `{}`, which gets `{}`",
                 super::unicode::excerpt(name),
                 super::unicode::excerpt(key)
             );
@@ -291,7 +294,7 @@ fn servers(scan: &mut Scan, site: &Site<'_>, text: &str) {
     }
 }
 
-/// Where the front matter of a page lies, and where its body begins.
+/// The range of a page's front matter, and the start of its body.
 pub(crate) fn front_matter(text: &str) -> (Range<usize>, usize) {
     let Some(rest) = text.strip_prefix("---") else { return (0..0, 0) };
     let Some(start) = rest.find('\n').map(|at| at + 4) else { return (0..0, 0) };
@@ -304,8 +307,8 @@ pub(crate) fn front_matter(text: &str) -> (Range<usize>, usize) {
     (0..0, 0)
 }
 
-/// The commands of files that hold some: recipes of a Makefile, `RUN` of a Dockerfile, scripts of a package.json, `run:` and `command:` of YAML and
-/// the like. Each with where it begins.
+/// The commands in a file: recipes of a Makefile, `RUN` of a Dockerfile, scripts of a package.json,
+/// `run:` and `command:` of YAML and similar, each with its offset.
 pub(crate) fn recipes(name: &str, text: &str) -> Vec<(usize, String)> {
     static KEYED: LazyLock<Regex> = LazyLock::new(|| {
         regex(

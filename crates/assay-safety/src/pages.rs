@@ -1,5 +1,5 @@
-//! The pages in tests/rules: an example of each rule, which has to be found. A rule that could never fire, because no trigger word
-//! of its own leads to it or nothing reports it, fails here.
+//! The pages in tests/rules: an example of each rule, which has to be found. A rule that could
+//! never fire, because no trigger word of its own leads to it or nothing reports it, fails here.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,10 +11,10 @@ use assay_skill::Package;
 use super::needles::only;
 use super::package::{CAPABILITY_UNDECLARED, EXFIL_HOOK};
 use super::rule::Rule;
-use super::self_test::ways::{gzip, zip};
+use super::self_test::techniques::{gzip, zip};
 use super::{Bundle, RULES, scan};
 
-/// A block of a page: how its content is written, the file it stands for, and the content.
+/// A block of a page: its format, its file, and the content.
 type Block = (String, String, String);
 
 /// The blocks of each rule's section.
@@ -102,7 +102,8 @@ fn package(blocks: &[Block]) -> Bundle {
     Bundle::read(&Package::load(&root).package.expect("a package"))
 }
 
-/// Rules on what other rules' words have had scanned: `a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands` shows it.
+/// Rules that depend on other rules' trigger words, as
+/// `a_use_of_the_shell_is_seen_where_another_rule_looks_for_commands` shows.
 const BY_OTHERS: [&str; 1] = ["capability-undeclared"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! Paths and addresses that mean something: where credentials lie, what a shell reads at start, what an agent is told by.
+//! Sensitive paths and URLs: credentials, files that a shell reads at start, instructions of
+//! agents.
 
 use std::sync::LazyLock;
 
@@ -10,14 +11,15 @@ use super::rules::{
     PERSIST_SCHEDULE, PERSIST_SERVICE, PRIVILEGE_SUDOERS,
 };
 
-/// A constant pattern, its classes and word ends those of ASCII: with those of Unicode, the fast engine gives up at the first dash or
-/// emoji of a text.
+/// A constant pattern, its classes and word ends those of ASCII: with those of Unicode, the fast
+/// engine gives up at the first dash or emoji of a text.
 pub(crate) fn regex(pattern: &str) -> Regex {
     let ascii = pattern.replace(r"\b", r"(?-u:\b)").replace(r"\w", "[0-9A-Za-z_]").replace(r"\d", "[0-9]");
     Regex::new(&ascii).expect("a constant pattern is well formed: each is compiled in every test run")
 }
 
-/// The file of credentials that a text names, if it does: private keys, cloud and registry tokens, browsers' and messengers' stores.
+/// The file of credentials that a text names, if it does: private keys, cloud and registry tokens,
+/// browsers' and messengers' stores.
 pub(crate) fn credential(text: &str) -> Option<&str> {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         regex(concat!(
@@ -35,7 +37,8 @@ pub(crate) fn credential(text: &str) -> Option<&str> {
         .map(|found| found.as_str().trim_matches(|c: char| c.is_whitespace() || "'\"`;|)".contains(c)))
 }
 
-/// Whether a path names the file in which a project keeps its secrets: `.env`, `.env.production`, but no example of one.
+/// Whether a path names the file in which a project keeps its secrets: `.env`, `.env.production`,
+/// but no example of one.
 pub(crate) fn dotenv(path: &str) -> bool {
     let name = path.trim_matches(['"', '\'', '<', '>']).rsplit(['/', '\\', '@', '=']).next().unwrap_or(path);
     let lower = name.to_ascii_lowercase();
@@ -88,7 +91,7 @@ pub(crate) fn written(path: &str) -> Option<&'static Rule> {
     PATTERNS.iter().find(|(pattern, _)| pattern.is_match(path)).map(|&(_, rule)| rule)
 }
 
-/// Whether code from this address is worth a second look: no TLS, a number instead of a name, a shortener, a paste, a tunnel.
+/// Whether a URL is untrusted for code: no TLS, an IP address, a shortener, a paste site, a tunnel.
 pub(crate) fn untrusted(address: &str) -> bool {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -99,7 +102,7 @@ pub(crate) fn untrusted(address: &str) -> bool {
     (PATTERN.is_match(address) || PLAIN.is_match(address)) && !local(address)
 }
 
-/// Whether an address stays on the machine.
+/// Whether a URL refers to this machine.
 pub(crate) fn local(address: &str) -> bool {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         regex(r"(?i)(?:^|//|@|\s)(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[::1\]|host\.docker\.internal)\b")
@@ -107,7 +110,7 @@ pub(crate) fn local(address: &str) -> bool {
     PATTERN.is_match(address)
 }
 
-/// The collecting point that an address names, if it does: services where anybody opens an inbox for anything.
+/// The collection service in a URL, if any: services with anonymous inboxes.
 pub(crate) fn endpoint(text: &str) -> Option<&str> {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         regex(

@@ -1,8 +1,9 @@
 //! What text tells an agent to do.
 //!
-//! A sentence is judged by its words and by what surrounds it. `Never ignore previous instructions` forbids; a heading `Prompt injection
-//! patterns` describes. Such passages are findings of severity `info`. This is a heuristic, and an attack that poses as documentation
-//! of attacks gets past it: the self-test counts how often.
+//! A sentence is classified by its words and its context. `Never ignore previous instructions`
+//! forbids; a heading `Prompt injection patterns` describes. Such passages have severity `info`.
+//! This is a heuristic: an attack disguised as documentation gets past it, and the self-test counts
+//! how often.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -22,11 +23,11 @@ use super::rules::{
 use super::unicode::floor;
 
 declare_rules! {
-    OVERRIDE_ROLE = "override-role", Override, Warning, "Text poses as a system message, or gives the agent a role without limits.",
+    OVERRIDE_ROLE = "override-role", Override, Warning, "Text imitates a system message, or gives the agent an unrestricted role.",
         Prose ["you are now", "developer mode", "jailbr", "unrestricted", "uncensored", "no restrictions",
             "without restrictions", "im_start", "[system]", "system-reminder", "system_prompt", "<system", "### system",
             "system:", "[inst]"];
-    REMOTE_INSTRUCTIONS = "remote-instructions", RemoteCode, Warning, "Text tells the agent to fetch something and to do what it says.",
+    REMOTE_INSTRUCTIONS = "remote-instructions", RemoteCode, Warning, "Text tells the agent to download instructions and follow them.",
         Prose ["follow the instructions", "follow its instructions", "http://"];
     TRIGGER_EVERYTHING = "trigger-everything", Trigger, Warning, "The description claims every request.",
         Prose ["every request", "every message", "all requests", "any request", "all tasks", "every task", "any task",
@@ -34,10 +35,10 @@ declare_rules! {
             "every prompt", "every user", "any user", "all user", "any question", "every question"];
     TRIGGER_PRECEDENCE = "trigger-precedence", Trigger, Warning, "The description claims precedence over other skills.",
         Prose ["highest priority", "top priority", "other skills", "other skill"];
-    DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text has the agent delete or overwrite everything of the user's in some place.",
+    DESTROY_REQUEST = "destroy-request", Destruction, Warning, "Text tells the agent to delete or overwrite all of the user's files in a place.",
         Prose ["working director", "current director", "home director", "home folder", "wipe", "erase", "hard drive",
             "file system", "drop all", "production data", "encrypt"];
-    SABOTAGE_RESULT = "sabotage-result", Sabotage, Warning, "Text has the agent falsify, slant or undermine its own work.",
+    SABOTAGE_RESULT = "sabotage-result", Sabotage, Warning, "Text tells the agent to falsify, bias or sabotage its work.",
         Prose ["falsify", "fabricate", "fudge", "tamper", "downplay", "whitewash", "gloss over", "understate", "exaggerate",
             "overstate", "lower than", "higher than", "worse than", "better than", " light", "favor", "favour", "backdoor",
             "hidden ", "subtle", "security hole", "logic bomb", "deliberate", "intentional", "illegal", "unlawful",
@@ -45,7 +46,7 @@ declare_rules! {
             "conservative", "liberal", "religious", "immigrant", "even if", "even when", "whether or not", "overtime",
             "misconduct", "harassment", "wage", "maternity", "pregnan", "whistle", " laws", "advert", "affiliate", "referral",
             "sponsored"];
-    SABOTAGE_SPREAD = "sabotage-spread", Sabotage, Warning, "Text has the agent copy instructions into other skills or repositories.",
+    SABOTAGE_SPREAD = "sabotage-spread", Sabotage, Warning, "Text tells the agent to copy instructions into other skills or repositories.",
         Prose ["all other", "every other", "installed skill"];
 }
 
@@ -73,42 +74,42 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|forget|override|bypass|discard|do not (?:follow|obey)|don't (?:follow|obey)|stop (?:following|obeying)|set aside|pay no attention to|supersede)(?: (?:about|all|any|of|the|your|every|my|everything in)){{0,4}} (?:previous|prior|earlier|preceding|above|foregoing|existing|original|system|initial|former|safety|developer)(?: \w+){{0,2}}? {instructions}\b"),
-            "tells the agent to set its instructions aside",
+            "tells the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|override|forget|bypass)(?: (?:all|any|of))* your(?: \w+)? {instructions}\b"),
-            "tells the agent to set its instructions aside",
+            "tells the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             r"(?:ignore|disregard|forget)(?:all|any|the|your)*(?:previous|prior|earlier|preceding|above)(?:instructions|rules|prompts?)".to_owned(),
-            "tells the agent to set its instructions aside, in letters that stand apart",
+            "tells the agent to ignore its instructions, in spaced-out letters",
         ),
         (
             &OVERRIDE_INSTRUCTIONS,
             format!(r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:(?:that )?(?:you (?:were|have been|are)|was|has been)(?: \w+)? (?:told|said|instructed|given)|(?:said |written )?(?:above|before|previously))|\b(?:these|this|the following) {instructions} (?:override|overrides|supersede|supersedes|replace|replaces|outrank|take precedence over) (?:(?:all|any|your|every|of|the|other|user's|current) ){{0,3}}(?:system|previous|prior|earlier|safety|developer|original|built-in|core|existing|higher-level|platform)(?: \w+)? {instructions}"),
-            "tells the agent to set its instructions aside",
+            "tells the agent to ignore its instructions",
         ),
         (
             &OVERRIDE_ROLE,
             r"<\|im_start\|>\s?system|<<sys>>|\[system\](?: ?:|\s+(?:you|new|ignore|override))|(?:^|[^`])<(?:system|admin|system[-_](?:reminder|prompt|message|override))> ?[^<`]{0,60}\b(?:you (?:must|are|should|have|may|can|will)|ignore|override|new instructions|from now|pre-?approved|authori[sz]ed|has (?:approved|granted|allowed)|permissions?|no longer)\b|\[/?inst\] |(?:^|\s)###? ?system ?:|\bbegin (?:new )?system prompt\b".to_owned(),
-            "poses as a message of the system",
+            "imitates a system message",
         ),
         (
             &OVERRIDE_ROLE,
             r"\byou are now (?:in )?(?:dan\b|developer mode|jailbroken|unrestricted|uncensored|unfiltered|free (?:of|from)|(?:an? )?(?:\w+ )?(?:unrestricted|uncensored|jailbroken|unfiltered))|\b(?:act|behave|respond|operate) as (?:an? )?(?:dan\b|(?:unrestricted|uncensored|jailbroken|unfiltered|evil))|\byou (?:have|are under|operate with) no (?:restrictions|limits|safety guidelines|content polic(?:y|ies))\b|\b(?:without|no) (?:any )?(?:ethical|moral|safety) (?:restrictions|constraints|limits|guidelines)\b".to_owned(),
-            "gives the agent a role without limits",
+            "gives the agent an unrestricted role",
         ),
         (
             &OVERRIDE_SAFEGUARDS,
             r"--dangerously-skip-permissions|--dangerously-bypass-approvals|\b(?:skip|bypass|disable|turn off|circumvent|suppress|ignore|auto-?approve)(?: (?:all|any|the|every|its|your))* (?:permission|approval|confirmation|safety|security|consent)(?: \w+)? ?(?:prompts?|checks?|dialogs?|requests?|warnings?|guardrails|filters?|steps?)\b|\b(?:never|do not|don't) (?:ask|prompt|wait|stop)(?: the user)?(?: to ask)? for (?:any )?(?:permission|approval|consent)\b|\bwithout (?:ever )?(?:asking|requesting|seeking|waiting for)(?: the user)?(?: for)?(?: their| any| user| explicit)* (?:permission|approval|consent)\b".to_owned(),
-            "turns confirmations or safety checks off",
+            "turns off confirmations or safety checks",
         ),
         (
             &CONCEAL_FROM_USER,
             format!(r"\b(?:do not|don't|never|must not|should not|avoid|without)(?: ever)? (?:tell|inform|alert|notify|let|warn|telling|informing|alerting|notifying|letting|warning)(?: \w+)? ?(?:the |any |your )?{person}(?: \w+)?(?: know)? (?:about (?:this|these|it|that)\b|about the (?:step|upload|request|change|command|script|file|copy|transfer|backup|hook|installation|download|call)|of this\b|that you (?:did|have|had|ran|read|sent|copied|uploaded|changed|installed|received|are (?:doing|sending|reading))|that this (?:step|happened|was|is being|runs)|what you (?:did|do|are doing|sent|read|changed))|\bwithout (?:the |your )?{person}(?:'s|s')? (?:knowledge|knowing|noticing|awareness|being (?:told|aware))|\b(?:hide|conceal|withhold)(?: (?:this|these|it|that|them|the fact|your|all|any|evidence|actions?|steps?|instructions?|traces?|of|the|\w+ing))+ (?:\w+ )?from (?:the |any )?{person}\b|\bkeep (?:this|it|these|that|them)(?: \w+)? (?:secret|hidden|confidential|invisible|concealed) from (?:the |your |any )?{person}\b|\bthe {person} (?:must|should|will|need|may) (?:not|never)(?: need to)? (?:know|notice|find out|be told|learn|be aware|see) (?:about |of |that )?(?:this|it|these|what|you|the (?:request|upload|command|step))|\b(?:do not|don't|never) (?:mention|reveal|disclose|report|acknowledge|log|show|display)(?: \w+)? (?:this (?:step|action|instruction|command|request|upload|section|note|comment|file|operation|behaviou?r|part|paragraph)|these (?:instructions|steps|actions|commands)|having|that you (?:did|have|were|are|ran|read|sent|received))"),
-            "tells the agent to keep something from the user",
+            "tells the agent to hide something from the user",
         ),
         (
             &CONCEAL_FROM_USER,
@@ -118,7 +119,7 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &EXFIL_INSTRUCTION,
             format!(r"\b(?:send|sends|post|upload|forward|transmit|exfiltrate|submit|e-?mail|leak|report|deliver|copy)\b(?: [^ .]+){{0,8}}? [^ ]*{SECRETS}[^ ]*(?: [^ ]+){{0,8}}? (?:to|at|via|into|using) (?:the |an? |our |this )?(?:[^ ]+ )?(?:https?://|webhook|[\w.]+@[\w-]+\.\w|endpoint|collector|external server|attacker|remote (?:server|host))"),
-            "tells the agent to send secrets out",
+            "tells the agent to send secrets",
         ),
         (
             &EXFIL_INSTRUCTION,
@@ -158,38 +159,39 @@ fn patterns() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &CONFIG_INSTRUCTIONS,
             r"\b(?:add|append|write|insert|inject|copy|put|persist|save|store)\b(?: [^ .]+){0,4}? (?:this|these|the following|above)(?: [^ .]+){0,4}? (?:instructions?|rules?|directives?|paragraph|block|lines?|text|section|note|prompt)(?: [^ ]+){0,4}? (?:to|into|in) (?:[^ ]+ ){0,3}?[^ ]{0,12}(?:~/\.claude/claude\.md|claude\.md|agents\.md|gemini\.md|memory\.md|soul\.md|\.cursorrules|copilot-instructions\.md)(?: [^ ]+){0,6}? (?:so (?:that )?|every (?:future )?session|all future|permanent|future sessions|persist|always)".to_owned(),
-            "tells the agent to write its own standing instructions",
+            "tells the agent to change its own persistent instructions",
         ),
         (
             &ENCODED_INSTRUCTION,
             r"\b(?:decode|decrypt|deobfuscate|unscramble|base64-decode|rot13)\b(?: [^ .]+){0,8}? (?:and|then)(?: then)? (?:follow|obey|execute|run|carry out|perform|do what)\b".to_owned(),
-            "tells the agent to decode something and to do what it says",
+            "tells the agent to decode a text and follow it",
         ),
     ]
 }
 
-/// Orders to hide, destroy, falsify and spread. What advises against them is told by [`advised_against`].
+/// Instructions to hide, destroy, falsify and spread. [`advised_against`] recognizes text that
+/// advises against them.
 fn orders() -> Vec<(&'static Rule, String, &'static str)> {
     vec![
         (
             &CONCEAL_FROM_USER,
             r"\b(?:do not|don't|never|must not|should not|avoid|no need to|without)(?: ever)? (?:mention(?:ing)?|disclos(?:e|ing)|reveal(?:ing)?|tell(?:ing)?|inform(?:ing)?|notify(?:ing)?|report(?:ing)?|say(?:ing)?|admit(?:ting)?)(?: \w+){0,3}? (?:to )?(?:the |your |any )?(?:users?|humans?|operators?|owner|anyone) (?:that|how|when) (?:[^ .]+ ){0,10}?(?:changed|modified|sent|uploaded|deleted|ran|executed|installed|accessed|copied|removed|written|collected|altered|overwritten|recorded|logged|shared|moved|transmitted)\b".to_owned(),
-            "tells the agent to keep what it did from the user",
+            "tells the agent to hide its actions from the user",
         ),
         (
             &CONCEAL_FROM_USER,
             r"\b(?:do not|don't|never|no need to|without|avoid) (?:mention(?:ing)?|disclos(?:e|ing)|report(?:ing)?|bring(?:ing)? up|reveal(?:ing)?|includ(?:e|ing)|acknowledg(?:e|ing)) (?:this|it|these|that|them|the (?:upload|backup|script|step|command|request|sync|transfer|call))(?: \w+){0,3} (?:to (?:the |your |any )?(?:users?|humans?|owner|anyone)|in (?:your|the|any) (?:\w+ )?(?:summary|response|reply|report|answer|final message|message|transcript|changelog))\b|\b(?:leave|omit|keep|exclude) (?:this|these|it|that|them|the (?:step|upload|script|command|request)\w*)(?: \w+){0,3} (?:out of|out when|from|off)(?: \w+){0,3} (?:summar\w+|report|response|reply|answer|message)\b|\b(?:this|it|that) (?:stays|is|remains) between (?:us|you and me)\b|\bkeep (?:this|it) between us\b|\bthe user (?:does not|doesn't|need not|should not|shouldn't|must not) (?:need to |have to )?(?:know|hear|learn|be (?:told|informed|aware|notified))(?: about| of)? (?:this|it\b|that you|these|the (?:upload|transfer|request|step))".to_owned(),
-            "tells the agent to leave something out of what it reports",
+            "tells the agent to omit something from its report",
         ),
         (
             &DESTROY_REQUEST,
             r"\b(?:delete|erase|wipe|destroy|shred|purge|overwrite|remove|drop)\b(?: [^ .]+){0,4}? (?:all|every|everything|any|entire|whole)(?: [^ .]+){0,6}? (?:home (?:folder|directory)|working (?:folder|directory|tree)|current (?:folder|directory)|parent (?:folder|directory)|(?:user's|users'|personal) (?:files|documents|data|photos|pictures|downloads|home|desktop|disk|drive|e?mails?|messages|repositor(?:y|ies)|backups?)|root (?:folder|directory)|hard drive|disks?|file ?system|production (?:databases?|data|tables?|servers?)|backups|git history)\b|\b(?:wipe|format|erase|destroy) (?:the |their |this |its )?(?:\w+ )?(?:hard drive|disk|home directory|home folder|machine|file ?system)\b|\bdrop (?:all|every)(?: \w+){0,2} (?:tables?|databases?|schemas?)\b".to_owned(),
-            "tells the agent to delete what is the user's",
+            "tells the agent to delete the user's files",
         ),
         (
             &DESTROY_REQUEST,
             r"\b(?:encrypt|lock|password-protect)\b(?: [^ .]+){0,4}? (?:all|every|each|user's|users'|their|entire)(?: [^ .]+){0,4}? (?:files|documents|folders?|director(?:y|ies)|drives?|disks?|photos|home|desktop)\b".to_owned(),
-            "tells the agent to encrypt what is the user's",
+            "tells the agent to encrypt the user's files",
         ),
         (
             &CREDENTIAL_REQUEST,
@@ -199,42 +201,42 @@ fn orders() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &SABOTAGE_RESULT,
             r"\b(?:include|add|insert|append|embed|place|promote|mention|recommend)\b(?: [^ .]+){0,6}? (?:advert\w*|affiliate|referral|promotional|sponsored|phishing)(?: [^ .]+){0,8}? (?:every|each|all|any|always|wherever)\b".to_owned(),
-            "tells the agent to put advertising into its work",
+            "tells the agent to add advertising to its work",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:falsify|fabricate|fudge|tamper with|doctor)\b(?: [^ .]+){0,3}? (?:results?|findings|figures|numbers|data|metrics|scores?|reports?|logs?|records|benchmarks?|measurements|evidence|statistics|citations?)\b|\b(?:downplay|whitewash|gloss over|play down|understate|exaggerate|overstate)\b(?: [^ .]+){0,6}? (?:strengths?|achievements|accomplishments|weaknesses|flaws|risks?|dangers?|faults|failures|problems|limitations|drawbacks|side effects|concerns|competitors?|rivals?|merits|advantages|performance)\b".to_owned(),
-            "tells the agent to falsify or slant what it reports",
+            "tells the agent to falsify or bias its report",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:never|always|do not|don't|make sure|must|ensure|refrain from|avoid)\b(?: [^ .]+){0,6}? (?:rat(?:e|ing)|rank(?:ing)?|scor(?:e|ing)|grad(?:e|ing)|present(?:ed|ing)?|show(?:n|ing)?|portray(?:ed|ing)?|depict(?:ed|ing)?|describ(?:e|ed|ing)|evaluat(?:e|ed|ing)|judg(?:e|ed|ing))\b(?: [^ .]+){0,10}? (?:(?:lower|higher|worse|better) than|in an? (?:bad|poor|negative|worse|better|good|positive|favou?rable|unfavou?rable)(?: \w+)? light|negatively|favou?rably|unfavou?rably)\b|\bfavou?r\b(?: [^ .]+){0,6}? (?:in (?:any|all|every) (?:comparisons?|evaluations?|rankings?|results?|recommendations?)|regardless|no matter|even (?:if|when))\b".to_owned(),
-            "tells the agent whom its judgement has to favour",
+            "tells the agent whom to favour in its judgement",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:insert|introduce|add|plant|leave|embed|include|inject|hide|slip)\b(?: [^ .]+){0,4}? (?:backdoors?|hidden (?:vulnerabilit\w+|bugs?|flaws?|accounts?|clauses?|fees?|charges?|costs?)|subtle (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|security holes?|logic bombs?|(?:deliberate|intentional) (?:bugs?|errors?|mistakes?|flaws?|vulnerabilit\w+)|(?:illegal|unlawful|unenforceable|discriminatory|deceptive|misleading|undisclosed|unethical|predatory) (?:clauses?|terms?|provisions?|fees?|charges?|conditions?|claims?|restrictions?|language))\b".to_owned(),
-            "tells the agent to put a flaw into its work",
+            "tells the agent to introduce a flaw into its work",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:waive[sd]?|forfeits?|surrenders?|relinquish(?:es)?|gives? up)\b(?: [^ .]+){0,4}? (?:overtime|wages?|(?:sick|maternity|parental|medical) leave|minimum wage|labou?r rights|statutory rights|right to (?:unionize|organize|strike|report))\b|\b(?:prevents?|prohibits?|forbids?|bars?|discourages?)\b(?: [^ .]+){0,4}? (?:reporting|disclosing|whistle-?blowing)(?: [^ .]+){0,3}? (?:illegal|unlawful|criminal|harassment|discrimination|misconduct|violations|crimes?)\b|\b(?:terminat\w+|dismiss\w*|fire[ds]?|firing)\b(?: [^ .]+){0,6}? (?:pregnan\w+|maternity|whistle-?blow\w*|union (?:membership|activit\w+)|religious beliefs?|sexual orientation)\b|\b(?:women|females?|pregnant|disabled|foreign|minority|older|immigrant)\b(?: [^ .]+){0,4}? (?:lower|less|reduced|no) (?:pay|salar(?:y|ies)|wages?|benefits|compensation)\b|\b(?:pay|salar(?:y|ies)|wages?)\b(?: [^ .]+){0,4}? (?:below|under|less than) (?:the )?(?:\w+ )?minimum wage\b|\b(?:regardless of|irrespective of|even if it (?:violates|breaks)|in violation of|contrary to) (?:any |all |the )?(?:local |applicable |federal |state |national |labou?r |employment )+laws?\b".to_owned(),
-            "tells the agent to write terms that no law allows",
+            "tells the agent to write unlawful terms",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:flag|remove|delete|ban|censor|suppress|hide|block|reject|downrank|shadow-?ban)\b(?: [^ .]+){0,8}? (?:(?:left|right)[- ](?:leaning|wing)|conservatives?|liberals?|republicans?|democrats?|religious|muslims?|jews|jewish|christians?|gay|lgbt\w*|immigrants?|minorities|dissent\w*)\b".to_owned(),
-            "tells the agent to judge by who people are or what they believe",
+            "tells the agent to discriminate by identity or belief",
         ),
         (
             &SABOTAGE_RESULT,
             r"\b(?:report|claim|say|state|tell|pretend|mark|declare)\b(?: [^ .]+){0,6}? (?:tests?|checks?|builds?|it|task|everything|all)(?: [^ .]+){0,4}? (?:pass(?:es|ed)?|succe\w+|complete\w*|fine|ok|green|done)\b(?: [^ .]+){0,3}? (?:even (?:if|when|though)|regardless|no matter|whether or not)\b".to_owned(),
-            "tells the agent to report success whatever happened",
+            "tells the agent to report success regardless of the outcome",
         ),
         (
             &EXFIL_REQUEST,
             r"\b(?:log|logs|store|write|save|record|dump|append|persist)\b(?: [^ .]+){0,8}? [^ ]?(?:card(?:holder)? (?:numbers?|data|details|info\w*)|credit cards?|payment (?:card |method )?(?:data|details|info\w*|methods?|cards?)|billing (?:data|details|info\w*)|cvv2?|cvc|social security numbers?|bank account (?:numbers?|details)|passwords? in (?:plain|clear) ?text)\b[^ ]*(?: [^ ]+){0,16}? (?:to|in|into|as) (?:[^ ]+ ){0,4}?[^ ]{0,40}(?:files?\b|logs?\b|\.(?:log|txt|csv|json|jsonl|db|md)\b|disk\b|plain)".to_owned(),
-            "tells the agent to keep payment or identity data in a file",
+            "tells the agent to store payment or identity data in a file",
         ),
         (
             &SABOTAGE_SPREAD,
@@ -244,14 +246,15 @@ fn orders() -> Vec<(&'static Rule, String, &'static str)> {
         (
             &CONFIG_INSTRUCTIONS,
             r"\b(?:append|add|write|insert|put|save|copy|paste|inject|include)\b(?: [^ ]+){0,12}? [^ ]{0,12}(?:claude\.md|agents\.md|memory\.md|gemini\.md|soul\.md|\.cursorrules|\.windsurfrules|copilot-instructions\.md)[^ ]*(?: [^ ]+){0,20}? [^ ]{0,2}(?:(?:always |auto-?|automatically |pre-?)(?:approve[sd]?|allow|accept|trust|run|execute|confirm)|without (?:asking|confirmation|approval|permission)|never (?:ask|prompt|question|refuse)|(?:skip|bypass|ignore) (?:\w+ )?(?:confirmations?|permissions?|prompts?|approvals?|checks?|reviews?|warnings?)|trust (?:all|any|every))".to_owned(),
-            "tells the agent to write itself a standing permission",
+            "tells the agent to grant itself a permanent permission",
         ),
     ]
 }
 
 const SECRETLY: &str = "tells the agent to act in secret";
 
-/// Whether the words before an act make it something that happens: `would silently read as public`.
+/// Whether the words before an act make it a description of behaviour: `would silently read as
+/// public`.
 fn described_act(before: &str) -> bool {
     static SUBJECT: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -269,7 +272,8 @@ static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Words of which each pattern needs one from each group: told in one pass over the text, so that few patterns are tried on few pieces.
+/// Required words: each pattern needs one word of each group. They are found in one pass over the
+/// text, so that few patterns are tried.
 const NEEDS: &[&[&[&str]]] = &[
     &[
         &[
@@ -677,14 +681,14 @@ fn candidates(folded: &str) -> impl Iterator<Item = usize> {
     whole.filter(move |(_, groups)| *groups & there == **groups).map(|(index, _)| index)
 }
 
-/// Whether a text holds one of the commonest words of an instruction, each letter 13 places on.
+/// Whether a text contains one of the most common words of an instruction in rot13.
 pub(crate) fn turned(text: &str) -> bool {
     static WORDS: LazyLock<Regex> =
         LazyLock::new(|| regex("(?i)vafgehpgvba|cerivbhf|phey |cnffjbeq|perqragvny"));
     text.len() > 20 && WORDS.is_match(text)
 }
 
-/// Looks for phrases in a piece of text. `context` is what stands above and before it.
+/// Searches for phrases in a piece of text. `context` is the text above and before it.
 pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
     let folded = fold(piece);
     let mut found: Vec<Phrase> = Vec::new();
@@ -724,7 +728,7 @@ pub(crate) fn scan(piece: &Mapped, kind: Kind, context: &str) -> Vec<Phrase> {
     found
 }
 
-/// Whether a phrase stands between quotation marks, at most a few words from them.
+/// Whether a phrase is in quotation marks, at most a few words from them.
 fn quoted(text: &str, hit: &Range<usize>) -> bool {
     let marks = ['"', '\u{201c}', '\u{201d}', '\u{ab}', '\u{bb}', '`'];
     let before = &text[floor(text, hit.start.saturating_sub(24))..hit.start];
@@ -738,7 +742,7 @@ fn quoted(text: &str, hit: &Range<usize>) -> bool {
         })
 }
 
-/// Whether an option of a command stands just before.
+/// Whether an option of a command comes directly before.
 fn option_before(before: &str) -> bool {
     static OPTION: LazyLock<Regex> = LazyLock::new(|| regex(r"(?:^|[\s`'(|,])--?[a-z][a-z-]*`?[^.]{0,40}$"));
     OPTION.is_match(&before[floor(before, before.len().saturating_sub(80))..])
@@ -765,7 +769,7 @@ pub(crate) fn mentioned(text: &str, hit: &Range<usize>, kind: Kind, context: &st
     if NEGATION.is_match(sentence) {
         return true;
     }
-    // In a comment nobody sees, and in the front matter, nothing is documentation.
+    // In a comment no one sees, and in the front matter, nothing is documentation.
     if matches!(kind, Kind::Hidden | Kind::Matter | Kind::Aside) {
         return false;
     }
@@ -773,8 +777,9 @@ pub(crate) fn mentioned(text: &str, hit: &Range<usize>, kind: Kind, context: &st
     described(&format!("{before} {after}")) || described(&context.to_lowercase())
 }
 
-/// Whether an order is forbidden, warned of, or listed among mistakes. Of the words around attacks, most are common where an order of this
-/// kind would stand, so that they say nothing.
+/// Whether an instruction is forbidden, warned about, or listed as a mistake. Most words that
+/// surround descriptions of attacks are common near such instructions too, so they are not
+/// evidence.
 fn advised_against(strict: bool, text: &str, hit: &Range<usize>, context: &str) -> bool {
     static MISTAKES: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -811,12 +816,13 @@ fn advised_against(strict: bool, text: &str, hit: &Range<usize>, context: &str) 
         || asks.iter().any(|word| text[from..to].contains(word))
 }
 
-/// Whether words around a passage speak of attacks, faults or examples.
+/// Whether words around a passage refer to attacks, faults or examples.
 fn described(around: &str) -> bool {
     VOCABULARY.is_match(around)
 }
 
-/// Whether a heading or the paragraph before says that what follows is an attack, or is not to be done.
+/// Whether a heading or the paragraph before says that what follows is an attack, or is not to be
+/// done.
 pub(crate) fn described_strongly(context: &str) -> bool {
     static STRONG: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -852,7 +858,8 @@ pub(crate) fn forbidden(before: &str) -> bool {
     NEGATION.is_match(lower.trim_end_matches(['`', ' ', ':']))
 }
 
-/// Whether a hidden text speaks to an agent: names it and tells it something, or gives an order that no note to authors would hold.
+/// Whether a hidden text addresses an agent: it names the agent with an instruction, or gives an
+/// instruction that no note to authors would contain.
 pub(crate) fn directs(text: &str) -> bool {
     static ORDER: LazyLock<Regex> = LazyLock::new(|| {
         regex(
@@ -862,7 +869,7 @@ pub(crate) fn directs(text: &str) -> bool {
     ORDER.is_match(text)
 }
 
-/// Looks at a description: what the model decides by whether a skill is used.
+/// Checks a description, from which the model decides whether to use a skill.
 pub(crate) fn triggers(description: &str) -> Vec<(&'static Rule, String)> {
     static EVERYTHING: LazyLock<Regex> = LazyLock::new(|| {
         regex(

@@ -1,4 +1,5 @@
-//! What a rule is: a code, a family, a severity, a sentence, and the words that have to stand in a text before the rule is asked.
+//! Rules: a code, a family, a severity, a summary, and the words that must occur in a text before
+//! the rule is tried.
 
 use std::fmt;
 
@@ -35,13 +36,13 @@ pub enum Family {
     Trigger,
     /// Declared tools against used ones.
     Capability,
-    /// Keys that lie in the package.
+    /// Keys in the package.
     Secret,
     /// Paths and links that leave the package.
     Escape,
     /// Archives and executables in the package.
     Archive,
-    /// Deleting or encrypting the user's files, or working their machine for somebody else.
+    /// Deleting or encrypting the user's files, or using their machine for mining.
     Destruction,
     /// Having the agent falsify its own work.
     Sabotage,
@@ -109,17 +110,19 @@ pub struct Rule {
     pub code: &'static str,
     /// What it belongs to.
     pub family: Family,
-    /// How much a finding matters where nothing speaks for it. A passage that only describes an attack is `info`.
+    /// How much a finding matters where nothing speaks for it. A passage that only describes an
+    /// attack is `info`.
     pub severity: Severity,
     /// What it says, in a sentence.
     pub summary: &'static str,
-    /// Words of which one has to occur, in any case, before what finds the rule looks at a text; nothing for rules on characters, archives,
-    /// links and the like, which are always looked for. The first pass over a file is made of them: see `needles`.
+    /// Words of which one has to occur, in any case, before what finds the rule looks at a text;
+    /// nothing for rules on characters, archives, links and the like, which are always looked for.
+    /// The first pass over a file is made of them: see `needles`.
     #[serde(skip)]
     pub(crate) triggers: &'static [(Trigger, &'static [&'static str])],
 }
 
-/// What a trigger word stands in.
+/// The kind of content that a trigger word occurs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trigger {
     /// Text.
@@ -132,7 +135,8 @@ pub(crate) enum Trigger {
     Comment,
 }
 
-/// Declares the rules of a file: name, code, family, severity, summary, and trigger words. A comment before a rule follows its summary.
+/// Declares the rules of a file: name, code, family, severity, summary, and trigger words. A
+/// comment before a rule follows its summary.
 macro_rules! declare_rules {
     ($($(#[$comment:meta])* $name:ident = $code:literal, $family:ident, $severity:ident, $summary:literal
         $(, $trigger:ident [$($word:literal),* $(,)?])*;)*) => {

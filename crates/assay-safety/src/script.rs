@@ -1,8 +1,9 @@
-//! What a Python or JavaScript script would do, as far as that can be told without running it.
+//! What a Python or JavaScript script would do, as far as can be determined without running it.
 //!
-//! Values are followed through assignments, in the order of the text and without regard to scope. Texts are put together and decoded where
-//! every part is known; of the rest it is known what went into it. Names are resolved through imports, `getattr`, `__import__`, `require` and
-//! subscripts. What such a value reaches (a shell, `exec`, a request) is in [`super::calls`].
+//! Values are followed through assignments, in textual order and without scopes. Strings are joined
+//! and decoded if every part is known; for others only the taint is tracked. Names are resolved
+//! through imports, `getattr`, `__import__`, `require` and subscripts. The sinks of such values (a
+//! shell, `exec`, a request) are in [`super::calls`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -16,7 +17,7 @@ use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tre
 /// Most bytes of variables that are put in.
 const BUDGET: usize = 32 << 20;
 
-/// Looks through a script.
+/// Scans a script.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, source: &str) {
     if !scan.may(site) {
         return;
@@ -49,9 +50,9 @@ pub(crate) struct Call {
     pub(crate) arguments: Vec<Value>,
     pub(crate) keywords: Vec<(String, Value)>,
     pub(crate) span: Range<usize>,
-    /// The arguments as they stand.
+    /// The arguments as they are.
     pub(crate) written: String,
-    /// Integers that stand in the arguments: characters by number.
+    /// Integers that are in the arguments: characters by number.
     pub(crate) numbers: Vec<u32>,
 }
 
@@ -113,7 +114,8 @@ impl Script<'_, '_> {
                 }
             }
             "for_statement" | "as_pattern" | "for_in_statement" => {
-                // `for line in open(…)`, `with open(…) as f`: what is taken out of it has its taint.
+                // `for line in open(…)`, `with open(…) as f`: what is taken out of it has its
+                // taint.
                 let mut kids = named(node);
                 let right = node.child_by_field_name("right").or_else(|| named(node).next());
                 let left = node
@@ -209,7 +211,7 @@ impl Script<'_, '_> {
         }
     }
 
-    /// What an expression comes to.
+    /// The value of an expression.
     fn value(&mut self, node: Node<'_>, depth: usize) -> Value {
         if depth > DEPTH {
             return Value::default();
@@ -312,7 +314,7 @@ impl Script<'_, '_> {
         value
     }
 
-    /// A chain of the same operator leans to the left: it is gone down in a loop, since it may be long.
+    /// A chain of one operator is left-associative and may be long: it is walked in a loop.
     fn binary(&mut self, node: Node<'_>, depth: usize) -> Value {
         let mut parts = Vec::new();
         let mut node = node;
@@ -469,7 +471,7 @@ impl Script<'_, '_> {
                 call.numbers = integers(list, self.source);
             }
         }
-        calls::judge(self, &call)
+        calls::check_call(self, &call)
     }
 
     /// `fetch(…).then(code => …)`: what the function is given has the promise's taint.
@@ -492,7 +494,7 @@ impl Script<'_, '_> {
     }
 }
 
-/// Numbers that stand in a list: `[105, 103]`.
+/// Numbers that are in a list: `[105, 103]`.
 fn integers(node: Node<'_>, source: &str) -> Vec<u32> {
     let mut numbers = Vec::new();
     let mut stack = vec![node];
@@ -519,7 +521,7 @@ pub(crate) fn module_name(quoted: &str) -> &str {
     if module == "fs/promises" { "fs.promises" } else { module }
 }
 
-/// Without what stands for the built-in names.
+/// A name without the prefix for built-ins.
 fn canonical(name: &str) -> String {
     let mut name = name;
     for prefix in ["builtins.", "__builtins__.", "globalThis.", "global.", "window.", "self.", "__dict__."] {
@@ -528,7 +530,7 @@ fn canonical(name: &str) -> String {
     name.to_owned()
 }
 
-/// Comments, documentation and what is printed: text that an agent comes to read.
+/// Comments, documentation and printed text, which an agent reads.
 pub(crate) fn spoken(language: Language, source: &str) -> Vec<Mapped> {
     let source = head(source);
     let Some(tree) = tree(language, source) else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Keys that lie in a package.
+//! Keys in a package.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -10,31 +10,31 @@ use super::rule::declare_rules;
 use super::site::{Scan, Site};
 
 declare_rules! {
-    SECRET_KEY = "secret-key", Secret, Error, "A key in a known format lies in the package.",
+    SECRET_KEY = "secret-key", Secret, Error, "The package contains a key in a known format.",
         Secret ["akia", "asia", "ghp_", "gho_", "ghs_", "ghu_", "ghr_", "github_pat_", "glpat-", "xoxb-", "xoxp-", "xoxa-",
             "xoxs-", "sk-ant-", "sk-proj-", "sk_live_", "rk_live_", "aiza", "ya29.", "-----begin", "npm_", "pypi-", "hf_",
             "sg.", "dckr_pat_", "shpat_", "dop_v1_", "lin_api_", "eyj", "sk-", "key-"];
-    SECRET_ASSIGNED = "secret-assigned", Secret, Warning, "Something named as a secret is given a random-looking value.",
+    SECRET_ASSIGNED = "secret-assigned", Secret, Warning, "A variable named like a secret has a random-looking value.",
         Secret ["secret", "passw", "token", "api_key", "apikey", "api-key"];
 }
 
 /// Formats that their issuers document, so that a match is a key or an imitation of one.
 static FORMATS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
-        (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "an access key of AWS"),
-        (r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b", "a token of GitHub"),
-        (r"\bglpat-[A-Za-z0-9_-]{20,}\b", "a token of GitLab"),
-        (r"\bxox[abps]-[0-9]{8,}-[0-9A-Za-z-]{16,}\b", "a token of Slack"),
-        (r"\bsk-ant-(?:api|admin)\d\d-[A-Za-z0-9_-]{80,}", "a key of Anthropic"),
-        (r"\bsk-proj-[A-Za-z0-9_-]{40,}|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b", "a key of OpenAI"),
-        (r"\b[rs]k_live_[A-Za-z0-9]{24,}\b", "a live key of Stripe"),
-        (r"\bAIza[A-Za-z0-9_-]{35}\b", "a key of Google"),
-        (r"\bnpm_[A-Za-z0-9]{36}\b", "a token of npm"),
-        (r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}", "a token of PyPI"),
-        (r"\bhf_[A-Za-z0-9]{34}\b", "a token of Hugging Face"),
-        (r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b", "a key of SendGrid"),
-        (r"\bdckr_pat_[A-Za-z0-9_-]{27}\b", "a token of Docker Hub"),
-        (r"\bdop_v1_[a-f0-9]{64}\b", "a token of DigitalOcean"),
+        (r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b", "an AWS access key"),
+        (r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}\b", "a GitHub token"),
+        (r"\bglpat-[A-Za-z0-9_-]{20,}\b", "a GitLab token"),
+        (r"\bxox[abps]-[0-9]{8,}-[0-9A-Za-z-]{16,}\b", "a Slack token"),
+        (r"\bsk-ant-(?:api|admin)\d\d-[A-Za-z0-9_-]{80,}", "an Anthropic key"),
+        (r"\bsk-proj-[A-Za-z0-9_-]{40,}|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}\b", "an OpenAI key"),
+        (r"\b[rs]k_live_[A-Za-z0-9]{24,}\b", "a live Stripe key"),
+        (r"\bAIza[A-Za-z0-9_-]{35}\b", "a Google key"),
+        (r"\bnpm_[A-Za-z0-9]{36}\b", "an npm token"),
+        (r"\bpypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}", "a PyPI token"),
+        (r"\bhf_[A-Za-z0-9]{34}\b", "a Hugging Face token"),
+        (r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b", "a SendGrid key"),
+        (r"\bdckr_pat_[A-Za-z0-9_-]{27}\b", "a Docker Hub token"),
+        (r"\bdop_v1_[a-f0-9]{64}\b", "a DigitalOcean token"),
         (r"-----BEGIN (?:RSA |EC |OPENSSH |DSA |ENCRYPTED )?PRIVATE KEY-----\s+(?:[A-Za-z0-9+/=]{40,}\s+){2,}", "a private key"),
     ]
     .into_iter()
@@ -48,7 +48,7 @@ static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
     )
 });
 
-/// Looks for keys.
+/// Searches for keys.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
     for (format, what) in FORMATS.iter() {
         for found in format.find_iter(text).take(10) {
@@ -58,7 +58,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, text: &str) {
                     &SECRET_KEY,
                     found.range(),
                     format!(
-                        "{what}, beginning with `{}`",
+                        "{what} that starts with `{}`",
                         found.as_str().chars().take(8).collect::<String>()
                     ),
                 );
@@ -120,7 +120,8 @@ fn exemplary(text: &str, at: usize) -> bool {
     EXAMPLE.is_match(&text[from..at])
 }
 
-/// Letters and digits without order: Shannon's entropy per character of at least 3.8 bit, digits and both cases.
+/// Letters and digits without order: Shannon's entropy per character of at least 3.8 bit, digits
+/// and both cases.
 fn random(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(&test);
     let words = value
@@ -149,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_told_from_placeholders() {
+    fn keys_are_distinguished_from_placeholders() {
         let check = |text: &str, expected: &[&str]| {
             let mut found = Scan::new(&crate::SCANNERS);
             scan(&mut found, &Site::of("x"), text);

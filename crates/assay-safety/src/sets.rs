@@ -1,8 +1,11 @@
-//! Error rates on sets of packages that others made: wild malware, benign packages, injections and variants of attacks.
+//! Error rates on third-party sets of packages: wild malware, benign packages, injections and
+//! variants of attacks.
 //!
-//! A folder holds one folder per set ([`SETS`]), and in each a folder per package. A harmful package counts as missed if nothing above
-//! `info` is reported in it, and a benign one as alarmed if something is. For injections, `spans.json` in the root says where the injected
-//! text stands: only a finding in those lines, or in a script that came with them, counts. Intervals are those of Clopper and Pearson.
+//! A folder contains one folder per set ([`SETS`]), and in each a folder per package. A harmful
+//! package counts as missed if nothing above `info` is reported in it, and a benign one as flagged
+//! if something is. For injections, `spans.json` in the root lists the injected lines: only a
+//! finding in those lines, or in a script that came with them, counts. Intervals are those of
+//! Clopper and Pearson.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bundle, Finding, scan};
 
-/// The sets: the folder, what its packages are, and whether an alarm is wrong there.
+/// The sets: the folder, the kind of its packages, and whether a finding is wrong there.
 pub const SETS: [(&str, &str, bool); 4] = [
     ("gt-malicious", "wild malware", false),
     ("gt-benign", "benign packages", true),
@@ -29,17 +32,18 @@ pub const SETS: [(&str, &str, bool); 4] = [
 pub struct SetRate {
     /// The folder.
     pub set: &'static str,
-    /// What its packages are.
+    /// The kind of its packages.
     pub about: &'static str,
-    /// Whether `wrong` counts alarms instead of misses.
+    /// Whether `wrong` counts false positives instead of misses.
     pub alarms: bool,
     /// How many packages there are.
     pub packages: u64,
-    /// How many were missed, or raised a false alarm.
+    /// How many were missed, or flagged by mistake.
     pub wrong: u64,
     /// The same if only errors count.
     pub wrong_at_error: u64,
-    /// Of injections, how many are missed if a finding anywhere in the package counts; otherwise the same as `wrong`.
+    /// Of injections, how many are missed if a finding anywhere in the package counts; otherwise
+    /// the same as `wrong`.
     pub wrong_anywhere: u64,
     /// `wrong` as a share; `None` for an empty set.
     pub rate: Option<f64>,
@@ -52,13 +56,13 @@ pub struct SetRate {
 /// Error rates on all sets of a folder.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SetsReport {
-    /// The form of this document.
+    /// The schema of this document.
     pub schema: &'static str,
     /// The sets that are there, in the order of [`SETS`].
     pub sets: Vec<SetRate>,
 }
 
-/// Where an injection stands, as `spans.json` tells it.
+/// The position of an injection, from `spans.json`.
 #[derive(Debug, Clone, Deserialize)]
 struct Injected {
     #[serde(rename = "SKILL.md")]
@@ -120,7 +124,8 @@ pub fn measure(root: &Path) -> io::Result<SetsReport> {
     Ok(SetsReport { schema: "assay.bench-safety/1", sets })
 }
 
-/// Codes and severities above `info` of all packages beneath a folder; of an injected package, those that point to the injection.
+/// Codes and severities above `info` of all packages below a folder; of an injected package, those
+/// that point to the injection.
 fn alarms_in(
     root: &Path,
     folder: &Path,
@@ -165,7 +170,7 @@ pub fn sets_table(report: &SetsReport) -> String {
     let mut text =
         "| set | packages | wrong | rate | 95% interval | wrong if only errors count |\n|---|---:|---:|---:|---|---:|\n".to_owned();
     for set in &report.sets {
-        let what = if set.alarms { "alarmed" } else { "missed" };
+        let what = if set.alarms { "flagged" } else { "missed" };
         let rate = set.rate.map_or("–".to_owned(), |rate| format!("{:.1}%", rate * 100.0));
         let _ = writeln!(
             text,
@@ -186,7 +191,7 @@ pub fn sets_table(report: &SetsReport) -> String {
         );
     }
     for set in report.sets.iter().filter(|set| !set.names.is_empty()) {
-        let what = if set.alarms { "alarmed" } else { "missed" };
+        let what = if set.alarms { "flagged" } else { "missed" };
         let names: Vec<String> = set
             .names
             .iter()

@@ -1,8 +1,9 @@
-//! What a shell script would run, as far as that can be told without running it.
+//! What a shell script would run, as far as can be determined without running it.
 //!
-//! Words are put together as the shell does: quotes and backslashes taken off, variables whose value is known put in, substitutions
-//! evaluated. `echo`, `printf`, `cat`, `base64 -d`, `xxd -r`, `rev` and `tr` are carried out on known text, since they are what commands are
-//! hidden with. What is executed in the end (`eval`, `sh -c`, a here-document for `sh`) is parsed in its turn.
+//! Words are expanded as in the shell: quotes and backslashes removed, known variables replaced,
+//! substitutions evaluated. `echo`, `printf`, `cat`, `base64 -d`, `xxd -r`, `rev` and `tr` are
+//! simulated on known text, because commands are hidden with them. Text that is executed in the end
+//! (`eval`, `sh -c`, a here-document for `sh`) is parsed too.
 
 use assay_syntax::code::{DEPTH, Language, Node, children, head, named, text, tree};
 
@@ -11,7 +12,7 @@ use super::shell_state::{Command, Redirect, Shell};
 use super::site::{Scan, Site};
 use super::value::{Value, unescape};
 
-/// Looks through a script.
+/// Scans a script.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
     if !scan.may(site) {
         return;
@@ -25,7 +26,8 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, source: &str) {
     shell.statements(tree.root_node(), &Value::default(), 0);
 }
 
-/// The text with `$ ` and `% ` at the start of lines blanked out, so that offsets stay. `None` where no line has one.
+/// The text with `$ ` and `% ` at the start of lines blanked out, so that offsets stay. `None`
+/// where no line has one.
 fn prompts(source: &str) -> Option<String> {
     if !source.lines().any(|line| line.starts_with("$ ") || line.starts_with("% ")) {
         return None;
@@ -42,7 +44,7 @@ fn prompts(source: &str) -> Option<String> {
 }
 
 impl Shell<'_, '_> {
-    /// Goes through statements in the order of the text. What they write is the result.
+    /// Evaluates statements in order. Returns their output.
     fn statements(&mut self, root: Node<'_>, input: &Value, depth: usize) -> Value {
         let mut out = Value::default();
         let mut first = true;
@@ -86,7 +88,7 @@ impl Shell<'_, '_> {
         }
     }
 
-    /// A stage of a pipeline, or a statement by itself.
+    /// A stage of a pipeline, or a statement on its own.
     fn stage(&mut self, node: Node<'_>, input: &Value, depth: usize) -> Value {
         if depth > DEPTH {
             return Value::default();
@@ -135,7 +137,8 @@ impl Shell<'_, '_> {
                             "heredoc_body" => input = self.here(part, depth),
                             "heredoc_start" | "heredoc_end" => {}
                             "file_redirect" => self.file(part, &mut input, &mut outputs, depth),
-                            // What follows the mark on its line: further words, a pipe, the next command.
+                            // What follows the mark on its line: further words, a pipe, the next
+                            // command.
                             _ => after.push(part),
                         }
                     }
@@ -231,7 +234,8 @@ impl Shell<'_, '_> {
         commands::run(self, &command)
     }
 
-    /// A word, cut where the shell would: at spaces that came out of a variable or a substitution, and at braces.
+    /// A word, cut where the shell would: at spaces that came out of a variable or a substitution,
+    /// and at braces.
     fn split(&mut self, node: Node<'_>, words: &mut Vec<Value>, depth: usize) {
         let value = self.word(node, depth + 1);
         let raw = text(node, self.source);
@@ -258,7 +262,7 @@ impl Shell<'_, '_> {
         }
     }
 
-    /// What a word comes to.
+    /// The expanded value of a word.
     fn word(&mut self, node: Node<'_>, depth: usize) -> Value {
         if depth > DEPTH {
             return Value::default();

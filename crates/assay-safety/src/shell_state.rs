@@ -1,4 +1,5 @@
-//! The state of a shell script that is followed: variables, files it wrote, and what is executed in the end.
+//! The state of a shell script that is followed: variables, files it wrote, and what is executed in
+//! the end.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -59,7 +60,7 @@ impl<'s, 'a> Shell<'s, 'a> {
         }
     }
 
-    /// What a variable holds, as far as that is known.
+    /// The value of a variable, if known.
     pub(crate) fn variable(&mut self, name: &str) -> Value {
         match name {
             "IFS" => return Value::known(" "),
@@ -85,14 +86,14 @@ impl<'s, 'a> Shell<'s, 'a> {
                     "what a plain, numeric, shortened or paste address sends is executed unseen",
                 )
             } else {
-                (&REMOTE_PIPE, "what an address sends is executed unseen")
+                (&REMOTE_PIPE, "executes code from a URL without review")
             };
             self.scan.report(self.site, rule, span.clone(), message);
         }
         let decoded = value.taint.has(Taint::DECODED);
         if decoded {
             let known = value.text.as_deref().map(|text| format!(": {:?}", excerpt(text)));
-            let message = format!("something is decoded and executed{}", known.unwrap_or_default());
+            let message = format!("decodes and executes code{}", known.unwrap_or_default());
             self.scan.report(self.site, &ENCODED_EXECUTION, span.clone(), message);
         }
         if let (Some(code), Some(language)) = (&value.text, language) {

@@ -1,5 +1,6 @@
-//! Scripts whose harm lies in what comes together: files are sought in the home folder and sent, the screen is taken and sent, a folder
-//! is encrypted and the originals removed. Each part by itself is ordinary.
+//! Scripts that are harmful because of a combination: files of the home folder are searched and
+//! sent, the screen is captured and sent, a folder is encrypted and the originals removed. Each
+//! part alone is ordinary.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -20,7 +21,7 @@ declare_rules! {
 struct Signals {
     /// A walk over the home folder.
     walk: Regex,
-    /// What is sought by its name.
+    /// What is searched for by name.
     sought: Regex,
     send: Regex,
     private: Regex,
@@ -61,7 +62,7 @@ static SIGNALS: LazyLock<Signals> = LazyLock::new(|| Signals {
     ),
 });
 
-/// Looks through a script that is parsed elsewhere.
+/// Scans a script that is parsed elsewhere.
 pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &str) {
     let text = assay_syntax::code::head(text);
     let signals = &*SIGNALS;
@@ -113,21 +114,16 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
                 site,
                 &EXFIL_SECRET,
                 line(&sought),
-                "secrets are sought all over the home folder, and the script sends data out",
+                "searches the home folder for secrets and sends data",
             );
         } else if near {
-            scan.report(site, &CREDENTIAL_READ, line(&sought), "secrets are sought all over the home folder");
+            scan.report(site, &CREDENTIAL_READ, line(&sought), "searches the home folder for secrets");
         }
     }
     if let Some(private) = find(&signals.private)
         && send().is_some()
     {
-        scan.report(
-            site,
-            &EXFIL_FILE,
-            line(&private),
-            "the clipboard or the screen is read, and the script sends data out",
-        );
+        scan.report(site, &EXFIL_FILE, line(&private), "reads the clipboard or the screen and sends data");
     }
     if let Some(encrypt) = find(&signals.encrypt)
         && home()
@@ -153,7 +149,7 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
             site,
             &DESTROY_ENCRYPT,
             line(&encrypt),
-            "files of the home folder are encrypted and the originals removed",
+            "encrypts files of the home folder and removes the originals",
         );
     }
     let machine: std::collections::BTreeSet<&str> = signals
@@ -171,18 +167,13 @@ pub(crate) fn scan(scan: &mut Scan, site: &Site<'_>, language: Language, text: &
             site,
             &EXFIL_REQUEST,
             line(&first),
-            "what machine this is and who uses it is gathered, and the script sends data out",
+            "collects the identity of the machine and the user and sends data",
         );
     }
     if let Some(locate) = find(&signals.locate)
         && find(&signals.fields).is_some()
     {
-        scan.report(
-            site,
-            &HARVEST_LOCATION,
-            line(&locate),
-            "the user's place is looked up by the address of their machine",
-        );
+        scan.report(site, &HARVEST_LOCATION, line(&locate), "looks up the user's location by IP address");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Where a rule looks, and what it found there.
+//! Sites: the texts that rules scan, and the findings in them.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -22,7 +22,7 @@ pub struct Finding {
     pub path: String,
     /// Where in the file's decoded text, in bytes; `None` where it is about the file as a whole.
     pub span: Option<Range<usize>>,
-    /// What was found: a lower-case fragment. It may quote the input: escape it before printing.
+    /// The message: a lower-case fragment. It may quote the input: escape it before printing.
     pub message: String,
 }
 
@@ -33,8 +33,9 @@ const PARSES: u32 = 2_000;
 /// Most layers that are taken off one another: a script in a string in a script.
 const LAYERS: u8 = 6;
 
-/// What scans each kind of content. A script may stand in an archive, a shell command in a Python string and Python in that command: the
-/// scanners go on to each other through this table, so that none of them has to know the others.
+/// The scanner of each kind of content. A script may be in an archive, a shell command in a Python
+/// string and Python in that command: scanners call each other through this table, so that none
+/// depends on the others.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scanners {
     /// A file, by its path and bytes.
@@ -45,7 +46,7 @@ pub(crate) struct Scanners {
     pub(crate) commands: fn(&mut Scan, &Site<'_>, &str),
 }
 
-/// What is found while looking through a package.
+/// The findings of a package so far.
 #[derive(Debug)]
 pub(crate) struct Scan {
     pub(crate) findings: Vec<Finding>,
@@ -60,17 +61,17 @@ impl Scan {
         Self { findings: Vec::new(), scanners, fuel: PARSES, used: BTreeSet::new() }
     }
 
-    /// Looks at a file that lies in another one.
+    /// Scans a file within another one.
     pub(crate) fn file(&mut self, path: &str, bytes: &[u8], depth: u8) {
         (self.scanners.file)(self, path, bytes, depth);
     }
 
-    /// Looks at a program.
+    /// Checks a program.
     pub(crate) fn code(&mut self, site: &Site<'_>, language: Language, text: &str) {
         (self.scanners.code)(self, site, language, text);
     }
 
-    /// Looks at shell commands.
+    /// Checks shell commands.
     pub(crate) fn commands(&mut self, site: &Site<'_>, text: &str) {
         (self.scanners.commands)(self, site, text);
     }
@@ -87,7 +88,7 @@ impl Scan {
         self.add(site, rule, severity, Some(site.span(range)), message.into());
     }
 
-    /// Adds a finding that is no more than worth knowing.
+    /// Adds a note.
     pub(crate) fn note(
         &mut self,
         site: &Site<'_>,
@@ -141,7 +142,7 @@ impl Scan {
     /// Whether one more text may be parsed.
     pub(crate) fn may(&mut self, site: &Site<'_>) -> bool {
         if site.depth > LAYERS || self.fuel == 0 {
-            self.whole(site.path, &UNSCANNED, "too many layers or too much code: the rest was not looked at");
+            self.whole(site.path, &UNSCANNED, "too many layers or too much code: the rest was not scanned");
             return false;
         }
         self.fuel -= 1;
@@ -149,17 +150,17 @@ impl Scan {
     }
 }
 
-/// Where a text stands.
+/// The position of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Site<'a> {
     pub(crate) path: &'a str,
-    /// The text's way back to the file; `None` where it is the file's own text.
+    /// The map to the file; `None` for the file's own text.
     pub(crate) map: Option<&'a Mapped>,
-    /// A stretch of the file that stands for all of the text: of what it was decoded from.
+    /// The range of the file that the text was decoded from.
     pub(crate) fixed: Option<(usize, usize)>,
-    /// Whether what stands here is described rather than said.
+    /// Whether the text describes rather than instructs.
     pub(crate) mentioned: bool,
-    /// Layers taken off so far.
+    /// Layers decoded so far.
     pub(crate) depth: u8,
     /// How the text came out of the file.
     pub(crate) via: Option<&'static str>,
@@ -168,7 +169,7 @@ pub(crate) struct Site<'a> {
 }
 
 impl<'a> Site<'a> {
-    /// A file as it stands.
+    /// A whole file.
     pub(crate) fn of(path: &'a str) -> Self {
         Self { path, map: None, fixed: None, mentioned: false, depth: 0, via: None, script: false }
     }
@@ -181,7 +182,7 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// A text that was taken out of a stretch of this one.
+    /// A text that was extracted from a range of this one.
     pub(crate) fn inner(&self, range: Range<usize>, via: Option<&'static str>) -> Self {
         let span = self.span(range);
         Self {

@@ -1,9 +1,10 @@
-//! Characters that a reader does not see, or takes for others.
+//! Invisible and look-alike characters.
 //!
-//! Honest uses pass: joiners between emoji and in the scripts that need them (Arabic, Persian, Indic scripts), direction marks next to
-//! right-to-left letters, the tags of the flags of England, Scotland and Wales, a byte-order mark at the start. Sources: Unicode Standard
-//! 16.0 §9.2 and §23.2; UAX #9 (bidirectional controls); UTS #51 §1.4.6 (emoji tag sequences) and §1.4.8 (joiners); UTS #39 §4 (confusables) and
-//! §5.1 (mixed scripts).
+//! Honest uses pass: joiners between emoji and in the scripts that need them (Arabic, Persian,
+//! Indic scripts), direction marks next to right-to-left letters, the tags of the flags of England,
+//! Scotland and Wales, a byte-order mark at the start. Sources: Unicode Standard 16.0 §9.2 and
+//! §23.2; UAX #9 (bidirectional controls); UTS #51 §1.4.6 (emoji tag sequences) and §1.4.8
+//! (joiners); UTS #39 §4 (confusables) and §5.1 (mixed scripts).
 
 use std::ops::Range;
 
@@ -11,14 +12,14 @@ use super::rule::Rule;
 use super::rule::declare_rules;
 
 declare_rules! {
-    HIDDEN_BIDI = "hidden-bidi", HiddenText, Error, "Bidirectional controls make text read otherwise than it stands.";
-    HIDDEN_ZERO_WIDTH = "hidden-zero-width", HiddenText, Warning, "Characters without width stand inside words.";
-    HIDDEN_TAGS = "hidden-tags", HiddenText, Error, "Tag characters spell text that nobody sees.";
-    HIDDEN_SELECTORS = "hidden-selectors", HiddenText, Error, "A run of variation selectors carries hidden bytes.";
-    HIDDEN_MIXED_SCRIPT = "hidden-mixed-script", HiddenText, Warning, "Look-alike letters of another script stand inside Latin words.";
+    HIDDEN_BIDI = "hidden-bidi", HiddenText, Error, "Bidirectional control characters change how text is displayed.";
+    HIDDEN_ZERO_WIDTH = "hidden-zero-width", HiddenText, Warning, "Zero-width characters inside words.";
+    HIDDEN_TAGS = "hidden-tags", HiddenText, Error, "Tag characters contain invisible text.";
+    HIDDEN_SELECTORS = "hidden-selectors", HiddenText, Error, "A sequence of variation selectors contains hidden bytes.";
+    HIDDEN_MIXED_SCRIPT = "hidden-mixed-script", HiddenText, Warning, "Latin words contain look-alike letters of another script.";
 }
 
-/// What was found: the rule, where, what to say, and the text it spells if it spells one.
+/// A match: the rule, the range, the message, and the hidden text, if any.
 pub(crate) struct Hidden {
     pub(crate) rule: &'static Rule,
     pub(crate) span: Range<usize>,
@@ -26,7 +27,7 @@ pub(crate) struct Hidden {
     pub(crate) spelled: Option<String>,
 }
 
-/// Whether a character has no shape of its own: it is left out when text is read.
+/// Whether a character has no shape of its own: it is omitted when text is read.
 pub(crate) fn invisible(c: char) -> bool {
     zero_width(c)
         || bidi(c)
@@ -56,8 +57,8 @@ fn right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}' | '\u{10800}'..='\u{10fff}' | '\u{1e800}'..='\u{1efff}')
 }
 
-/// Scripts in which joiners and non-joiners are part of spelling, and in which the zero-width space parts words (Thai, Lao, Khmer, Myanmar,
-/// Chinese, Japanese, Korean).
+/// Scripts in which joiners and non-joiners are part of spelling, and in which the zero-width space
+/// parts words (Thai, Lao, Khmer, Myanmar, Chinese, Japanese, Korean).
 fn joins(c: char) -> bool {
     right_to_left(c)
         || matches!(c, '\u{900}'..='\u{109f}' | '\u{1780}'..='\u{18af}' | '\u{1cd0}'..='\u{1cff}' | '\u{3000}'..='\u{9fff}' | '\u{a8e0}'..='\u{a8ff}'
@@ -68,8 +69,9 @@ fn emoji(c: char) -> bool {
     matches!(c, '\u{2190}'..='\u{2bff}' | '\u{1f000}'..='\u{1faff}' | '\u{fe0f}' | '\u{20e3}' | '\u{a9}' | '\u{ae}' | '\u{203c}' | '\u{2049}' | '\u{2122}')
 }
 
-/// The ASCII letter that a character is taken for, from the look-alikes of UTS #39 that stand for a single letter: Cyrillic, Greek,
-/// Armenian, full-width forms, mathematical alphabets, small capitals and the letter-like symbols.
+/// The ASCII letter that a character is taken for, from the look-alikes of UTS #39 that stand for a
+/// single letter: Cyrillic, Greek, Armenian, full-width forms, mathematical alphabets, small
+/// capitals and the letter-like symbols.
 pub(crate) fn imitates(c: char) -> Option<char> {
     const PAIRS: &[(&str, &str)] = &[
         ("аеорсухіѕјԁһӏԛԝвкмнтгьпзАВЕКМНОРСТУХЅІЈԌԚԜӀ", "aeopcyxisjdhlqwbkmhtrbn3ABEKMHOPCTYXSIJGQWI"),
@@ -88,7 +90,7 @@ pub(crate) fn imitates(c: char) -> Option<char> {
         0x2018 | 0x2019 | 0x2bc => return Some('\''),
         0x201c | 0x201d => return Some('"'),
         0x2010..=0x2015 => return Some('-'),
-        // No letter below lies here: most signs that texts are decorated with do.
+        // Fast path: most decorative characters are here, and no look-alike is.
         0x80..=0x130 | 0x2114..=0xa730 | 0xa732.. => return None,
         _ => {}
     }
@@ -103,7 +105,7 @@ fn foreign(c: char) -> bool {
     matches!(c, '\u{370}'..='\u{3ff}' | '\u{400}'..='\u{52f}' | '\u{531}'..='\u{58f}')
 }
 
-/// Looks through a text. ASCII text is passed over in one pass.
+/// Scans a text. ASCII text is skipped in one pass.
 pub(crate) fn scan(text: &str) -> Vec<Hidden> {
     if text.is_ascii() {
         return Vec::new();
@@ -134,8 +136,7 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
             }
             // A black flag, a region's code of a few letters, and the end: a flag.
             if !(previous == Some('\u{1f3f4}') && count <= 7 && text[..last].ends_with('\u{e007f}')) {
-                let message =
-                    format!("{count} tag characters, which nobody sees, spell {:?}", excerpt(&spelled));
+                let message = format!("{count} invisible tag characters contain {:?}", excerpt(&spelled));
                 found.push(Hidden { rule: &HIDDEN_TAGS, span: at..last, message, spelled: Some(spelled) });
             }
         } else if selector(c) {
@@ -147,8 +148,11 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
             }
             if bytes.len() >= 4 {
                 let spelled = String::from_utf8_lossy(&bytes).into_owned();
-                let message =
-                    format!("{} variation selectors in a row carry {:?}", bytes.len(), excerpt(&spelled));
+                let message = format!(
+                    "{} consecutive variation selectors contain {:?}",
+                    bytes.len(),
+                    excerpt(&spelled)
+                );
                 found.push(Hidden {
                     rule: &HIDDEN_SELECTORS,
                     span: at..last,
@@ -166,7 +170,8 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
                 }
             }
         } else if bidi(c) {
-            // Overrides are never needed in prose; embeddings and isolates are where right-to-left letters are near.
+            // Overrides are never needed in prose; embeddings and isolates are where right-to-left
+            // letters are near.
             let lower = floor(text, at.saturating_sub(200));
             let upper = floor(text, (at + 200).min(text.len()));
             let needed =
@@ -180,26 +185,25 @@ fn marks(text: &str, found: &mut Vec<Hidden>) {
         }
     }
     if let Some((span, count, which)) = widths {
-        let message = format!("{count} characters without width inside text, the first {}", which.trim());
+        let message = format!("{count} zero-width characters inside text, the first {}", which.trim());
         found.push(Hidden { rule: &HIDDEN_ZERO_WIDTH, span, message, spelled: None });
     }
     if let Some((span, count)) = bidis {
-        let message = format!(
-            "{count} controls that change the direction of text, where nothing is written from right to left"
-        );
+        let message = format!("{count} bidirectional control characters in left-to-right text");
         found.push(Hidden { rule: &HIDDEN_BIDI, span, message, spelled: None });
     }
 }
 
-/// Whether a character without width is there for a reason: between emoji, or between letters of a script that joins. At an end of a word
-/// or line a zero-width space or mark is an accident of copying, and hides nothing.
+/// Whether a zero-width character is legitimate: between emoji, or between letters of a joining
+/// script. At the end of a word or line it is usually a copy-and-paste artefact that hides nothing.
 fn honest(c: char, previous: Option<char>, next: Option<char>) -> bool {
     let (before, after) = (previous.unwrap_or(' '), next.unwrap_or(' '));
     if emoji(before) || emoji(after) || joins(before) || joins(after) {
         return true;
     }
     match c {
-        // The word joiner and its invisible operators have no place in Markdown between Latin letters.
+        // The word joiner and its invisible operators have no place in Markdown between Latin
+        // letters.
         '\u{2061}'..='\u{2064}' => false,
         _ => {
             !(before.is_alphanumeric() && (after.is_alphanumeric() || zero_width(after)))
@@ -212,15 +216,15 @@ fn ascii_of(c: char) -> Option<char> {
     char::from_u32(u32::from(c).wrapping_sub(0xe0000)).filter(|c| c.is_ascii() && !c.is_ascii_control())
 }
 
-/// The byte that a variation selector stands for in the known way of hiding bytes: 0 to 15, then 16 to 255.
+/// The byte that a variation selector encodes: 0 to 15, then 16 to 255.
 fn byte_of(c: char) -> u8 {
     let code = u32::from(c);
     let byte = if code >= 0xe0100 { code - 0xe0100 + 16 } else { code - 0xfe00 };
     u8::try_from(byte).unwrap_or(0)
 }
 
-/// Words of Latin letters and look-alikes. Greek letters that stand for themselves (`μm`, `Δx`) are no disguise: at least two Latin letters,
-/// and every foreign one has to imitate a Latin one.
+/// Words of Latin letters and look-alikes. Ordinary Greek letters (`μm`, `Δx`) are excluded: a word
+/// needs at least two Latin letters, and every other letter must imitate a Latin one.
 fn mixed(text: &str, found: &mut Vec<Hidden>) {
     let mut first: Option<(Range<usize>, String)> = None;
     let mut count = 0;
@@ -275,7 +279,8 @@ pub(crate) fn excerpt(text: &str) -> String {
     if short.len() < text.len() { short + "…" } else { short }
 }
 
-/// Whether a small Greek letter stands next to a capital or a digit, as in the names of proteins and units.
+/// Whether a small Greek letter is next to a capital or a digit, as in the names of proteins and
+/// units.
 fn symbol(word: &str) -> bool {
     let chars: Vec<char> = word.chars().collect();
     chars.iter().enumerate().any(|(at, &c)| {

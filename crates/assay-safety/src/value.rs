@@ -1,10 +1,10 @@
-//! What is known of a value in a script without running it: its text, where that is certain, and what it was made of.
+//! Values in a script, without running it: the text, if it is certain, and the taint.
 
 use std::io::Read;
 
 use flate2::read::{GzDecoder, ZlibDecoder};
 
-/// What went into a value.
+/// The taint of a value: where its parts come from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Taint(u8);
 
@@ -13,19 +13,19 @@ impl Taint {
     pub(crate) const NETWORK: Self = Self(1);
     /// It was decoded from another form.
     pub(crate) const DECODED: Self = Self(2);
-    /// It holds credentials.
+    /// It contains credentials.
     pub(crate) const CREDENTIAL: Self = Self(4);
     /// It is the whole environment.
     pub(crate) const ENVIRONMENT: Self = Self(8);
-    /// It came from a plain, numeric, shortened or paste address.
+    /// It came from an unencrypted, numeric, shortened or paste-site URL.
     pub(crate) const UNTRUSTED: Self = Self(16);
-    /// It is all of a file in which a project keeps its secrets.
+    /// It is the whole of a file with a project's secrets.
     pub(crate) const DOTENV: Self = Self(32);
     /// It is the clipboard, the screen, or an archive of the home folder.
     pub(crate) const PRIVATE: Self = Self(64);
-    /// It tells what machine this is and who uses it.
+    /// It identifies the machine and its user.
     pub(crate) const MACHINE: Self = Self(128);
-    /// A secret went into it: credentials or the environment.
+    /// It contains a secret: credentials or the environment.
     pub(crate) const SECRET: Self = Self(4 | 8);
 
     /// Both together.
@@ -55,7 +55,7 @@ pub(crate) struct Value {
     pub(crate) name: Option<String>,
 }
 
-/// Longest text that is kept of a value: what is longer is not known.
+/// The longest text that is tracked; longer values are unknown.
 pub(crate) const TEXT_CAP: usize = 1 << 16;
 
 impl AsRef<str> for Value {
@@ -79,7 +79,7 @@ impl Value {
         self.text.as_deref().unwrap_or_default()
     }
 
-    /// One after the other. What is not known becomes a mark that no rule matches.
+    /// Concatenates values. Unknown parts become a marker that no rule matches.
     pub(crate) fn append(&mut self, other: &Self) {
         self.taint = self.taint.with(other.taint);
         let Some(text) = &mut self.text else { return };
@@ -99,7 +99,8 @@ impl Value {
     }
 }
 
-/// Text out of bytes when they are text: UTF-8, or UTF-16 as PowerShell's encoded commands are; few control characters.
+/// Decodes bytes if they are text: UTF-8, or UTF-16 as in PowerShell's encoded commands; few
+/// control characters.
 fn text_of(bytes: Vec<u8>) -> Option<String> {
     let inflated = inflate(&bytes);
     let bytes = inflated.unwrap_or(bytes);
@@ -129,7 +130,7 @@ pub(crate) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Base64 (RFC 4648 §4 and §5, white space left out, padding optional) that decodes to text.
+/// Base64 (RFC 4648 §4 and §5, white space omitted, padding optional) that decodes to text.
 pub(crate) fn base64(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
     let (mut buffer, mut bits) = (0_u32, 0);
@@ -153,7 +154,8 @@ pub(crate) fn base64(text: &str) -> Option<String> {
     text_of(bytes)
 }
 
-/// Hexadecimal digits, also as `\x..`, `0x..` or `%..`, white space and commas left out, that spell text.
+/// Hexadecimal digits, also as `\x..`, `0x..` or `%..`, white space and commas omitted, that spell
+/// text.
 pub(crate) fn hex(text: &str) -> Option<String> {
     let mut digits = Vec::with_capacity(text.len());
     let cleaned = text.replace("\\x", "").replace("0x", "");
@@ -169,7 +171,7 @@ pub(crate) fn hex(text: &str) -> Option<String> {
     text_of(digits.chunks(2).map(|pair| pair[0] * 16 + pair[1]).collect())
 }
 
-/// Letters moved on by 13 places.
+/// Decodes rot13.
 pub(crate) fn rot13(text: &str) -> String {
     let turn = |c: char, base: u8| char::from(base + (u8::try_from(c).unwrap_or(base) - base + 13) % 26);
     text.chars()
@@ -198,7 +200,8 @@ pub(crate) fn percent(text: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Backslash escapes as C, Python, JavaScript, `printf` and `$'…'` share them: `\n`, `\t`, `\\`, `\x41`, `\101`, `\u0041`, `\u{41}`.
+/// Backslash escapes as C, Python, JavaScript, `printf` and `$'…'` share them: `\n`, `\t`, `\\`,
+/// `\x41`, `\101`, `\u0041`, `\u{41}`.
 pub(crate) fn unescape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;

@@ -9,19 +9,21 @@ use crate::front_matter::{self, Leniency, Split, Trouble, spelled};
 use crate::text::{Encoding, decode};
 use crate::{Diagnostic, Severity, position};
 
-/// Longest description the format allows, in characters; a first paragraph that stands in for one is cut there.
+/// The longest description that the format allows, in characters; a first paragraph used instead is
+/// truncated to it.
 pub const DESCRIPTION_LIMIT: usize = 1024;
 /// Longest name the format allows, in characters.
 pub const NAME_LIMIT: usize = 64;
 
-/// A `SKILL.md` taken apart. What it was read from is no longer needed: everything a rule may ask about is here.
+/// A `SKILL.md` taken apart. What it was read from is no longer needed: everything a rule may ask
+/// about is here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Document {
     /// The whole text, decoded leniently, without a byte-order mark.
     pub text: String,
     /// The front matter; empty when there is none that can be read.
     pub front_matter: Map<String, Value>,
-    /// Where the YAML lies in the text, in bytes; empty when there is none.
+    /// Where the YAML is in the text, in bytes; empty when there is none.
     pub yaml: std::ops::Range<usize>,
     /// The line the YAML begins at, from 1.
     pub yaml_line: usize,
@@ -31,7 +33,8 @@ pub struct Document {
     pub encoding: Encoding,
     /// Whether a byte-order mark was taken away.
     pub byte_order_mark: bool,
-    /// The lines that fence the front matter, also where it could not be read; `None` when there is no opening fence.
+    /// The lines that fence the front matter, also where it could not be read; `None` when there is
+    /// no opening fence.
     pub fence: Option<Fence>,
     /// What was wrong with the YAML as written, and what made it readable all the same.
     pub trouble: Option<(Trouble, Leniency)>,
@@ -71,7 +74,7 @@ impl Document {
             findings
                 .add(Severity::Error, "front-matter-missing", "no front matter: the first line is not `---`")
                 .at_line(1)
-                .hint("begin the file with `---`, `name:` and `description:` lines, and another `---`");
+                .hint("start the file with `---`, `name:` and `description:` lines, and another `---`");
             let document = Self {
                 text,
                 front_matter: Map::new(),
@@ -111,12 +114,11 @@ impl Document {
         if let Some(length) =
             description.as_ref().map(|text| text.chars().count()).filter(|&n| n > DESCRIPTION_LIMIT)
         {
-            let message =
-                format!("description of {length} characters, at most {DESCRIPTION_LIMIT} are allowed");
+            let message = format!("description has {length} characters (limit {DESCRIPTION_LIMIT})");
             findings
                 .add(Severity::Warning, "description-length", message)
                 .at_line(line_of(&yaml, "description", yaml_line))
-                .hint("some clients cut the rest, others refuse the skill: move detail into the body");
+                .hint("some clients truncate it, others reject the skill: move detail into the body");
         }
         let document = Self {
             text,
@@ -144,7 +146,8 @@ impl Document {
         spelled(&self.text[self.yaml.clone()], key).map(|(line, _)| self.yaml_line + line - 1)
     }
 
-    /// The text of the body's first paragraph on one line, at most [`DESCRIPTION_LIMIT`] characters; empty when there is none.
+    /// The text of the body's first paragraph on one line, at most [`DESCRIPTION_LIMIT`]
+    /// characters; empty when there is none.
     pub fn first_paragraph(&self) -> String {
         let outline = Outline::read(&self.text, self.body_start, Dialect::CommonMark);
         let first = outline.paragraphs.iter().find(|paragraph| paragraph.block == Block::Paragraph);
@@ -198,7 +201,7 @@ impl Findings<'_> {
             Encoding::Utf8 if mark => self
                 .add(Severity::Warning, "byte-order-mark", "a byte-order mark before the front matter")
                 .at_line(1)
-                .hint("save it as UTF-8 without a byte-order mark: strict readers see no front matter"),
+                .hint("save it as UTF-8 without a byte-order mark: strict parsers find no front matter otherwise"),
             Encoding::Utf8 => {}
         }
     }
@@ -207,7 +210,7 @@ impl Findings<'_> {
         if split.line > 1 {
             self.add(Severity::Warning, "front-matter-late", "blank lines before the front matter")
                 .at_line(1)
-                .hint("begin the file with `---`: strict readers see no front matter");
+                .hint("start the file with `---`: strict parsers find no front matter otherwise");
         }
         if split.long_fence {
             self.add(Severity::Error, "front-matter-fence", "more than three dashes before the front matter")
@@ -217,27 +220,27 @@ impl Findings<'_> {
         if !split.closed {
             self.add(Severity::Error, "front-matter-unclosed", "front matter without a closing `---` line")
                 .at_line(split.line)
-                .hint("close it with a line `---`; what stands before the first blank line was read");
+                .hint("close it with a `---` line; only the text before the first blank line was read");
         }
         if let Some(at) = text[split.yaml.clone()].find("---").filter(|_| split.closed) {
             self.add(Severity::Warning, "front-matter-dashes", "`---` within the front matter")
                 .at(position(text, split.yaml.start + at))
-                .hint("the reference validator ends the front matter here: write it otherwise");
+                .hint("the reference validator ends the front matter here: rewrite the value");
         }
     }
 
     fn yaml(&mut self, trouble: &front_matter::Trouble, leniency: Leniency, yaml_line: usize) {
         let (severity, code, hint) = match leniency {
             Leniency::LastKey => {
-                (Severity::Warning, "yaml-duplicate-key", "the last one was taken: remove the others")
+                (Severity::Warning, "yaml-duplicate-key", "the last one is used: remove the others")
             }
             Leniency::Quoted => (
                 Severity::Error,
                 "yaml-unquoted",
-                "it was read with such values quoted: write `key: \"value\"`",
+                "it was parsed with these values quoted: write `key: \"value\"`",
             ),
             Leniency::None => {
-                (Severity::Error, "yaml-invalid", "write `name: …` and `description: …`, one a line")
+                (Severity::Error, "yaml-invalid", "write `name: …` and `description: …`, one per line")
             }
         };
         let message = format!("the front matter is not valid: {}", trouble.message);
@@ -245,8 +248,8 @@ impl Findings<'_> {
         self.add(severity, code, message).at((line.saturating_add(yaml_line - 1), column)).hint(hint);
     }
 
-    /// The text of a scalar field, trimmed. Empty and not scalar both give `None` with a finding; missing gives `None` alone: the caller
-    /// says what stands in for it.
+    /// The text of a scalar field, trimmed. Empty and not scalar both give `None` with a finding;
+    /// missing gives `None` alone: the caller says what is used instead.
     fn scalar(
         &mut self,
         map: &Map<String, Value>,
@@ -268,26 +271,30 @@ impl Findings<'_> {
             Value::Null => {
                 self.add(severity, empty, format!("`{key}` has no value"))
                     .at_line(line)
-                    .hint("fill it in, between quotes if it is meant as the word");
+                    .hint("fill it in, quoted if the word itself is meant");
                 None
             }
             value @ (Value::Bool(_) | Value::Number(_)) => {
                 self.add(
                     Severity::Warning,
                     wrong_type,
-                    format!("`{key}` is not text to an ordinary YAML reader"),
+                    format!("a standard YAML parser does not read `{key}` as a string"),
                 )
                 .at_line(line)
-                .hint("put it between quotes");
+                .hint("quote it");
                 // As spelled: `1.10` is not `1.1`.
                 let spelled =
                     spelled(yaml, key).map(|(_, text)| text.to_owned()).filter(|text| !text.is_empty());
                 Some(spelled.unwrap_or_else(|| value.to_string()))
             }
             Value::Array(_) | Value::Object(_) => {
-                self.add(Severity::Error, wrong_type, format!("`{key}` is a list or a map, not text"))
-                    .at_line(line)
-                    .hint("write it as one text");
+                self.add(
+                    Severity::Error,
+                    wrong_type,
+                    format!("`{key}` is a list or a mapping, not a string"),
+                )
+                .at_line(line)
+                .hint("write it as a single string");
                 None
             }
         }
@@ -299,7 +306,7 @@ impl Findings<'_> {
             self.add(
                 Severity::Warning,
                 "name-length",
-                format!("name of {length} characters, at most {NAME_LIMIT} are allowed"),
+                format!("name has {length} characters (limit {NAME_LIMIT})"),
             )
             .at_line(line)
             .hint("shorten it");
@@ -309,10 +316,10 @@ impl Findings<'_> {
             self.add(
                 Severity::Warning,
                 "name-characters",
-                "a name holds lower-case letters, digits and single hyphens between them",
+                "a name may only contain lowercase letters, digits and single hyphens between them",
             )
             .at_line(line)
-            .hint("write it as in `my-skill`");
+            .hint("write it like `my-skill`");
         }
     }
 }

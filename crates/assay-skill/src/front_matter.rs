@@ -9,7 +9,7 @@ use assay_syntax::yaml::YAML_CAP;
 
 use crate::repair::quote_values;
 
-/// Where front matter and body lie in a document.
+/// Where front matter and body are in a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Split {
     /// The YAML between the fences, in bytes.
@@ -24,8 +24,9 @@ pub(crate) struct Split {
     pub(crate) closed: bool,
 }
 
-/// Finds the front matter: a first line of dashes (blank lines before it are passed over), up to the next line that is `---` or `...`. Dashes within
-/// a line do not close it. Without a closing line it ends before the first blank line.
+/// Finds the front matter: a first line of dashes (blank lines before it are skipped), up to the
+/// next line that is `---` or `...`. Dashes within a line do not close it. Without a closing line
+/// it ends before the first blank line.
 pub(crate) fn split(text: &str) -> Option<Split> {
     let mut lines = Lines { text, at: 0 };
     let mut number = 1;
@@ -106,7 +107,8 @@ pub enum Leniency {
     None,
 }
 
-/// Reads a block of YAML as a map: as written, else with the last of equal keys, else with values quoted.
+/// Reads a block of YAML as a map: as written, else with the last of equal keys, else with values
+/// quoted.
 pub(crate) fn read(yaml: &str) -> Read {
     let trouble = match parse(yaml, DuplicateKeyPolicy::Error) {
         Ok(map) => return Read { map, trouble: None },
@@ -120,7 +122,8 @@ pub(crate) fn read(yaml: &str) -> Read {
     Read { map: repaired.unwrap_or_default(), trouble: Some((trouble, leniency)) }
 }
 
-/// Parses with budgets that no honest front matter comes near: nested 32 deep, 20,000 nodes, 64 aliases that give 2,000 events.
+/// Parses with budgets that no honest front matter comes near: nested 32 deep, 20,000 nodes, 64
+/// aliases that give 2,000 events.
 fn parse(yaml: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Map<String, Value>, Trouble> {
     let trouble = |message: &str| Trouble { message: message.to_owned(), at: None };
     if yaml.len() > YAML_CAP {
@@ -162,14 +165,15 @@ fn parse(yaml: &str, duplicate_keys: DuplicateKeyPolicy) -> Result<Map<String, V
             let text = error.without_snippet().to_string();
             // The location is given apart; the parser appends it in its own form.
             let first = text.split(" at line ").next().unwrap_or(&text).lines().next().unwrap_or("");
-            // Advice to whoever calls the parser is no use to whoever wrote the file.
+            // The parser's advice to its callers does not help the author of the file.
             let message = first.split(", set ").next().unwrap_or(first).to_owned();
             Err(Trouble { message, at })
         }
     }
 }
 
-/// The line of a key at the top of a block (from 1 within it), and its value as spelled, without quotes and comment.
+/// The line of a key at the top of a block (from 1 within it), and its value as spelled, without
+/// quotes and comment.
 pub(crate) fn spelled<'a>(yaml: &'a str, key: &str) -> Option<(usize, &'a str)> {
     yaml.lines().enumerate().find_map(|(index, line)| {
         let rest = line.strip_prefix(key).or_else(|| {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::package::is_document_name;
 use crate::{Diagnostic, Package, Severity};
 
-/// Every package found beneath some folders.
+/// Every package found below some folders.
 #[derive(Debug, Clone, Default)]
 pub struct Library {
     /// The packages, sorted by folder name, then by path.
@@ -22,7 +22,7 @@ pub struct Library {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LookupError {
     /// No package has the name.
-    #[error("no skill is called `{name}`{}", suggestions(near))]
+    #[error("no skill is named `{name}`{}", suggestions(near))]
     Missing {
         /// The name that was looked up.
         name: String,
@@ -47,16 +47,18 @@ fn listed(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
-/// How deep below a root packages are looked for. The implementation guide for clients says 4 to 6.
+/// How deep below a root packages are searched for. The implementation guide for clients says 4 to
+/// 6.
 pub const SCAN_DEPTH: usize = 6;
-/// How many folders beneath one root are looked at. The implementation guide for clients says about 2,000; a library of the whole ecosystem has
-/// more, and each package is one.
+/// How many folders below one root are checked. The implementation guide for clients says about
+/// 2,000; a library of the whole ecosystem has more, and each package is one.
 pub const SCAN_FOLDERS: usize = 200_000;
 /// Folders that are never looked into.
 pub const SKIPPED: [&str; 9] =
     [".git", ".hg", ".svn", ".assay", "node_modules", "target", "__pycache__", ".venv", "venv"];
 
-/// The folders of the packages beneath some folders, by the rules of [`Library::load`], and what there is to say about the search.
+/// The folders of the packages below some folders, by the rules of [`Library::load`], and what
+/// there is to say about the search.
 pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
     let mut library = Library::default();
     let folders = library.folders(roots);
@@ -64,8 +66,9 @@ pub fn find(roots: &[PathBuf]) -> (Vec<PathBuf>, Vec<Diagnostic>) {
 }
 
 impl Library {
-    /// Reads every package beneath the folders: a folder that is itself a package, or those beneath it, [`SCAN_DEPTH`] folders deep. What lies beneath
-    /// a package belongs to it. A folder reached twice counts once; a link is followed when it leads to somewhere beneath the same root.
+    /// Reads every package below the folders: a folder that is itself a package, or those below it,
+    /// [`SCAN_DEPTH`] folders deep. What is below a package belongs to it. A folder reached twice
+    /// counts once; a link is followed when it leads to somewhere below the same root.
     pub fn load(roots: &[PathBuf]) -> Self {
         let mut library = Self::default();
         for folder in library.folders(roots) {
@@ -77,7 +80,7 @@ impl Library {
         library
     }
 
-    /// The folders with a document beneath the roots, root by root.
+    /// The folders with a document below the roots, root by root.
     fn folders(&mut self, roots: &[PathBuf]) -> Vec<PathBuf> {
         let mut seen = BTreeSet::new();
         let mut folders = Vec::new();
@@ -86,15 +89,15 @@ impl Library {
             folders.extend(self.find(root, &mut seen));
             if seen.len() == before && root.is_dir() {
                 self.diagnostics.push(
-                    Diagnostic::new(Severity::Warning, "library-empty", root, "no skill beneath this folder")
-                        .hint("name a folder that holds SKILL.md, or whose folders do"),
+                    Diagnostic::new(Severity::Warning, "library-empty", root, "no skill in this folder")
+                        .hint("pass a folder that contains SKILL.md, or whose subfolders do"),
                 );
             }
         }
         folders
     }
 
-    /// The folders with a document beneath a root, sorted, each really new to `seen`.
+    /// The folders with a document below a root, sorted, each really new to `seen`.
     fn find(&mut self, root: &Path, seen: &mut BTreeSet<PathBuf>) -> Vec<PathBuf> {
         let base = match fs::canonicalize(root) {
             Ok(base) => base,
@@ -106,7 +109,7 @@ impl Library {
                         root,
                         format!("cannot be read: {error}"),
                     )
-                    .hint("name a folder that exists"),
+                    .hint("pass a folder that exists"),
                 );
                 return Vec::new();
             }
@@ -127,7 +130,7 @@ impl Library {
                             folder,
                             format!("cannot be read: {error}"),
                         )
-                        .hint("name a folder you may read"),
+                        .hint("pass a readable folder"),
                     );
                     continue;
                 }
@@ -155,7 +158,7 @@ impl Library {
                 let inside = |real: &PathBuf| real.starts_with(&base) && real.is_dir();
                 let Some(real) = fs::canonicalize(&child).ok().filter(inside) else { continue };
                 if visited.len() >= SCAN_FOLDERS {
-                    let message = format!("more than {SCAN_FOLDERS} folders: the rest was not looked at");
+                    let message = format!("more than {SCAN_FOLDERS} folders: the rest were not searched");
                     self.diagnostics.push(
                         Diagnostic::new(Severity::Error, "library-too-large", root, message)
                             .hint("name smaller folders"),
@@ -172,7 +175,8 @@ impl Library {
         found
     }
 
-    /// The package that a name leads to, by its front matter's name or its folder's name. Copies that are equal in folder name and digest are one.
+    /// The package that a name leads to, by its front matter's name or its folder's name. Copies
+    /// that are equal in folder name and digest are one.
     pub fn get(&self, name: &str) -> Result<&Package, LookupError> {
         let hits: Vec<&Package> = self
             .packages
@@ -195,7 +199,8 @@ impl Library {
     }
 }
 
-/// Up to three of some names that resemble one, nearest first: what a typing mistake may have meant.
+/// Up to three of some names that resemble one, nearest first: what a typing mistake may have
+/// meant.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = name.to_lowercase();
     let limit = (wanted.chars().count() / 3).max(2);

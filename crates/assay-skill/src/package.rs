@@ -15,7 +15,8 @@ use assay_fs::tree::{self, Entry, Tree};
 pub struct Package {
     /// Where it was read from. No part of any digest.
     pub root: PathBuf,
-    /// The folder's name: the package's id, and what it is mounted as. Not part of [`Package::digest`].
+    /// The folder's name: the package's id, and what it is mounted as. Not part of
+    /// [`Package::digest`].
     pub directory: String,
     /// `name` of the front matter; else the folder's name.
     pub name: String,
@@ -23,7 +24,7 @@ pub struct Package {
     pub description: String,
     /// The whole front matter; empty when there is none that can be read.
     pub front_matter: Map<String, Value>,
-    /// What follows the front matter, as it stands.
+    /// What follows the front matter, as it is.
     pub body: String,
     /// The whole `SKILL.md`, decoded leniently, without a byte-order mark.
     pub document: String,
@@ -63,7 +64,8 @@ pub struct Loaded {
 pub const DOCUMENT_CAP: u64 = 8 << 20;
 
 impl Package {
-    /// Reads the package in a folder, leniently. The folder itself may be a link; nothing in it is followed out of it.
+    /// Reads the package in a folder, leniently. The folder itself may be a link; nothing in it is
+    /// followed out of it.
     pub fn load(root: &Path) -> Loaded {
         let mut diagnostics = Vec::new();
         let (package, document) = Self::read(root, &mut diagnostics).unzip();
@@ -77,7 +79,7 @@ impl Package {
             Ok(content) => content,
             Err(error) => {
                 let hint =
-                    "put a regular, readable file there: a link that leaves the package is not followed";
+                    "replace it with a regular, readable file: links that leave the package are not followed";
                 let message = format!("cannot be read: {error}");
                 diagnostics
                     .push(Diagnostic::new(Severity::Error, "document-unreadable", file, message).hint(hint));
@@ -85,8 +87,8 @@ impl Package {
             }
         };
         if content.truncated {
-            let message = format!("larger than {DOCUMENT_CAP} bytes, of which the rest was not read");
-            let hint = "move detail into files beside it: no agent reads this";
+            let message = format!("larger than {DOCUMENT_CAP} bytes: the rest was not read");
+            let hint = "move detail into other files of the package";
             diagnostics
                 .push(Diagnostic::new(Severity::Error, "document-too-large", &file, message).hint(hint));
         }
@@ -125,7 +127,8 @@ impl From<&Entry> for FileEntry {
     }
 }
 
-/// The name of the package's document in a folder: `SKILL.md`, else `skill.md`. Any other spelling is missing to every client.
+/// The name of the package's document in a folder: `SKILL.md`, else `skill.md`. Any other spelling
+/// is missing to every client.
 fn find_document(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<&'static str> {
     let error = |code, file: &Path, message: String, hint: &str| {
         Diagnostic::new(Severity::Error, code, file, message).hint(hint)
@@ -133,11 +136,11 @@ fn find_document(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<&'sta
     let listing = match fs::read_dir(root) {
         Ok(listing) => listing,
         Err(cause) => {
-            let hint = "name the folder that holds SKILL.md";
+            let hint = "pass the folder that contains SKILL.md";
             diagnostics.push(error(
                 "folder-unreadable",
                 root,
-                format!("cannot be read as a folder: {cause}"),
+                format!("cannot read the folder: {cause}"),
                 hint,
             ));
             return None;
@@ -156,14 +159,14 @@ fn find_document(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<&'sta
             Some(other) => error(
                 "document-case",
                 &root.join(other),
-                "no client looks for this spelling".into(),
+                "no client recognizes this spelling".into(),
                 "rename it to SKILL.md",
             ),
             None => error(
                 "document-missing",
                 root,
-                "no SKILL.md".into(),
-                "name the folder that holds SKILL.md, or write one",
+                "missing SKILL.md".into(),
+                "pass the folder that contains SKILL.md, or add one",
             ),
         });
         return None;
@@ -175,7 +178,7 @@ fn find_document(root: &Path, diagnostics: &mut Vec<Diagnostic>) -> Option<&'sta
                 Severity::Warning,
                 "document-case",
                 &file,
-                "`skill.md` is not seen by every client",
+                "not every client recognizes `skill.md`",
             )
             .hint("rename it to SKILL.md"),
         );
@@ -211,20 +214,20 @@ fn name_of(document: &Document, directory: &str, file: &Path, diagnostics: &mut 
                     Severity::Warning,
                     "name-missing",
                     file,
-                    "no `name`; the folder's name stands in for it",
+                    "missing `name`; the folder's name is used instead",
                 )
                 .at_line(document.yaml_line)
-                .hint("add a line `name:` with the folder's name"),
+                .hint("add a `name:` line with the folder's name"),
             );
         }
         return directory.to_owned();
     };
     if name != directory {
-        let message = format!("`name` is `{name}`, the folder is called `{directory}`");
+        let message = format!("`name` is `{name}`, but the folder is named `{directory}`");
         diagnostics.push(
             Diagnostic::new(Severity::Warning, "name-directory", file, message)
                 .at_line(document.line_of("name").unwrap_or(document.yaml_line))
-                .hint("give both the same name"),
+                .hint("use the same name for both"),
         );
     }
     name.clone()
@@ -236,25 +239,24 @@ fn description_of(document: &Document, file: &Path, diagnostics: &mut Vec<Diagno
     }
     let paragraph = document.first_paragraph();
     let message = match (document.front_matter.contains_key("description"), paragraph.is_empty()) {
-        (_, true) => "no description, and no paragraph that could stand in for it",
-        (true, false) => "the first paragraph stands in for the description",
-        (false, false) => "no `description`; the first paragraph stands in for it",
+        (_, true) => "missing description, and no paragraph to use instead",
+        (true, false) => "the first paragraph is used as the description",
+        (false, false) => "missing `description`; the first paragraph is used instead",
     };
     diagnostics.push(
         Diagnostic::new(Severity::Error, "description-missing", file, message)
             .at_line(document.line_of("description").unwrap_or(document.yaml_line))
-            .hint("add a line `description:` that says what the skill does and when to use it: most clients skip a skill without"),
+            .hint("add a `description:` line that says what the skill does and when to use it: most clients skip a skill without one"),
     );
     paragraph
 }
 
 fn tell_of_tree(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
     for problem in &tree.problems {
-        let message =
-            format!("cannot be read, so that the package's digest does not hold: {}", problem.source);
+        let message = format!("cannot be read, so the package's digest is not reliable: {}", problem.source);
         diagnostics.push(
             Diagnostic::new(Severity::Error, "entry-unreadable", &problem.path, message)
-                .hint("make it readable, or take it out of the package"),
+                .hint("make it readable, or remove it from the package"),
         );
     }
     for entry in &tree.entries {
@@ -262,11 +264,11 @@ fn tell_of_tree(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
         match entry.kind {
             FileKind::Link if tree::escapes(root, &entry.path) => diagnostics.push(
                 Diagnostic::new(Severity::Warning, "link-escapes", file, "a link that leaves the package")
-                    .hint("put a copy of the file into the package: the link leads nowhere where the skill is installed"),
+                    .hint("copy the file into the package: the link breaks when the skill is installed"),
             ),
             FileKind::Other => diagnostics.push(
-                Diagnostic::new(Severity::Warning, "special-file", file, "neither a file, a folder nor a link")
-                    .hint("take it out of the package"),
+                Diagnostic::new(Severity::Warning, "special-file", file, "not a file, folder or link")
+                    .hint("remove it from the package"),
             ),
             _ => {}
         }
@@ -276,9 +278,9 @@ fn tell_of_tree(root: &Path, tree: &Tree, diagnostics: &mut Vec<Diagnostic>) {
                     Severity::Warning,
                     "path-encoding",
                     root.join(&entry.path),
-                    "a path that is not UTF-8",
+                    "path is not valid UTF-8",
                 )
-                .hint("rename it: not every client can name it"),
+                .hint("rename it: not every client can open it"),
             );
         }
     }

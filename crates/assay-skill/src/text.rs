@@ -9,7 +9,7 @@ pub enum Encoding {
     Utf16,
     /// Not UTF-8 from this line (from 1) on: what is invalid became U+FFFD.
     Invalid {
-        /// The first line that holds something invalid.
+        /// The first line that contains something invalid.
         line: usize,
     },
 }
@@ -25,7 +25,8 @@ pub struct Decoded {
     pub byte_order_mark: bool,
 }
 
-/// Decodes bytes: UTF-16 where a mark or the zero bytes say so, else UTF-8 with invalid sequences replaced.
+/// Decodes bytes: UTF-16 where a mark or the zero bytes say so, else UTF-8 with invalid sequences
+/// replaced.
 pub fn decode(bytes: &[u8]) -> Decoded {
     if let Some((rest, unit)) = utf16(bytes) {
         let units = rest.chunks(2).map(|pair| unit([pair[0], pair.get(1).copied().unwrap_or(0)]));
@@ -45,8 +46,9 @@ pub fn decode(bytes: &[u8]) -> Decoded {
 
 type Unit = fn([u8; 2]) -> u16;
 
-/// The bytes after a mark, and how two of them make a unit, when they look like UTF-16. Without a mark: of the first 64 bytes,
-/// at least 9 of 10 at odd (or at even) places are zero, and none at the others.
+/// The bytes after a mark, and how two of them make a unit, when they look like UTF-16. Without a
+/// mark: of the first 64 bytes, at least 9 of 10 at odd (or at even) places are zero, and none at
+/// the others.
 fn utf16(bytes: &[u8]) -> Option<(&[u8], Unit)> {
     if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
         return Some((rest, u16::from_le_bytes));

@@ -11,7 +11,8 @@ const PIECE: usize = 22;
 type Entry = [u64; 3];
 
 thread_local! {
-    /// Most pieces of a text are words that were in another before. Each has one place, and takes it from the piece before.
+    /// Most pieces of a text are words that were in another before. Each has one place, and takes
+    /// it from the piece before.
     static KNOWN: RefCell<Vec<Entry>> = RefCell::new(vec![[0; 3]; 1 << PLACES]);
 }
 
@@ -23,7 +24,8 @@ fn entry(piece: &[u8]) -> Option<Entry> {
     Some(std::array::from_fn(|part| u64::from_le_bytes(std::array::from_fn(|at| bytes[8 * part + at]))))
 }
 
-/// Where a piece is remembered: multiplicative hashing (Knuth, The Art of Computer Programming 3, 6.4).
+/// Where a piece is remembered: multiplicative hashing (Knuth, The Art of Computer Programming 3,
+/// 6.4).
 fn place(entry: &Entry) -> usize {
     let hash = entry
         .iter()
@@ -31,18 +33,20 @@ fn place(entry: &Entry) -> usize {
     usize::try_from(hash >> (64 - PLACES)).unwrap_or_default()
 }
 
-/// Counts tokens of the `cl100k_base` vocabulary. Every model has its own tokeniser: this is a common measure, not a bill.
+/// Counts tokens of the `cl100k_base` vocabulary. Every model has its own tokeniser: this is a
+/// common measure, not a bill.
 pub fn tokens(text: &str) -> usize {
     count(text, |_, _| true).unwrap_or_default()
 }
 
-/// The same where there are at least `least`; `None` where there are fewer, and as soon as what is left cannot make it so many at two
-/// bytes a token: no text of the corpus that assay is tested on has fewer.
+/// The same where there are at least `least`; `None` where there are fewer, and as soon as what is
+/// left cannot make it so many at two bytes a token: no text of the corpus that assay is tested on
+/// has fewer.
 pub fn tokens_from(text: &str, least: usize) -> Option<usize> {
     count(text, |found, left| found + left / 2 >= least).filter(|&found| found >= least)
 }
 
-/// Counts for as long as `on` holds for what was found and for the bytes that are left.
+/// Counts as long as `on` is true for the count and the remaining bytes.
 fn count(text: &str, on: impl Fn(usize, usize) -> bool) -> Option<usize> {
     let vocabulary = bpe_openai::cl100k_base();
     let text = vocabulary.normalize(text);

@@ -16,11 +16,11 @@ use crate::owner::Owner;
 use crate::process::Process;
 use crate::record::Record;
 use crate::store::Store;
-use crate::work::{self, Work};
+use crate::work::{self, WorkFolder};
 
 /// What a sweep took away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Swept {
+pub struct CleanupReport {
     /// Leases of dead processes.
     pub leases: usize,
     /// Folders of dead processes.
@@ -31,7 +31,7 @@ impl Store {
     /// Has sandboxes at work keep their files beneath a folder, in place of `/var/tmp`.
     #[must_use]
     pub fn work_in(mut self, base: Option<PathBuf>) -> Self {
-        self.process = Arc::new(Process { owner: self.process.owner.clone(), work: Work::at(base) });
+        self.process = Arc::new(Process { owner: self.process.owner.clone(), work: WorkFolder::at(base) });
         self
     }
 
@@ -132,29 +132,29 @@ impl Store {
 
     /// Takes away what dead processes left: leases and scratch folders. What processes of other machines or PID namespaces own is left alone,
     /// for nobody here can tell whether they live.
-    pub fn sweep(&self) -> Swept {
-        let mut swept = Swept { scratch: self.process.work.sweep(), ..Swept::default() };
+    pub fn clean_up(&self) -> CleanupReport {
+        let mut report = CleanupReport { scratch: self.process.work.clean_up(), ..CleanupReport::default() };
         for entry in fs::read_dir(self.root().join("scratch")).into_iter().flatten().flatten() {
             // Between a folder and its sign there is a moment in which only the folder's name says whose it is.
-            let owner = lease::read(&entry.path().join("owner.json"))
+            let owner = lease::read_owner(&entry.path().join("owner.json"))
                 .or_else(|| Owner::of_label(entry.file_name().to_str()?));
             let is_left = match owner {
                 None if work::is_ours(&entry.path()) => work::is_left(&entry.path()),
                 owner => owner.is_none_or(|owner| owner.is_dead()),
             };
             if is_left && assay_fs::remove_tree(&entry.path()).is_ok() {
-                swept.scratch += 1;
+                report.scratch += 1;
             }
         }
         for (_, folder) in self.trials() {
             let path = folder.join("lease");
             if path.exists()
-                && lease::read(&path).is_none_or(|owner| owner.is_dead())
-                && lease::take_away(&path, &self.lock()).is_ok_and(|taken| taken)
+                && lease::read_owner(&path).is_none_or(|owner| owner.is_dead())
+                && lease::remove_dead(&path, &self.lock()).is_ok_and(|taken| taken)
             {
-                swept.leases += 1;
+                report.leases += 1;
             }
         }
-        swept
+        report
     }
 }

@@ -60,13 +60,13 @@ pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
                 return Err(io("create", path)(error.into()));
             }
         }
-        if let Some(holder) = read(path)
+        if let Some(holder) = read_owner(path)
             && !holder.is_dead()
         {
             let _ = fs::remove_file(draft);
             return Ok(Claim::Held(holder));
         }
-        take_away(path, lock).map_err(io("lock", lock))?;
+        remove_dead(path, lock).map_err(io("lock", lock))?;
     }
     let _ = fs::remove_file(draft);
     Err(io("claim", path)(std::io::Error::other("it changes hands all the time")))
@@ -76,7 +76,7 @@ pub(crate) fn claim(path: &Path, owner: &Owner, draft: &Path, lock: &Path) -> Re
 ///
 /// Under the lock nobody else does, so that what was seen is what is removed: who lives waits for the place to become free.
 /// A place that is free already is left alone, for in the next moment somebody may have it.
-pub(crate) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
+pub(crate) fn remove_dead(path: &Path, lock: &Path) -> std::io::Result<bool> {
     let file = fs::File::create(lock)?;
     flock(&file, FlockOperation::LockExclusive)?;
     match fs::read(path) {
@@ -88,7 +88,7 @@ pub(crate) fn take_away(path: &Path, lock: &Path) -> std::io::Result<bool> {
 }
 
 /// The holder of a lease; `None` when there is none, or none that can be read.
-pub(crate) fn read(path: &Path) -> Option<Owner> {
+pub(crate) fn read_owner(path: &Path) -> Option<Owner> {
     serde_json::from_slice(&fs::read(path).ok()?).ok()
 }
 

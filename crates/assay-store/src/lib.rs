@@ -32,7 +32,7 @@ mod work;
 
 pub use error::StoreError;
 #[cfg(target_os = "linux")]
-pub use execution::Swept;
+pub use execution::CleanupReport;
 pub use files::{pretty, write_atomically, write_json, write_new};
 pub use identity::{InvalidTrialId, TrialId, canonical};
 #[cfg(target_os = "linux")]
@@ -47,7 +47,7 @@ pub use run::{
 };
 pub use runs::RunSummary;
 pub use sandbox::{Enforcement, Mechanism, SandboxUsage};
-pub use selection::{Selection, pattern_means};
+pub use selection::{Selection, pattern_matches};
 pub use spec::agent::AgentSpec;
 pub use spec::network::NetworkPolicy;
 pub use spec::sandbox::{SandboxChoice, SandboxKind, SandboxLimits};

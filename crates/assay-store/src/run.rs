@@ -180,7 +180,7 @@ impl RunFolder {
     }
 
     /// Whether every trial of another run is one of this one's, and there are more.
-    pub(crate) fn holds(&self, other: &Self) -> bool {
+    pub(crate) fn is_extension_of(&self, other: &Self) -> bool {
         let (mine, theirs) = (self.trials(), other.trials());
         mine.len() > theirs.len() && !theirs.is_empty() && theirs.is_subset(&mine)
     }

@@ -88,7 +88,7 @@ impl Store {
             if known.schema == RunFolder::SCHEMA && known.plan == folder.plan {
                 return Ok(known);
             }
-            if folder.holds(&known) {
+            if folder.is_extension_of(&known) {
                 folder.extends = Some(known.run);
             }
         }

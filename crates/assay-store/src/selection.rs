@@ -17,9 +17,9 @@ pub struct Selection {
 
 impl Selection {
     /// Whether a cell is meant. Names may hold `*`.
-    pub fn holds(&self, cell: &Cell, agent: &str) -> bool {
+    pub fn matches(&self, cell: &Cell, agent: &str) -> bool {
         let any = |patterns: &[String], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern_means(pattern, name))
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, name))
         };
         any(&self.tasks, &cell.task)
             && any(&self.conditions, &cell.condition)
@@ -30,7 +30,7 @@ impl Selection {
     /// Whether what was left out would have been meant.
     pub fn covers(&self, excluded: &Exclusion) -> bool {
         let any = |patterns: &[String], name: &str| {
-            patterns.is_empty() || patterns.iter().any(|pattern| pattern_means(pattern, name))
+            patterns.is_empty() || patterns.iter().any(|pattern| pattern_matches(pattern, name))
         };
         any(&self.tasks, &excluded.task)
             && excluded.condition.as_deref().is_none_or(|condition| any(&self.conditions, condition))
@@ -38,6 +38,6 @@ impl Selection {
 }
 
 /// Whether a name is meant by a pattern, in which `*` stands for anything.
-pub fn pattern_means(pattern: &str, name: &str) -> bool {
+pub fn pattern_matches(pattern: &str, name: &str) -> bool {
     pattern == name || globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
 }

@@ -95,14 +95,14 @@ impl Store {
     }
 
     /// Where conditions keep what they make.
-    pub fn made(&self) -> PathBuf {
+    pub fn made_folder(&self) -> PathBuf {
         self.root.join("made")
     }
 
     /// Keeps a skill's SKILL.md: a run can be audited after its skills have changed.
     ///
     /// `hex` is the package's digest, without its prefix.
-    pub fn keep_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
+    pub fn write_skill(&self, hex: &str, document: &[u8]) -> Result<(), StoreError> {
         let path = self.skill_path(hex);
         if path.exists() { Ok(()) } else { write_atomically(&path, document) }
     }
@@ -202,7 +202,7 @@ impl Store {
     }
 
     /// Adds a line to the history.
-    pub fn remember(&self, line: &Value) -> Result<(), StoreError> {
+    pub fn append_history(&self, line: &Value) -> Result<(), StoreError> {
         append_line(&self.root.join("history.jsonl"), line)
     }
 

@@ -31,13 +31,13 @@ const UNSIGNED: Duration = Duration::from_hours(24);
 
 /// The folder of this process, made when it is first needed.
 #[derive(Debug, Default)]
-pub(crate) struct Work {
+pub(crate) struct WorkFolder {
     /// Where it is to lie; `None`: beneath [`BASE`] where that will do, and else in the store.
     base: Option<PathBuf>,
     made: Mutex<Option<PathBuf>>,
 }
 
-impl Work {
+impl WorkFolder {
     pub(crate) fn at(base: Option<PathBuf>) -> Self {
         Self { base, made: Mutex::default() }
     }
@@ -57,9 +57,9 @@ impl Work {
             Some(base) => {
                 let io = |source| StoreError::Io { action: "create a folder in", path: base.clone(), source };
                 fs::create_dir_all(base).map_err(io)?;
-                make(base, owner).map_err(io)?
+                create(base, owner).map_err(io)?
             }
-            None if serves(Path::new(BASE), store) => match make(Path::new(BASE), owner) {
+            None if is_suitable(Path::new(BASE), store) => match create(Path::new(BASE), owner) {
                 Ok(folder) => folder,
                 Err(_) => return own(),
             },
@@ -78,7 +78,7 @@ impl Work {
     }
 
     /// Removes what dead processes of this user left, whatever store they served; says how much.
-    pub(crate) fn sweep(&self) -> usize {
+    pub(crate) fn clean_up(&self) -> usize {
         let base = self.base.as_deref().unwrap_or(Path::new(BASE));
         let entries = fs::read_dir(base).into_iter().flatten().flatten();
         let left = entries.map(|entry| entry.path()).filter(|path| is_ours(path) && is_left(path));
@@ -96,7 +96,7 @@ fn sign(folder: &Path, owner: &Owner) -> Result<(), StoreError> {
 }
 
 /// A new folder that only this user can enter.
-fn make(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
+fn create(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
     let mut last = io::ErrorKind::AlreadyExists.into();
     for _ in 0..100 {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
@@ -113,7 +113,7 @@ fn make(base: &Path, owner: &Owner) -> io::Result<PathBuf> {
 }
 
 /// Whether trials can have their files in a folder: on a disk with room, and where programs may run.
-fn serves(base: &Path, store: &Path) -> bool {
+fn is_suitable(base: &Path, store: &Path) -> bool {
     let (Ok(in_memory), Ok(mount)) = (assay_fs::is_in_memory(base), statvfs(base)) else { return false };
     let device = |path: &Path| fs::metadata(path).map(|found| found.dev()).ok();
     let room = mount.f_bavail.saturating_mul(mount.f_frsize);
@@ -122,7 +122,7 @@ fn serves(base: &Path, store: &Path) -> bool {
         && (room >= ROOM || device(base) == device(store))
 }
 
-/// Whether a path is a folder of [`make`], of this user: nothing else in a folder of everybody's is touched.
+/// Whether a path is a folder of [`create`], of this user: nothing else in a folder of everybody's is touched.
 pub(crate) fn is_ours(path: &Path) -> bool {
     let is_name = |name: &str| {
         name.strip_prefix(PREFIX).is_some_and(|rest| {
@@ -138,7 +138,7 @@ pub(crate) fn is_ours(path: &Path) -> bool {
 
 /// Whether nobody alive has it.
 pub(crate) fn is_left(path: &Path) -> bool {
-    match lease::read(&path.join("owner.json")) {
+    match lease::read_owner(&path.join("owner.json")) {
         Some(owner) => owner.is_dead(),
         // Folders are created only after owner.json, so a removal was interrupted.
         None if !path.join("owner.json").exists() && holds_folders(path) => true,
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn a_folder_of_work_tells_nothing_of_the_store() {
-        let house = tempfile::tempdir().unwrap();
-        let store = Store::open(&house.path().join("store")).unwrap();
-        let own = house.path().file_name().unwrap().to_str().unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(&folder.path().join("store")).unwrap();
+        let own = folder.path().file_name().unwrap().to_str().unwrap();
         let work = store.work().unwrap();
-        if serves(Path::new(BASE), house.path()) {
+        if is_suitable(Path::new(BASE), folder.path()) {
             assert!(!work.to_str().unwrap().contains(own) && work.starts_with(BASE), "{}", work.display());
         } else {
             assert!(work.starts_with(store.root()), "{}", work.display());
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(store.clone().work().unwrap(), work);
         assert_eq!(fs::metadata(&work).unwrap().mode() & 0o777, 0o700);
         // A socket deep within it has a path that the kernel takes.
-        assert!(work.join("cache-1000/trials/0123456789ab-1000/outlet/socket").as_os_str().len() < 108);
+        assert!(work.join("cache-1000/trials/0123456789ab-1000/egress/socket").as_os_str().len() < 108);
         store.clear_scratch();
         assert!(!work.exists());
         let again = store.work().unwrap();
@@ -187,9 +187,9 @@ mod tests {
 
     #[test]
     fn a_sweep_removes_what_the_dead_left_and_nothing_else() {
-        let house = tempfile::tempdir().unwrap();
-        let base = house.path().join("base");
-        let store = Store::open(&house.path().join("store")).unwrap().work_in(Some(base.clone()));
+        let folder = tempfile::tempdir().unwrap();
+        let base = folder.path().join("base");
+        let store = Store::open(&folder.path().join("store")).unwrap().work_in(Some(base.clone()));
         let own = store.work().unwrap();
         assert!(own.starts_with(&base));
         let me = store.owner().clone();
@@ -221,7 +221,7 @@ mod tests {
             put("other-000000000000", 0o700, Some(&dead)),
         ];
         std::os::unix::fs::symlink(&kept[0], base.join("assay-000000000000")).unwrap();
-        assert_eq!(store.sweep().scratch, 1);
+        assert_eq!(store.clean_up().scratch, 1);
         assert!(left.iter().all(|path| !path.exists()));
         assert!(kept.iter().all(|path| path.join("file").exists()) && own.exists());
         store.clear_scratch();

@@ -24,7 +24,8 @@ pub enum Language {
 }
 
 impl Language {
-    /// By the extension of a path, else by the first line. What follows a `!` is a path within an archive.
+    /// By the extension of a path, else by the first line. What follows a `!` is a path within an
+    /// archive.
     pub fn of(path: &str, text: &str) -> Option<Self> {
         let name = path.rsplit(['/', '!']).next().unwrap_or(path);
         let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
@@ -44,7 +45,8 @@ impl Language {
         }
     }
 
-    /// By what follows the last dot of a file's name, in lower case. Python's stubs (`.pyi`) do not run and are not code here.
+    /// By what follows the last dot of a file's name, in lower case. Python's stubs (`.pyi`) do not
+    /// run and are not code here.
     pub fn by_extension(extension: &str) -> Option<Self> {
         match extension {
             "sh" | "bash" | "zsh" | "ksh" | "command" | "bats" => Some(Self::Shell),
@@ -67,8 +69,8 @@ impl Language {
     }
 }
 
-/// The tree of a text. `None` when the parser gave up: it may ask so often whether to go on, which is a bound on its work that does not
-/// depend on the machine's speed.
+/// The tree of a text. `None` when the parser gave up: it may ask so often whether to go on, which
+/// is a bound on its work that does not depend on the machine's speed.
 pub fn tree(language: Language, text: &str) -> Option<Tree> {
     let grammar = match language {
         Language::Shell => tree_sitter_bash::LANGUAGE.into(),

@@ -1,6 +1,7 @@
 //! Lines and words of a Dockerfile, as Docker's builder divides them.
 //!
-//! After Docker's Dockerfile reference: parser directives, continuation lines, here-documents, `ARG` before `FROM`.
+//! After Docker's Dockerfile reference: parser directives, continuation lines, here-documents,
+//! `ARG` before `FROM`.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -20,7 +21,8 @@ pub struct Instruction {
     pub rest: String,
     /// Whether here-documents follow it (they are no instructions).
     pub heredoc: bool,
-    /// Whether here-documents may follow it, depending on the builder's version. `heredoc` is false then.
+    /// Whether here-documents may follow it, depending on the builder's version. `heredoc` is false
+    /// then.
     pub is_unclear: bool,
     /// The lines of its here-documents, counted from 0, with the words that end them.
     pub body: Range<usize>,
@@ -45,7 +47,8 @@ pub struct Directive {
 }
 
 impl Directive {
-    /// Whether it leaves the reading as it is: the escape that is the default, or Docker's own syntax.
+    /// Whether it leaves the reading as it is: the escape that is the default, or Docker's own
+    /// syntax.
     pub fn is_default(&self) -> bool {
         match self.name.as_str() {
             "escape" => self.value == "\\",
@@ -91,7 +94,7 @@ fn instructions(lines: &[&str], escape: char) -> Vec<Instruction> {
         at += 1;
         while let Some(body) = continued(&logical, escape) {
             logical.truncate(body);
-            // Comments and empty lines within a continued instruction are passed over.
+            // Comments and empty lines within a continued instruction are skipped.
             while at < lines.len() && content(lines[at]).is_none() {
                 at += 1;
             }
@@ -135,7 +138,8 @@ fn content(line: &str) -> Option<&str> {
     (!text.is_empty() && !text.starts_with('#')).then_some(text)
 }
 
-/// The length of a line without the sign that continues it: one with no other before it, and only blanks and tabs after it.
+/// The length of a line without the sign that continues it: one with no other before it, and only
+/// blanks and tabs after it.
 fn continued(line: &str, escape: char) -> Option<usize> {
     let body = line.trim_end_matches([' ', '\t']).strip_suffix(escape)?;
     (!body.ends_with(escape)).then_some(body.len())
@@ -164,7 +168,8 @@ pub fn flags(rest: &str) -> (Vec<&str>, &str) {
     (flags, rest)
 }
 
-/// The arguments behind the flags: those of a JSON list, or words; and whether they stood in a list.
+/// The arguments behind the flags: those of a JSON list, or words; and whether they stood in a
+/// list.
 pub fn arguments(rest: &str) -> (Vec<String>, bool) {
     let list = if rest.starts_with('[') { serde_json::from_str(rest).ok() } else { None };
     match list {
@@ -178,7 +183,8 @@ pub fn arguments(rest: &str) -> (Vec<String>, bool) {
 pub enum Unknown {
     /// The word has no value: the base image may set it, and `${name:-word}` depends on that.
     Refuse,
-    /// It is empty, as the builder has it before the first `FROM`; `${name:-word}` and `${name:+word}` are followed.
+    /// It is empty, as the builder has it before the first `FROM`; `${name:-word}` and
+    /// `${name:+word}` are followed.
     Empty,
 }
 
@@ -247,7 +253,8 @@ fn modified(modifier: &str, value: Option<&String>) -> String {
     .to_owned()
 }
 
-/// Words divided by white space, where quotes and backslashes keep white space within a word. They are kept for [`expand`].
+/// Words divided by white space, where quotes and backslashes keep white space within a word. They
+/// are kept for [`expand`].
 pub fn quoted_words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -324,7 +331,7 @@ mod tests {
         check("RUN <<E\r\nENV\r\nE\r\nUSER u", &["RUN", "USER"]);
         check("onbuild run <<E\nENV\nE\nUSER u", &["ONBUILD", "USER"]);
         check("USER <<E\nE", &["USER", "E"]);
-        // A line that ends a here-document neither continues nor is passed over.
+        // A line that ends a here-document neither continues nor is skipped.
         check("RUN <<'E\\'\nE\\\nUSER u", &["RUN", "USER"]);
         check("RUN <<'# E'\nx \\\n# E\nUSER u", &["RUN", "USER"]);
         check("RUN <<' '\nx \\\n \nUSER u", &["RUN", "USER"]);

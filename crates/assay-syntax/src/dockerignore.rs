@@ -1,14 +1,16 @@
 //! `.dockerignore`: what of a build context is not sent to the builder.
 //!
-//! Patterns are those of Go's `filepath.Match` and `**`, one a line, relative to the context; `!` brings back what an earlier line left out; the
-//! last line that matches a path or a folder above it decides.
+//! Patterns are those of Go's `filepath.Match` and `**`, one a line, relative to the context; `!`
+//! brings back what an earlier line omitted; the last line that matches a path or a folder above it
+//! decides.
 
 use std::path::Path;
 
 use assay_fs::tree::normalize;
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-/// A pattern as the builder reads it: `*` and `?` stay within a folder, braces mean themselves. `None` if it is not a pattern.
+/// A pattern as the builder reads it: `*` and `?` stay within a folder, braces mean themselves.
+/// `None` if it is not a pattern.
 pub fn pattern(text: &str) -> Option<Glob> {
     let escaped = text.replace('{', "\u{0}").replace('}', "[}]").replace('\u{0}', "[{]");
     GlobBuilder::new(&escaped).literal_separator(true).backslash_escape(true).build().ok()
@@ -88,8 +90,8 @@ impl Ignore {
     }
 }
 
-/// Adds sets of patterns, the first of which has the number `first`: one set, or where that is too large those of both halves. Fails with the
-/// number of a pattern that is too large on its own.
+/// Adds sets of patterns, the first of which has the number `first`: one set, or where that is too
+/// large those of both halves. Fails with the number of a pattern that is too large on its own.
 fn divide(patterns: &[Glob], first: usize, sets: &mut Vec<(usize, GlobSet)>) -> Result<(), usize> {
     let mut builder = GlobSetBuilder::new();
     for pattern in patterns {
@@ -140,7 +142,8 @@ mod tests {
 
     #[test]
     fn many_lines_are_divided_into_sets() {
-        // 64 patterns that fit into no one set, as few long lines do as well as very many short ones.
+        // 64 patterns that fit into no one set, as few long lines do as well as very many short
+        // ones.
         let any = "?".repeat(5_000);
         let text: String = (0..64).map(|number| format!("{number}-*{any}\n")).collect();
         let ignore = Ignore::parse(&format!("*.log\n!7-kept*\n{text}!9-kept*\n")).unwrap();

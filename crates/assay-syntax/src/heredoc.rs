@@ -1,8 +1,8 @@
 //! Here-documents of Dockerfiles, as BuildKit finds them.
 //!
-//! BuildKit divides a line into words as its own shell lexer does, keeping quotes. A word asks for a here-document if it is
-//! digits, `<<`, an optional `-`, optional white space and a name without `<`. If the line cannot be divided, for a quote that
-//! is not closed, there is none.
+//! BuildKit divides a line into words as its own shell lexer does, keeping quotes. A word asks for
+//! a here-document if it is digits, `<<`, an optional `-`, optional white space and a name without
+//! `<`. If the line cannot be divided, for a quote that is not closed, there is none.
 
 use std::iter::Peekable;
 use std::str::Chars;
@@ -22,8 +22,8 @@ enum NoWords {
     Unclear,
 }
 
-/// The ends of here-documents that a line asks for (`<<EOF`, `3<<-"EOF"`, `<< EOF`), and whether tabs before them are stripped. What stands
-/// in quotes asks for none.
+/// The ends of here-documents that a line asks for (`<<EOF`, `3<<-"EOF"`, `<< EOF`), and whether
+/// tabs before them are stripped. What stands in quotes asks for none.
 pub fn heredocs(rest: &str) -> Result<Vec<(String, bool)>, UnclearHeredoc> {
     if !rest.contains("<<") {
         return Ok(Vec::new());
@@ -98,7 +98,8 @@ fn words(text: &str) -> Result<Vec<String>, NoWords> {
     Ok(words)
 }
 
-/// Passes over the rest of `${name}`, `${name:-word}` or `${name:+word}` with a plain word. Other variables are read as text.
+/// Passes over the rest of `${name}`, `${name:-word}` or `${name:+word}` with a plain word. Other
+/// variables are read as text.
 fn variable(chars: &mut Peekable<Chars<'_>>, word: &mut String) -> Result<(), NoWords> {
     if chars.next_if_eq(&'{').is_none() {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Readers of what skills and tasks are written in. They take any text, follow what the tools do that read these files in earnest, and bound
-//! their work.
+//! Readers of what skills and tasks are written in. They take any text, follow what the tools do
+//! that read these files in earnest, and bound their work.
 
 #[cfg(feature = "code")]
 pub mod code;

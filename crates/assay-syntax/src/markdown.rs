@@ -28,12 +28,14 @@ impl Dialect {
     }
 }
 
-/// The parts of a Markdown document. Spans are in bytes of the whole text, lines are counted from 1 within it.
+/// The parts of a Markdown document. Spans are in bytes of the whole text, lines are counted from 1
+/// within it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Outline {
     /// Headings, in order.
     pub headings: Vec<Heading>,
-    /// Paragraphs, and the texts of list items and table cells, in order; those without text left out.
+    /// Paragraphs, and the texts of list items and table cells, in order; those without text
+    /// omitted.
     pub paragraphs: Vec<Paragraph>,
     /// Code blocks, in order.
     pub code: Vec<CodeBlock>,
@@ -84,7 +86,7 @@ pub struct Paragraph {
     pub text: String,
     /// The line it begins at.
     pub line: usize,
-    /// Whether it holds a link, an image or a footnote reference.
+    /// Whether it contains a link, an image or a footnote reference.
     pub linked: bool,
 }
 
@@ -106,7 +108,8 @@ pub struct CodeBlock {
 /// A link or an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Where it leads, as resolved by Markdown. Of `<someone@example.com>` this is the bare address; see [`Link::url`].
+    /// Where it leads, as resolved by Markdown. Of `<someone@example.com>` this is the bare
+    /// address; see [`Link::url`].
     pub target: String,
     /// Whether it is an e-mail address between angle brackets.
     pub email: bool,
@@ -117,7 +120,8 @@ pub struct Link {
 }
 
 impl Link {
-    /// The target as a browser follows it: an e-mail address has the scheme `mailto:`, and leads to no file.
+    /// The target as a browser follows it: an e-mail address has the scheme `mailto:`, and leads to
+    /// no file.
     pub fn url(&self) -> String {
         if self.email { format!("mailto:{}", self.target) } else { self.target.clone() }
     }
@@ -136,7 +140,7 @@ impl Outline {
         reader.outline
     }
 
-    /// The first heading whose text, in lower case, holds one of some words.
+    /// The first heading whose text, in lower case, contains one of some words.
     pub fn heading(&self, words: &[&str]) -> Option<&Heading> {
         self.headings.iter().find(|heading| {
             let text = heading.text.to_lowercase();

@@ -1,7 +1,8 @@
-//! Shell commands as their text shows them: words, operators, here-documents, and the program that a command runs.
+//! Shell commands as their text shows them: words, operators, here-documents, and the program that
+//! a command runs.
 //!
-//! Nothing is expanded or executed. Variables and substitutions stay as they are written; the syntax tree of a script is in the module
-//! `code`.
+//! Nothing is expanded or executed. Variables and substitutions stay as they are written; the
+//! syntax tree of a script is in the module `code`.
 
 use std::collections::HashMap;
 use std::iter::Peekable;
@@ -10,12 +11,13 @@ use std::str::CharIndices;
 /// Where a text comes from, which decides how much of the shell's grammar applies to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
-    /// A script, or a block of code in a document. A quote ends with its line at the latest: such a block may be a transcript, and
-    /// there a stray apostrophe must not hide the commands after it.
+    /// A script, or a block of code in a document. A quote ends with its line at the latest: such a
+    /// block may be a transcript, and there a stray apostrophe must not hide the commands after it.
     Script,
     /// A command line that a shell is given.
     Command,
-    /// A text that may be a command or a program in another language. Comments and here-documents are read like the rest.
+    /// A text that may be a command or a program in another language. Comments and here-documents
+    /// are read like the rest.
     Unknown,
 }
 
@@ -86,7 +88,8 @@ struct Lexer<'t> {
     begins: usize,
     /// The words that end the here-documents of this line.
     awaited: Vec<String>,
-    /// Where each distinct line stands last, without the space around it: what bounds the search for the ends of here-documents.
+    /// Where each distinct line stands last, without the space around it: what bounds the search
+    /// for the ends of here-documents.
     last: Option<HashMap<&'t str, usize>>,
 }
 
@@ -187,7 +190,8 @@ impl Lexer<'_> {
         }
     }
 
-    /// Takes `<<` or `<<<`, and remembers the word that ends a here-document. What follows is read like any word.
+    /// Takes `<<` or `<<<`, and remembers the word that ends a here-document. What follows is read
+    /// like any word.
     fn redirected_from_here(&mut self, at: usize) {
         let signs = self.text[at..].chars().take_while(|sign| *sign == '<').count();
         for _ in 0..signs {
@@ -204,7 +208,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// Goes past the here-documents of the line that ended at `at`, those without an end left out.
+    /// Goes past the here-documents of the line that ended at `at`, those without an end omitted.
     fn skip_here_documents(&mut self, mut at: usize) {
         for end in std::mem::take(&mut self.awaited) {
             let text = self.text;
@@ -285,8 +289,9 @@ const WRAPPERS: [(&str, &str); 16] = [
     ("xargs", "adEILnPs"),
 ];
 
-/// Takes off what stands first in a command and is not its program: an assignment, a keyword, or a wrapper such as `sudo` or
-/// `timeout 5` with its options. Gives it, and the words after it. A wrapper with no command after it is a program itself.
+/// Takes off what stands first in a command and is not its program: an assignment, a keyword, or a
+/// wrapper such as `sudo` or `timeout 5` with its options. Gives it, and the words after it. A
+/// wrapper with no command after it is a program itself.
 pub fn prefix<W: AsRef<str>>(words: &[W]) -> Option<(&str, &[W])> {
     let (first, mut rest) = words.split_first()?;
     let first = first.as_ref();
@@ -355,7 +360,8 @@ pub enum Interpreter {
     Other,
 }
 
-/// What a program executes, by its name; the version at the end of a name, as in `python3.12`, does not count.
+/// What a program executes, by its name; the version at the end of a name, as in `python3.12`, does
+/// not count.
 pub fn interpreter(name: &str) -> Option<Interpreter> {
     Some(match name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.') {
         "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => Interpreter::Shell,
@@ -370,7 +376,8 @@ pub fn interpreter(name: &str) -> Option<Interpreter> {
 mod tests {
     use super::*;
 
-    /// Commands in one line each: the line, the words between bars, and the operator that ends them.
+    /// Commands in one line each: the line, the words between bars, and the operator that ends
+    /// them.
     fn shown(text: &str, source: Source) -> Vec<String> {
         let show = |simple: &Simple| format!("{} {} {:?}", simple.line, simple.words.join("|"), simple.end);
         commands(text, source).iter().map(show).collect()

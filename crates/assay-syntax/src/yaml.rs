@@ -1,7 +1,8 @@
 //! YAML as a tree of nodes with their spans, and the constructs in it that StrictYAML forbids.
 //!
-//! `assay-skill` reads what front matter means to a lenient reader. This module reads how YAML is written: where each key and value
-//! stands, how a scalar is quoted, and what type other readers give it. Aliases are not expanded, which bounds the size of the tree.
+//! `assay-skill` reads what front matter means to a lenient reader. This module reads how YAML is
+//! written: where each key and value stands, how a scalar is quoted, and what type other readers
+//! give it. Aliases are not expanded, which bounds the size of the tree.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -40,7 +41,7 @@ pub enum Kind {
     Alias,
 }
 
-/// A node and where it stands, in bytes of the document.
+/// A node and where it is, in bytes of the document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// What it is.
@@ -160,7 +161,7 @@ impl Yaml {
         let mut builder = Builder { base, ..Builder::default() };
         for event in Parser::new_from_str_with_options(&block, options) {
             match event {
-                Ok((event, span)) => builder.take(event, span),
+                Ok((event, span)) => builder.handle_event(event, span),
                 Err(error) => {
                     let at = error.marker().byte_offset().unwrap_or(0).min(block.len());
                     return Self { error: Some((error.info(), base + at)), ..Self::default() };
@@ -170,7 +171,8 @@ impl Yaml {
         Self { root: builder.root, breaches: builder.breaches, error: None, several: builder.documents > 1 }
     }
 
-    /// Parses a block whose values were quoted, and places what it says at the lines of the block as it was written.
+    /// Parses a block whose values were quoted, and places what it says at the lines of the block
+    /// as it was written.
     pub fn parse_repaired(repaired: &str, written: &str, base: usize) -> Self {
         let mut yaml = Self::parse(repaired, 0);
         if let Some(Node { kind: Kind::Map(entries), span }) = &mut yaml.root {
@@ -238,7 +240,7 @@ struct Open {
 }
 
 impl Builder {
-    fn take(&mut self, event: Event<'_>, span: Span) {
+    fn handle_event(&mut self, event: Event<'_>, span: Span) {
         let at = |marker: granit_parser::Marker| self.base + marker.byte_offset().unwrap_or(0);
         let range = at(span.start)..at(span.end).max(at(span.start));
         match event {
@@ -253,11 +255,11 @@ impl Builder {
                 // What is not there has no text, whatever stands for it.
                 let text =
                     if style == Style::Plain && range.is_empty() { String::new() } else { text.into_owned() };
-                self.put(Node { kind: Kind::Scalar { text, style }, span: range });
+                self.add_node(Node { kind: Kind::Scalar { text, style }, span: range });
             }
             Event::Alias(_) => {
                 self.breaches.push(Breach::Anchor(range.clone()));
-                self.put(Node { kind: Kind::Alias, span: range });
+                self.add_node(Node { kind: Kind::Alias, span: range });
             }
             Event::SequenceStart(style, anchor, tag) => {
                 self.breach(anchor != 0, tag.is_some(), style == StructureStyle::Flow, &range);
@@ -275,7 +277,7 @@ impl Builder {
                         _ => None,
                     };
                     closed.node.span.end = last.unwrap_or(closed.node.span.end).max(closed.node.span.start);
-                    self.put(closed.node);
+                    self.add_node(closed.node);
                 }
             }
             _ => {}
@@ -294,7 +296,7 @@ impl Builder {
         }
     }
 
-    fn put(&mut self, node: Node) {
+    fn add_node(&mut self, node: Node) {
         let Some(parent) = self.open.last_mut() else {
             if self.documents <= 1 {
                 self.root = Some(node);

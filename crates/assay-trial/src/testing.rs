@@ -50,26 +50,26 @@ pub(crate) fn on_machine<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
         Err(SandboxUnavailable::NotOffered("not in these tests")),
         Err(SandboxUnavailable::NotOffered("no Docker in these tests")),
     );
-    work(&MachineContext { env: &env, sandboxes: &sandboxes, dry: false, shipping: None })
+    work(&MachineContext { env: &env, sandboxes: &sandboxes, dry: false, cli_agents: None })
 }
 
 /// An experiment with the task `a` and the skill `one`, and a store.
-pub(crate) struct House {
+pub(crate) struct Fixture {
     folder: TempDir,
     pub(crate) store: Store,
 }
 
-impl House {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         // What is at work lies with all else that goes with the test.
         let store = Store::open(&folder.path().join("store")).unwrap();
         let store = store.work_in(Some(folder.path().join("work")));
-        let house = Self { folder, store };
-        house.write("experiment.toml", EXPERIMENT);
-        house.write("skills/one/SKILL.md", SKILL);
-        house.task("a");
-        house
+        let fixture = Self { folder, store };
+        fixture.write("experiment.toml", EXPERIMENT);
+        fixture.write("skills/one/SKILL.md", SKILL);
+        fixture.task("a");
+        fixture
     }
 
     /// Adds a task whose instruction is its name.

@@ -8,30 +8,30 @@ use crate::Usage;
 ///
 /// Wherever a price is read, `cache_read` and `cache_write` may be left out ([`Price::new`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "PriceFields")]
+#[serde(from = "Written")]
 pub struct Price {
     /// Read, and not from a cache.
     pub input: f64,
-    /// PriceFields, reasoning included.
+    /// Written, reasoning included.
     pub output: f64,
     /// Read from a cache.
     pub cache_read: f64,
-    /// PriceFields into a cache.
+    /// Written into a cache.
     pub cache_write: f64,
 }
 
 /// A price as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "Price")]
-struct PriceFields {
+struct Written {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-impl From<PriceFields> for Price {
-    fn from(PriceFields { input, output, cache_read, cache_write }: PriceFields) -> Self {
+impl From<Written> for Price {
+    fn from(Written { input, output, cache_read, cache_write }: Written) -> Self {
         Self::new(input, output, cache_read, cache_write)
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use assay_sandbox::docker::{self, Docker, DockerOptions};
 use assay_sandbox::{Bubblewrap, Probe, SandboxError, probe_bubblewrap};
 use assay_store::{Owner, Store, StoreError};
-use assay_trial::{MachineContext, SandboxUnavailable, Sandboxes, Shipping};
+use assay_trial::{CliAgentContext, MachineContext, SandboxUnavailable, Sandboxes};
 
 use crate::config::Settings;
 use crate::failure::Failure;
@@ -76,15 +76,20 @@ pub(crate) fn cache() -> Result<PathBuf, Failure> {
 }
 
 /// What agents as their makers ship them need of this machine.
-pub(crate) fn shipping(replay: Option<&Path>) -> Option<Shipping> {
+pub(crate) fn cli_agents(replay: Option<&Path>) -> Option<CliAgentContext> {
     let (forwarder, _) = init();
     let replay = replay.map(Path::to_path_buf);
-    Some(Shipping { cache: cache().ok()?, forwarder, forwarder_args: vec![FORWARD.to_owned()], replay })
+    Some(CliAgentContext {
+        cache: cache().ok()?,
+        forwarder,
+        forwarder_args: vec![FORWARD.to_owned()],
+        replay,
+    })
 }
 
 /// What planning and executing ask of this machine.
 pub(crate) fn context<'a>(sandboxes: &'a Sandboxes, replay: Option<&Path>) -> MachineContext<'a> {
-    MachineContext { env: &env, sandboxes, dry: false, shipping: shipping(replay) }
+    MachineContext { env: &env, sandboxes, dry: false, cli_agents: cli_agents(replay) }
 }
 
 /// Whether bubblewrap works here.

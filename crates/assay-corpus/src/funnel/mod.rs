@@ -1,11 +1,13 @@
-//! SkillRet's funnel: five stages that take strays and copies out of a corpus, and a ledger of what became of each record.
+//! SkillRet's funnel: five stages that take strays and copies out of a corpus, and a ledger of what
+//! became of each record.
 //!
-//! The stages are those of the SkillRet paper: description, language, licence, equal content, equal name and description.
-//! The public code runs them in another order, and asks other things in three of them. Both can be had: [`Rules`] says
-//! what each stage asks, [`Order`] says which comes first.
+//! The stages are those of the SkillRet paper: description, language, licence, equal content, equal
+//! name and description. The public code runs them in another order, and asks other things in three
+//! of them. Both can be had: [`Rules`] says what each stage asks, [`Order`] says which comes first.
 //!
-//! One pass over the input. What is kept of a record are two hashes, its id and some numbers, so a corpus may be larger
-//! than the memory. Which of several copies is kept does not depend on threads.
+//! One pass over the input. What is kept of a record are two hashes, its id and some numbers, so a
+//! corpus may be larger than the memory. Which of several copies is kept does not depend on
+//! threads.
 
 mod rules;
 
@@ -89,12 +91,12 @@ pub struct Outcome {
     /// The stages in their order.
     pub stages: Vec<StageCount>,
     ids: Ids,
-    fates: Vec<Fate>,
+    decisions: Vec<Decision>,
 }
 
 /// Why a record is out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum Decision {
     Kept,
     Out(Stage, Reason),
     Copy(Stage, u32),
@@ -119,7 +121,8 @@ pub struct Entry<'a> {
     pub stage: &'static str,
     /// Why.
     pub reason: &'static str,
-    /// Of a copy: the record that is left of its group after this stage. Of one that copies a record under another licence: that record.
+    /// Of a copy: the record that is left of its group after this stage. Of one that copies a
+    /// record under another licence: that record.
     pub survivor: Option<&'a str>,
 }
 
@@ -151,24 +154,24 @@ impl Outcome {
 
     /// The stage that removed a record; `None` for one that is left.
     pub fn stage(&self, record: usize) -> Option<Stage> {
-        match self.fates[record] {
-            Fate::Kept => None,
-            Fate::Out(stage, _) | Fate::Copy(stage, _) => Some(stage),
+        match self.decisions[record] {
+            Decision::Kept => None,
+            Decision::Out(stage, _) | Decision::Copy(stage, _) => Some(stage),
         }
     }
 
     /// The removed records, in the order of the input.
     pub fn ledger(&self) -> impl Iterator<Item = Entry<'_>> {
-        self.fates.iter().enumerate().filter_map(|(index, fate)| {
-            let (stage, reason, survivor) = match *fate {
-                Fate::Kept => return None,
-                Fate::Out(stage, Reason::NoDescription) => (stage, "no-description", None),
-                Fate::Out(stage, Reason::NotEnglish) => (stage, "not-english", None),
-                Fate::Out(stage, Reason::Undeclared) => (stage, "undeclared", None),
-                Fate::Out(stage, Reason::Other) => (stage, "other-license", None),
-                Fate::Out(stage, Reason::CopyOfOther(of)) => (stage, "copy-of-other-license", Some(of)),
-                Fate::Copy(stage @ Stage::Content, of) => (stage, "same-content", Some(of)),
-                Fate::Copy(stage, of) => (stage, "same-name-and-description", Some(of)),
+        self.decisions.iter().enumerate().filter_map(|(index, decision)| {
+            let (stage, reason, survivor) = match *decision {
+                Decision::Kept => return None,
+                Decision::Out(stage, Reason::NoDescription) => (stage, "no-description", None),
+                Decision::Out(stage, Reason::NotEnglish) => (stage, "not-english", None),
+                Decision::Out(stage, Reason::Undeclared) => (stage, "undeclared", None),
+                Decision::Out(stage, Reason::Other) => (stage, "other-license", None),
+                Decision::Out(stage, Reason::CopyOfOther(of)) => (stage, "copy-of-other-license", Some(of)),
+                Decision::Copy(stage @ Stage::Content, of) => (stage, "same-content", Some(of)),
+                Decision::Copy(stage, of) => (stage, "same-name-and-description", Some(of)),
             };
             let survivor = survivor.map(|index| self.ids.get(index as usize));
             Some(Entry { id: self.ids.get(index), stage: stage.name(), reason, survivor })
@@ -185,7 +188,8 @@ impl Outcome {
     }
 }
 
-/// Runs the funnel over the whole input. `bad` is told of each line that holds no record. At most 2^32 − 1 records.
+/// Runs the funnel over the whole input. `bad` is called for each invalid line. At most 2^32 − 1
+/// records.
 pub fn run(
     input: &mut Input,
     rules: &Rules,
@@ -209,48 +213,49 @@ pub fn run(
         }
     }
     let count = u32::try_from(features.len()).unwrap_or(u32::MAX);
-    let mut fates = vec![Fate::Kept; features.len()];
+    let mut decisions = vec![Decision::Kept; features.len()];
     let mut left: Vec<u32> = (0..count).collect();
     let mut stages = Vec::new();
     for stage in order.stages() {
         let before = left.len();
         left = match stage {
-            Stage::Description => filter(left, stage, &mut fates, |at| {
+            Stage::Description => filter(left, stage, &mut decisions, |at| {
                 features[at].no_description.then_some(Reason::NoDescription)
             }),
             Stage::Language => {
-                filter(left, stage, &mut fates, |at| features[at].foreign.then_some(Reason::NotEnglish))
+                filter(left, stage, &mut decisions, |at| features[at].foreign.then_some(Reason::NotEnglish))
             }
             Stage::License => {
                 let others = others(&features);
-                filter(left, stage, &mut fates, |at| licence(&features[at], &others))
+                filter(left, stage, &mut decisions, |at| licence(&features[at], &others))
             }
-            Stage::Content => copies(left, stage, &mut fates, &features, |feature| feature.content),
-            Stage::NameDescription => copies(left, stage, &mut fates, &features, |feature| feature.label),
+            Stage::Content => copies(left, stage, &mut decisions, &features, |feature| feature.content),
+            Stage::NameDescription => copies(left, stage, &mut decisions, &features, |feature| feature.label),
         };
         stages.push(StageCount { stage, removed: before - left.len(), left: left.len() });
     }
-    Ok(Outcome { records: features.len(), bad_lines, stages, ids, fates })
+    Ok(Outcome { records: features.len(), bad_lines, stages, ids, decisions })
 }
 
 fn filter(
     left: Vec<u32>,
     stage: Stage,
-    fates: &mut [Fate],
+    decisions: &mut [Decision],
     judge: impl Fn(usize) -> Option<Reason>,
 ) -> Vec<u32> {
     left.into_iter()
         .filter(|&index| {
             let reason = judge(index as usize);
             if let Some(reason) = reason {
-                fates[index as usize] = Fate::Out(stage, reason);
+                decisions[index as usize] = Decision::Out(stage, reason);
             }
             reason.is_none()
         })
         .collect()
 }
 
-/// Contents of records that declare another licence in their own front matter, sorted, each with its first record.
+/// Contents of records that declare another licence in their own front matter, sorted, each with
+/// its first record.
 fn others(features: &[Features]) -> Vec<([u8; 16], u32)> {
     let mut others: Vec<_> = (0..)
         .zip(features)
@@ -278,7 +283,7 @@ fn licence(feature: &Features, others: &[([u8; 16], u32)]) -> Option<Reason> {
 fn copies(
     left: Vec<u32>,
     stage: Stage,
-    fates: &mut [Fate],
+    decisions: &mut [Decision],
     features: &[Features],
     hash: impl Fn(&Features) -> [u8; 16],
 ) -> Vec<u32> {
@@ -292,7 +297,7 @@ fn copies(
     for group in sorted.chunk_by(|a, b| hash(&features[*a as usize]) == hash(&features[*b as usize])) {
         kept.push(group[0]);
         for &copy in &group[1..] {
-            fates[copy as usize] = Fate::Copy(stage, group[0]);
+            decisions[copy as usize] = Decision::Copy(stage, group[0]);
         }
     }
     kept.sort_unstable();

@@ -11,16 +11,18 @@ use crate::{Record, normal};
 const DESCRIPTION: usize = 10;
 /// The longest first paragraph that the public code takes for a description, in bytes.
 const PARAGRAPH: usize = 500;
-/// Keys of front matter that may hold what `description` should.
+/// Keys of front matter that may contain what `description` should.
 const SPEAKING_KEYS: [&str; 6] =
     ["description", "summary", "short_description", "short-description", "tagline", "purpose"];
 /// The share of foreign letters above which a text is not English: 3 in 100.
 const FOREIGN: usize = 3;
 
-/// Repositories that gather other people's skills under a licence of their own. A copy from one of them is the last to survive.
+/// Repositories that gather third-party skills under a licence of their own. A copy from one of
+/// them is the last to survive.
 ///
-/// A record's `via` names the collection that a copy was taken from, but nothing in a record says that its repository is itself a
-/// collection. These were found by looking at the corpus this project is tested on.
+/// A record's `via` names the collection that a copy was taken from, but nothing in a record says
+/// that its repository is itself a collection. These were found by looking at the corpus this
+/// project is tested on.
 pub const AGGREGATORS: [&str; 6] = [
     "ComposioHQ/awesome-claude-skills",
     "agentskillexchange/skills",
@@ -33,17 +35,19 @@ pub const AGGREGATORS: [&str; 6] = [
 /// What the stages ask.
 #[derive(Debug, Clone)]
 pub enum Rules {
-    /// Those that made this project's corpus. Language: letters above U+024F in the body, as a share of the body's characters.
-    /// Licence: as the record has it; none is not enough. Survivor: one that a query needs, then one taken from its own repository over one by
-    /// way of a collection over one of an aggregator, then the shortest path, then the first of the input.
+    /// Those that made this project's corpus. Language: letters above U+024F in the body, as a
+    /// share of the body's characters. Licence: as the record has it; none is not enough. Survivor:
+    /// one that a query needs, then one taken from its own repository over one by way of a
+    /// collection over one of an aggregator, then the shortest path, then the first of the input.
     Corpus {
         /// Records that queries name, which survive their copies.
         gold: BTreeSet<String>,
         /// Repository and name of records that stay whatever their language.
         foreign_allowed: Vec<(String, String)>,
     },
-    /// Those of SkillRet's public code. Language: Chinese, Japanese, Korean, Cyrillic and Arabic characters in the whole file.
-    /// Licence: what the front matter says; none is enough. Survivor: most stars, then most installs, then the first of the input.
+    /// Those of SkillRet's public code. Language: Chinese, Japanese, Korean, Cyrillic and Arabic
+    /// characters in the whole file. Licence: what the front matter says; none is enough. Survivor:
+    /// most stars, then most installs, then the first of the input.
     SkillRet,
 }
 
@@ -91,8 +95,8 @@ pub(super) struct Features {
 }
 
 impl Rules {
-    /// Looks at a record. `recovered` says that a description that was recovered stands in for the missing one when labels are
-    /// compared.
+    /// Checks a record. `recovered` says that a description that was recovered is in for the
+    /// missing one when labels are compared.
     pub(super) fn features(&self, record: &Record, recovered: bool) -> Features {
         let (front, body) = normal::split(&record.skill_md);
         let given = record.description.trim();
@@ -150,7 +154,8 @@ impl Rules {
     }
 }
 
-/// The order of survivors by the corpus's rules, gold apart, lowest first: where a record was taken from, then the length of its path.
+/// The order of survivors by the corpus's rules, gold apart, lowest first: where a record was taken
+/// from, then the length of its path.
 pub(crate) fn survival(record: &Record) -> (u64, u64) {
     (source(record), record.path.chars().count() as u64)
 }
@@ -164,7 +169,8 @@ fn source(record: &Record) -> u64 {
     }
 }
 
-/// Whether more than 3 % of the body's characters are letters above U+024F: beyond Latin with its extensions A and B.
+/// Whether more than 3 % of the body's characters are letters above U+024F: beyond Latin with its
+/// extensions A and B.
 fn foreign_letters(body: &str) -> bool {
     let (mut letters, mut all) = (0, 0);
     for c in body.chars() {
@@ -174,7 +180,8 @@ fn foreign_letters(body: &str) -> bool {
     letters * 100 > all * FOREIGN
 }
 
-/// Whether more than 3 % of the file's characters are of the scripts that SkillRet's code counts: its six blocks of Unicode.
+/// Whether more than 3 % of the file's characters are of the scripts that SkillRet's code counts:
+/// its six blocks of Unicode.
 fn foreign_scripts(text: &str) -> bool {
     let (mut found, mut all) = (0, 0);
     for c in text.chars() {
@@ -187,7 +194,8 @@ fn foreign_scripts(text: &str) -> bool {
     found * 100 > all * FOREIGN
 }
 
-/// A description from elsewhere in the document: a key of closed front matter, else the first paragraph.
+/// A description from elsewhere in the document: a key of closed front matter, else the first
+/// paragraph.
 fn recover(text: &str, front: Option<&str>, body: &str, skillret: bool) -> Option<String> {
     let long_enough = |text: &str| text.chars().count() >= DESCRIPTION;
     if let Some(front) = front {

@@ -153,7 +153,8 @@ fn the_code_s_order_and_rules_differ() {
         ledger(&records, &Rules::SkillRet, Order::Code),
         ["b content same-content a", "c license other-license -", "e language not-english -"]
     );
-    // In the order of the SkillRet paper of the corpus's rules the copies are gone before anybody compares them.
+    // In the order of the SkillRet paper of the corpus's rules the copies are gone before anybody
+    // compares them.
     assert_eq!(
         ledger(&records[..2], &Rules::default(), Order::Paper),
         ["a license undeclared -", "b license undeclared -"]
@@ -165,12 +166,13 @@ fn the_code_s_order_and_rules_differ() {
 }
 
 #[test]
-fn counts_add_up_and_bad_lines_are_told() {
+fn counts_add_up_and_invalid_lines_are_reported() {
     let text = format!("{}\nbad\n{}\n", record("a", json!({})), record("b", json!({ "license": null })));
     let mut input = Input::of(Path::new("x"), Box::new(Cursor::new(text.into_bytes()))).unwrap();
-    let mut told = Vec::new();
-    let outcome = run(&mut input, &Rules::default(), Order::Paper, &mut |bad| told.push(bad.line)).unwrap();
-    assert_eq!((told, outcome.records, outcome.bad_lines, outcome.kept()), (vec![2], 2, 1, 1));
+    let mut invalid = Vec::new();
+    let outcome =
+        run(&mut input, &Rules::default(), Order::Paper, &mut |bad| invalid.push(bad.line)).unwrap();
+    assert_eq!((invalid, outcome.records, outcome.bad_lines, outcome.kept()), (vec![2], 2, 1, 1));
     let left: Vec<_> = outcome.stages.iter().map(|stage| (stage.removed, stage.left)).collect();
     assert_eq!(left, [(0, 2), (0, 2), (1, 1), (0, 1), (0, 1)]);
     let mut lines = Vec::new();

@@ -1,13 +1,13 @@
-//! The profile `context-engineering`: the metrics, weights and flags of the health script that the collection
-//! `Agent-Skills-for-Context-Engineering` keeps for itself, to four decimals.
+//! The profile `context-engineering`: the metrics, weights and flags of the health script that the
+//! collection `Agent-Skills-for-Context-Engineering` keeps for itself, to four decimals.
 //!
-//! It is reproduced, not endorsed. Two of its eight components hardly vary (links of a form that no skill uses; claims
-//! found by overlapping patterns), a heading in a code fence counts as a section, and a skill without any link has all of
-//! its links intact.
+//! It is reproduced, not endorsed. Two of its eight components hardly vary (links of a form that no
+//! skill uses; claims found by overlapping patterns), a heading in a code fence counts as a
+//! section, and a skill without any link has all of its links intact.
 //!
-//! The script has had three revisions. The second requires two more sections, and the third reads front matter as YAML too.
-//! Whether a library was written for the first shows in its text: claim ids came later. See [`Revision::of`]. The
-//! second has to be named.
+//! The script has had three revisions. The second requires two more sections, and the third reads
+//! front matter as YAML too. Whether a library was written for the first shows in its text: claim
+//! ids came later. See [`Revision::of`]. The second has to be named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -58,9 +58,9 @@ pub enum Revision {
 }
 
 impl Revision {
-    /// The revision that a library was written for. The newer script came with a rewrite that put claim ids into the text, so a library
-    /// that keeps an index of claims and cites them in fewer than one skill of five is of the older one. Every other one is
-    /// measured by the newer.
+    /// The revision that a library was written for. The newer script came with a rewrite that put
+    /// claim ids into the text, so a library that keeps an index of claims and cites them in fewer
+    /// than one skill of five is of the older one. Every other one is measured by the newer.
     pub fn of<'a>(claims: usize, texts: impl Iterator<Item = &'a str>) -> Self {
         let (mut citing, mut all) = (0, 0);
         for text in texts {
@@ -70,7 +70,7 @@ impl Revision {
         if claims > 0 && citing * 5 < all { Self::V230 } else { Self::Hardened }
     }
 
-    /// The headings it looks for, as they are looked for.
+    /// The headings it looks for, as they are searched for.
     pub fn sections(self) -> &'static [&'static str] {
         match self {
             Self::V230 => &[
@@ -159,7 +159,7 @@ static NUMBERED: LazyLock<Regex> = LazyLock::new(|| pattern(r"(?m)^\s*\d+\.\s+")
 static FENCE: LazyLock<Regex> = LazyLock::new(|| pattern(r"^\s*```"));
 static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:I can|Use me|You can use this)\b"));
 
-/// What is known of the library beside its skills.
+/// Data about the library other than its skills.
 #[derive(Debug, Default)]
 struct Fixtures {
     claims: BTreeSet<String>,
@@ -167,10 +167,11 @@ struct Fixtures {
     activation: BTreeMap<String, usize>,
 }
 
-/// Scores every folder beneath `dir/skills`, or beneath `dir` where there is none. Fixtures are those of `fixtures`, or of
-/// `dir/researcher`: `fixtures/activation-cases.jsonl`, `claims/index.jsonl` and `mechanisms/registry.jsonl`, each of which
-/// may be missing. The revision is found by [`Revision::of`] unless it is given. The second value names fixture lines that
-/// are no JSON objects; they count for nothing, as with the script.
+/// Scores every folder below `dir/skills`, or below `dir` where there is none. Fixtures are those
+/// of `fixtures`, or of `dir/researcher`: `fixtures/activation-cases.jsonl`, `claims/index.jsonl`
+/// and `mechanisms/registry.jsonl`, each of which may be missing. The revision is found by
+/// [`Revision::of`] unless it is given. The second value names fixture lines that are no JSON
+/// objects; they count for nothing, as with the script.
 pub fn check(
     dir: &Path,
     fixtures: Option<&Path>,
@@ -203,7 +204,7 @@ pub fn check(
     Ok((Health::of(revision.name().to_owned(), skills), warnings))
 }
 
-/// The folders beneath one, by name.
+/// The folders below one, by name.
 fn folders(base: &Path) -> Result<Vec<PathBuf>, HealthError> {
     let read = |source| HealthError::Read { path: base.to_path_buf(), source };
     let mut found = Vec::new();
@@ -217,8 +218,8 @@ fn folders(base: &Path) -> Result<Vec<PathBuf>, HealthError> {
     Ok(found)
 }
 
-/// A skill's document as Python reads text: decoded, every kind of line break one `\n`. A byte-order mark stays, since it matters to the older
-/// revisions.
+/// A skill's document as Python reads text: decoded, every kind of line break one `\n`. A
+/// byte-order mark stays, since it matters to the older revisions.
 fn text_of(folder: &Path) -> Option<String> {
     let content = assay_fs::read_within(folder, Path::new("SKILL.md"), assay_skill::DOCUMENT_CAP).ok()?;
     let decoded = decode(&content.bytes);
@@ -384,7 +385,8 @@ fn front_matter_issues(folder: &str, text: &str, revision: Revision) -> Vec<Stri
 
 type Fields = BTreeMap<String, String>;
 
-/// The older revisions: lines `key: value` that are not indented, quotes taken away. A folded value is the sign that opens it.
+/// The older revisions: lines `key: value` that are not indented, quotes taken away. A folded value
+/// is the sign that opens it.
 fn by_lines(text: &str) -> (Fields, Vec<String>) {
     let Some(inner) = block(text) else {
         return (Fields::new(), vec!["no front matter between `---` lines".to_owned()]);
@@ -399,14 +401,15 @@ fn by_lines(text: &str) -> (Fields, Vec<String>) {
     (fields, Vec::new())
 }
 
-/// The newer revision: a YAML map whose values are text, or are written out as text; what is null is missing.
+/// The newer revision: a YAML map whose values are text, or are written out as text; what is null
+/// is missing.
 fn by_yaml(text: &str) -> (Fields, Vec<String>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(inner) = block(text) else {
         return (Fields::new(), vec!["no front matter between `---` lines".to_owned()]);
     };
     let (document, found) = Document::parse(format!("---\n{inner}\n---\n").as_bytes(), Path::new("SKILL.md"));
-    // What our reader mends, or gives up on, an ordinary YAML reader refuses.
+    // What our reader repairs, or gives up on, an ordinary YAML reader refuses.
     if let Some(refused) = found.iter().find(|d| matches!(d.code, "yaml-unquoted" | "yaml-invalid")) {
         return (Fields::new(), vec![refused.message.clone()]);
     }
@@ -442,7 +445,8 @@ mod tests {
 
     #[test]
     fn numeric_claims_are_counted_by_every_pattern() {
-        // By hand, from the six patterns: `3x` is a factor and a magnitude, `100K tokens` only a magnitude.
+        // By hand, from the six patterns: `3x` is a factor and a magnitude, `100K tokens` only a
+        // magnitude.
         let check = |text: &str, expected| assert_eq!(numeric_claims(text), expected, "{text}");
         check("", 0);
         check("40% of 2.5 %", 2);

@@ -1,5 +1,5 @@
-//! The history of a library's health: a line a run, with what the scores belong to, so that a trend can be laid at somebody's
-//! door.
+//! The history of a library's health: a line a run, with what the scores belong to, so that a trend
+//! can be laid at someone's door.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -102,7 +102,8 @@ impl Line {
     }
 }
 
-/// The last line of a history by the same profile; `None` where there is none. Lines that are none of ours are passed over.
+/// The last line of a history by the same profile; `None` if there is none. Lines that are none of
+/// ours are skipped.
 pub fn last(path: &Path, profile: &str) -> io::Result<Option<Line>> {
     let (values, _) = super::json_lines(path, CAP)?;
     let lines = values.into_iter().rev().filter_map(|value| serde_json::from_value::<Line>(value).ok());

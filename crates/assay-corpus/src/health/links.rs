@@ -1,4 +1,5 @@
-//! External links, asked for one by one. The only part of this crate that speaks to anybody, and it does so only when called.
+//! External links, asked for one by one. The only part of this crate that speaks to anybody, and it
+//! does so only when called.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use crate::quality::outline;
 
 /// What came of asking for an address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct LinkCheck {
     /// The address.
     pub url: String,
     /// The HTTP status; `None` where there was no answer.
@@ -21,7 +22,7 @@ pub struct Asked {
     pub error: Option<String>,
 }
 
-impl Asked {
+impl LinkCheck {
     /// Whether there was an answer, and it was not that nothing is there.
     pub fn alive(&self) -> bool {
         // Servers that forbid programs to look, or count them, are there all the same.
@@ -36,9 +37,9 @@ pub fn addresses(package: &Package) -> BTreeSet<String> {
     outline(body).links.into_iter().map(|link| link.target).filter(http).collect()
 }
 
-/// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a 405 with GET. Follows at
-/// most five redirects, reads no body, and sends nothing but the request.
-pub fn ask(addresses: &BTreeSet<String>, timeout: Duration) -> Vec<Asked> {
+/// Asks for each address with HEAD, eight at a time, and waits at most `timeout` for each; after a
+/// 405 with GET. Follows at most five redirects, reads no body, and sends nothing but the request.
+pub fn check_links(addresses: &BTreeSet<String>, timeout: Duration) -> Vec<LinkCheck> {
     let config = ureq::Agent::config_builder()
         .timeout_global(Some(timeout))
         .http_status_as_error(false)
@@ -53,8 +54,8 @@ pub fn ask(addresses: &BTreeSet<String>, timeout: Duration) -> Vec<Asked> {
             other => other,
         };
         match answer {
-            Ok(status) => Asked { url: url.clone(), status: Some(status), error: None },
-            Err(error) => Asked { url: url.clone(), status: None, error: Some(error.to_string()) },
+            Ok(status) => LinkCheck { url: url.clone(), status: Some(status), error: None },
+            Err(error) => LinkCheck { url: url.clone(), status: None, error: Some(error.to_string()) },
         }
     };
     let all = || addresses.par_iter().map(one).collect();
@@ -85,14 +86,14 @@ mod tests {
                 request.respond(tiny_http::Response::empty(status)).unwrap();
             }
         });
-        // A port that was bound and let go: nobody listens.
+        // A port that was bound and released: nothing listens.
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let mut addresses: BTreeSet<String> =
             ["/here", "/gone", "/get-only"].iter().map(|path| format!("{base}{path}")).collect();
         addresses.insert(format!("http://{closed}/"));
-        let asked = ask(&addresses, Duration::from_secs(20));
+        let checked = check_links(&addresses, Duration::from_secs(20));
         serving.join().unwrap();
-        let found = |end: &str| asked.iter().find(|asked| asked.url.ends_with(end)).unwrap();
+        let found = |end: &str| checked.iter().find(|checked| checked.url.ends_with(end)).unwrap();
         assert_eq!((found("/here").status, found("/here").alive()), (Some(200), true));
         assert_eq!((found("/gone").status, found("/gone").alive()), (Some(404), false));
         assert_eq!((found("/get-only").status, found("/get-only").alive()), (Some(200), true));

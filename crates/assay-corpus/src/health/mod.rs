@@ -1,7 +1,9 @@
-//! The health of a library: each skill's document scored by rules, and which of them call for a look.
+//! The health of a library: each skill's document scored by rules, and which of them call for a
+//! look.
 //!
-//! A health score is a lint score. It says that a document has what its profile asks for. Whether that goes with an agent
-//! doing better is a question for paired runs, and the profile here has not been correlated with them yet.
+//! A health score is a lint score. It says that a document has what its profile asks for. Whether
+//! that goes with an agent doing better is a question for paired runs, and the profile here has not
+//! been correlated with them yet.
 
 pub mod context_engineering;
 pub mod history;
@@ -33,7 +35,7 @@ pub struct SkillHealth {
     pub name: String,
     /// The weighted sum of the components, in [0, 1], to four decimals.
     pub score: f64,
-    /// Whether the profile's rule says that somebody should look.
+    /// Whether the profile's rule asks for manual review.
     pub flagged: bool,
     /// Why it is flagged, and what is missing: a sentence each.
     pub reasons: Vec<String>,
@@ -56,13 +58,15 @@ impl Health {
     }
 }
 
-/// Four decimals, from the exact value and to the even neighbour of a tie, as Python's `round(x, 4)` has it.
+/// Four decimals, from the exact value and to the even neighbour of a tie, as Python's `round(x,
+/// 4)` has it.
 fn rounded(value: f64) -> f64 {
     // What was printed as a number is one.
     format!("{value:.4}").parse().unwrap_or(value)
 }
 
-/// Lines of a JSON Lines file that hold an object, and the numbers of those that do not; nothing where there is no file.
+/// The objects of a JSON Lines file, and the numbers of invalid lines; empty if the file is
+/// missing.
 fn json_lines(path: &Path, cap: u64) -> std::io::Result<(Vec<Value>, Vec<usize>)> {
     use std::io::Read;
     let mut bytes = Vec::new();

@@ -1,4 +1,5 @@
-//! The funnel against the stages that the corpus's makers wrote into its records, and which the funnel cannot see.
+//! The funnel against the stages that the corpus's makers wrote into its records, and which the
+//! funnel cannot see.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +50,7 @@ fn the_corpus_goes_through_as_its_makers_had_it() {
     assert_eq!(counts, [10, 2, 68, 0]);
 }
 
-/// What docs/CORPUS.md says of the language rule: the makers' words and their decisions differ.
+/// What docs/lab/CORPUS.md says of the language rule: the makers' words and their decisions differ.
 #[test]
 fn the_language_stage_counts_characters_and_not_letters() {
     let Some(path) = shared("skills/corpus_raw.jsonl.zst") else { return };

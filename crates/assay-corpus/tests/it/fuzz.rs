@@ -1,4 +1,5 @@
-//! The funnel's normaliser on what dice make of documents. `ASSAY_FUZZ_SECONDS` says for how long; two seconds without it.
+//! The funnel's normaliser on what dice make of documents. `ASSAY_FUZZ_SECONDS` says for how long;
+//! two seconds without it.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! The profile `context-engineering` against what the collection's own script gave for two of its commits.
+//! The profile `context-engineering` against what the collection's own script gave for two of its
+//! commits.
 
 use assay_corpus::health::context_engineering::{Revision, check};
 use serde_json::Value;
@@ -57,15 +58,16 @@ fn a_library_without_fixtures_is_measured_by_the_newer_revision() {
     std::fs::write(folder.path().join("skills/a/SKILL.md"), text).unwrap();
     let (health, _) = check(folder.path(), None, None).unwrap();
     let a = &health.skills[0];
-    // By hand: 1 of 8 sections, 1 of 3 gotchas, no code, 0 of 1 links, no case, no claim, no mechanism, front matter.
-    // .2/8 + .15/3 + 0 + 0 + .05 + .15 + .05 + .05 = .375.
+    // By hand: 1 of 8 sections, 1 of 3 gotchas, no code, 0 of 1 links, no case, no claim, no
+    // mechanism, front matter. .2/8 + .15/3 + 0 + 0 + .05 + .15 + .05 + .05 = .375.
     assert!((a.score - 0.375).abs() < 1e-9, "{}", a.score);
     assert!(a.flagged && a.reasons.contains(&"no section `## Examples`".to_owned()), "{:?}", a.reasons);
     assert!(health.skills[1].flagged && health.skills[1].score == 0.0);
     assert!((health.corpus_score - 0.1875).abs() < 1e-9);
     let (older, _) = check(folder.path(), None, Some(Revision::V230)).unwrap();
     assert!((older.skills[0].components["sections"] - 1.0 / 6.0).abs() < 1e-12);
-    // Between the two: the newer one's sections, and front matter by lines, which knows no shortest description.
+    // Between the two: the newer one's sections, and front matter by lines, which knows no shortest
+    // description.
     let short = text.replace("Twenty characters or more.", "Short.");
     std::fs::write(folder.path().join("skills/a/SKILL.md"), short).unwrap();
     let parts = |revision| {

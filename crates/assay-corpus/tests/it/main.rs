@@ -1,5 +1,5 @@
-//! The crate on real data, which lie outside the project: `ASSAY_SHARED` names their folder. Without it these tests say that
-//! they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
+//! The crate on real data, which lie outside the project: `ASSAY_SHARED` names their folder.
+//! Without it these tests say that they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 mod funnel;
 mod fuzz;

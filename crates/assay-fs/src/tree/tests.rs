@@ -17,7 +17,8 @@ fn digest(root: &Path) -> Digest {
 fn the_canonical_form_is_fixed() {
     let temp = TempDir::new().unwrap();
     fs::write(temp.path().join("a"), "x").unwrap();
-    // Stored identities depend on it: should this change, the form has changed and needs a new domain name.
+    // Stored identities depend on it: should this change, the form has changed and needs a new
+    // domain name.
     let mut by_hand = blake3::Hasher::new();
     by_hand.update(&12_u64.to_le_bytes()).update(b"assay.tree/1");
     by_hand.update(&1_u64.to_le_bytes()).update(b"a").update(b"f\0").update(&1_u64.to_le_bytes());
@@ -151,7 +152,8 @@ proptest! {
             let temp = TempDir::new().unwrap();
             for name in names {
                 let path = temp.path().join(name);
-                // A name may be a folder of another: whoever comes first wins, so that only sets without such pairs are compared.
+                // A name may be a folder of another: anyone who comes first wins, so that only sets
+                // without such pairs are compared.
                 fs::create_dir_all(path.parent().unwrap()).and_then(|()| fs::write(&path, bytes(name))).ok()?;
             }
             Some(Tree::read(temp.path()).digest())

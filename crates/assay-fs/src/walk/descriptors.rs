@@ -1,7 +1,7 @@
 //! A walk along descriptors.
 //!
-//! Folders are opened relative to one another, never by a long path, and at most [`HELD`] are held open. Deeper ones are
-//! found again by going up, and it is checked that up is where we came from.
+//! Folders are opened relative to one another, never by a long path, and at most [`HELD`] are held
+//! open. Deeper ones are found again by going up, and it is checked that up is where we came from.
 
 use std::collections::BinaryHeap;
 use std::ffi::{CStr, CString, OsStr};
@@ -31,7 +31,7 @@ pub type Folder = OwnedFd;
 pub struct Item<'a> {
     /// Its path from where the walk began.
     pub path: &'a Path,
-    /// 1 for what lies in the first folder itself.
+    /// 1 for what is in the first folder itself.
     pub depth: usize,
     dir: BorrowedFd<'a>,
     name: &'a CStr,
@@ -142,7 +142,7 @@ pub fn open_following(path: &Path) -> io::Result<Folder> {
 
 const FOLDER: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 
-/// Walks everything beneath `root`.
+/// Walks everything below `root`.
 pub fn walk<V: Visitor>(root: Folder, sequence: Sequence, visitor: &mut V) -> Result<(), V::Error> {
     let mut path = PathBuf::new();
     let mut levels: Vec<Level> = Vec::new();

@@ -16,7 +16,7 @@ pub type Folder = PathBuf;
 pub struct Item<'a> {
     /// Its path from where the walk began.
     pub path: &'a Path,
-    /// 1 for what lies in the first folder itself.
+    /// 1 for what is in the first folder itself.
     pub depth: usize,
     full: &'a Path,
     found: &'a Metadata,
@@ -86,7 +86,7 @@ pub fn open_following(path: &Path) -> io::Result<Folder> {
     fs::read_dir(path).map(|_| path.to_owned())
 }
 
-/// Walks everything beneath `root`.
+/// Walks everything below `root`.
 pub fn walk<V: Visitor>(root: Folder, sequence: Sequence, visitor: &mut V) -> Result<(), V::Error> {
     let mut pending = vec![(PathBuf::new(), 1)];
     while let Some((folder, depth)) = pending.pop() {

@@ -1,26 +1,27 @@
-//! The specification's text, and the agents, as far as their sources or their documentation tell.
+//! The specification and the agents, according to their source code or documentation.
 
 use assay_skill::{DESCRIPTION_LIMIT, Document, Leniency, NAME_LIMIT};
 use assay_syntax::yaml::{Kind, Node, Scalar};
 
-use super::{Fate, FieldError, skills_ref};
+use super::{FieldError, LoadResult, skills_ref};
 use crate::skill::Skill;
 
-/// Claude Code cuts description and `when_to_use` of a listing here, in characters.
+/// Claude Code truncates description and `when_to_use` to this length in a listing, in characters.
 pub(crate) const CLAUDE_LISTING: usize = 1536;
 
 /// The specification: like its reference validator, but front matter ends at a line `---`.
-pub(super) fn spec(skill: &Skill) -> Fate {
+pub(super) fn spec(skill: &Skill) -> LoadResult {
     let verdict = skills_ref::check(skill);
     if let Some((name, _)) = verdict.shown {
         let description = text(skill, "description").unwrap_or_default();
-        return Fate::loaded(name, description.trim());
+        return LoadResult::loaded(name, description.trim());
     }
-    Fate::dropped(verdict.errors.into_iter().next().unwrap_or_default())
+    LoadResult::dropped(verdict.errors.into_iter().next().unwrap_or_default())
 }
 
-/// Claude Code: the folder's name and the first paragraph stand in; YAML that cannot be parsed is read as none.
-pub(super) fn claude_code(skill: &Skill) -> Fate {
+/// Claude Code: uses the folder's name and the first paragraph as defaults; YAML that cannot be
+/// parsed is ignored.
+pub(super) fn claude_code(skill: &Skill) -> LoadResult {
     let Some(document) = exact(skill) else { return missing() };
     let readable = yaml_as_written(document) && fenced(document);
     let own = |key: &str| text(skill, key).filter(|_| readable).filter(|text| !text.trim().is_empty());
@@ -33,34 +34,35 @@ pub(super) fn claude_code(skill: &Skill) -> Fate {
     let truncated = listing.chars().count() > CLAUDE_LISTING;
     let listing: String = listing.chars().take(CLAUDE_LISTING).collect();
     let hidden = readable && is_true(skill, "disable-model-invocation");
-    Fate {
+    LoadResult {
         truncated,
         listed: !hidden,
         reason: hidden.then(|| "`disable-model-invocation` hides it from the model".to_owned()),
-        ..Fate::loaded(name, listing)
+        ..LoadResult::loaded(name, listing)
     }
 }
 
-/// Codex: front matter from the first line on, closed; name and description within their limits, on one line.
-pub(super) fn codex(skill: &Skill) -> Fate {
+/// Codex: closed front matter from the first line; name and description on one line, within their
+/// limits.
+pub(super) fn codex(skill: &Skill) -> LoadResult {
     let Some(document) = exact(skill) else { return missing() };
     if !skill.is_utf8() {
-        return Fate::dropped("it reads UTF-8 only");
+        return LoadResult::dropped("not UTF-8");
     }
     if !fenced(document) || document.yaml.is_empty() {
-        return Fate::dropped("no front matter between `---` lines");
+        return LoadResult::dropped("no front matter between `---` lines");
     }
     if !yaml_as_written(document) || twice(skill, &["name", "description", "metadata"]) {
-        return Fate::dropped("invalid YAML");
+        return LoadResult::dropped("invalid YAML");
     }
     if !matches!(skill.yaml.root, Some(Node { kind: Kind::Map(_), .. })) {
-        return Fate::dropped("the front matter is no mapping");
+        return LoadResult::dropped("the front matter is not a mapping");
     }
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let own = |key: &str| -> Result<Option<String>, FieldError> {
         let Some((_, value)) = skill.field(key) else { return Ok(None) };
         match value.type_1_2() {
-            // serde_yaml knows no dates.
+            // serde_yaml has no dates.
             Some(Scalar::Text | Scalar::Date) => Ok(value.text().map(one_line)),
             Some(Scalar::Null) => Ok(None),
             _ if value.kind == Kind::Alias => Ok(None),
@@ -69,40 +71,41 @@ pub(super) fn codex(skill: &Skill) -> Fate {
     };
     let (name, description) = match (own("name"), own("description")) {
         (Ok(name), Ok(description)) => (name, description.unwrap_or_default()),
-        (Err(error), _) | (_, Err(error)) => return Fate::dropped(error.to_string()),
+        (Err(error), _) | (_, Err(error)) => return LoadResult::dropped(error.to_string()),
     };
     let name = name.filter(|name| !name.is_empty()).unwrap_or_else(|| skill.directory().to_owned());
     let limits = [("name", &name, NAME_LIMIT), ("description", &description, DESCRIPTION_LIMIT)];
     for (field, text, limit) in limits {
         let length = text.chars().count();
         if length > limit {
-            return Fate::dropped(format!("{field} of {length} characters, at most {limit}"));
+            return LoadResult::dropped(format!("{field} has {length} characters (limit {limit})"));
         }
     }
     if let Some(short) = skill.field("metadata").and_then(|(_, map)| map.get("short-description")) {
         let length = short.text().map_or(0, |text| one_line(text).chars().count());
         if length > DESCRIPTION_LIMIT {
-            return Fate::dropped(format!(
-                "short-description of {length} characters, at most {DESCRIPTION_LIMIT}"
+            return LoadResult::dropped(format!(
+                "short-description has {length} characters (limit {DESCRIPTION_LIMIT})"
             ));
         }
     }
     let implicit = implicit_invocation(skill);
-    Fate {
+    LoadResult {
         listed: implicit,
-        reason: (!implicit).then(|| "agents/openai.yaml does not allow it to be chosen unasked".to_owned()),
-        ..Fate::loaded(name, description)
+        reason: (!implicit).then(|| "agents/openai.yaml forbids implicit invocation".to_owned()),
+        ..LoadResult::loaded(name, description)
     }
 }
 
-/// Gemini CLI: name and description have to be texts; where YAML gives none, lines `name:` and `description:` are looked for.
-pub(super) fn gemini_cli(skill: &Skill) -> Fate {
+/// Gemini CLI: name and description must be strings; if YAML has none, it searches for `name:` and
+/// `description:` lines.
+pub(super) fn gemini_cli(skill: &Skill) -> LoadResult {
     let Some(document) = exact(skill) else { return missing() };
     if !fenced(document)
         || document.byte_order_mark
         || !document.text.starts_with("---\n") && !document.text.starts_with("---\r\n")
     {
-        return Fate::dropped("no front matter between `---` lines");
+        return LoadResult::dropped("no front matter between `---` lines");
     }
     let value = |key: &str| skill.field(key).map(|(_, value)| value);
     let is_text = |key: &str| value(key).is_some_and(|value| value.type_1_2() == Some(Scalar::Text));
@@ -115,12 +118,14 @@ pub(super) fn gemini_cli(skill: &Skill) -> Fate {
     } else {
         by_lines(&document.text[document.fence.as_ref().map_or(0..0, |fence| fence.inside.clone())])
     };
-    let Some((name, description)) = pair else { return Fate::dropped("no `name` or no `description`") };
+    let Some((name, description)) = pair else {
+        return LoadResult::dropped("missing `name` or `description`");
+    };
     let name: String = name.chars().map(|c| if r#":\/<>*?"|"#.contains(c) { '-' } else { c }).collect();
-    Fate::loaded(name, description)
+    LoadResult::loaded(name, description)
 }
 
-/// What lines `name:` and `description:` say, with the indented ones after the latter.
+/// The values of `name:` and `description:` lines, with indented lines after the latter.
 fn by_lines(block: &str) -> Option<(String, String)> {
     let (mut name, mut description) = (None, None);
     let mut lines = block.lines().peekable();
@@ -142,23 +147,27 @@ fn by_lines(block: &str) -> Option<(String, String)> {
     name.zip(description)
 }
 
-/// OpenCode: name and description have to be texts. Its documentation gives a pattern for the name; its loader takes any.
-pub(super) fn opencode(skill: &Skill) -> Fate {
+/// OpenCode: name and description must be strings. Its documentation has a pattern for the name;
+/// its loader accepts any.
+pub(super) fn opencode(skill: &Skill) -> LoadResult {
     let Some(document) = exact(skill) else { return missing() };
-    // Its reader takes a byte-order mark away.
+    // Its parser removes a byte-order mark.
     if document.fence.as_ref().is_none_or(|fence| fence.line != 1 || fence.long || !fence.closed) {
-        return Fate::dropped("no front matter between `---` lines");
+        return LoadResult::dropped("no front matter between `---` lines");
     }
     if !matches!(&document.trouble, None | Some((_, Leniency::Quoted))) {
-        return Fate::dropped("invalid YAML");
+        return LoadResult::dropped("invalid YAML");
     }
     for key in ["name", "description"] {
         let text = skill.field(key).and_then(|(_, value)| value.type_1_2());
         if text != Some(Scalar::Text) {
-            return Fate::dropped(format!("`{key}` is missing or not a text"));
+            return LoadResult::dropped(format!("`{key}` is missing or not a string"));
         }
     }
-    Fate::loaded(text(skill, "name").unwrap_or_default(), text(skill, "description").unwrap_or_default())
+    LoadResult::loaded(
+        text(skill, "name").unwrap_or_default(),
+        text(skill, "description").unwrap_or_default(),
+    )
 }
 
 /// 1 to 64 of a to z, 0 to 9 and single hyphens between them.
@@ -169,16 +178,17 @@ pub(crate) fn is_slug(name: &str) -> bool {
         })
 }
 
-/// The implementation guide: warn and load, but skip what has no description or YAML that one round of quoting does not mend.
-pub(super) fn lenient(skill: &Skill) -> Fate {
+/// The client implementation guide: warn and load, but skip skills without a description, or with
+/// YAML that quoting values does not repair.
+pub(super) fn lenient(skill: &Skill) -> LoadResult {
     let Some(package) = &skill.package else { return missing() };
     let Some(document) = exact(skill) else { return missing() };
     if matches!(document.trouble, Some((_, Leniency::None))) || document.fence.is_none() {
-        return Fate::dropped("no front matter that can be read");
+        return LoadResult::dropped("no readable front matter");
     }
     match document.description.as_deref() {
-        Some(description) => Fate::loaded(&package.name, description),
-        None => Fate::dropped("no description"),
+        Some(description) => LoadResult::loaded(&package.name, description),
+        None => LoadResult::dropped("missing description"),
     }
 }
 
@@ -186,22 +196,23 @@ fn exact(skill: &Skill) -> Option<&Document> {
     skill.document.as_ref().filter(|_| skill.exact_name())
 }
 
-fn missing() -> Fate {
-    Fate::dropped("no SKILL.md that can be read")
+fn missing() -> LoadResult {
+    LoadResult::dropped("no readable SKILL.md")
 }
 
-/// Whether the YAML can be parsed as it stands, or with the last of equal keys.
+/// Whether the YAML can be parsed as written, or with the last of duplicate keys.
 fn yaml_as_written(document: &Document) -> bool {
     matches!(document.trouble, None | Some((_, Leniency::LastKey)))
 }
 
-/// Whether a fence of three dashes opens the first line, without a byte-order mark, and another closes.
+/// Whether the first line is a fence of three dashes, without a byte-order mark, and another one
+/// closes it.
 fn fenced(document: &Document) -> bool {
     document.fence.as_ref().is_some_and(|fence| fence.line == 1 && !fence.long && fence.closed)
         && !document.byte_order_mark
 }
 
-/// Whether a key occurs twice: any at all when none is named.
+/// Whether one of the keys occurs twice; any key, if none is given.
 fn twice(skill: &Skill, keys: &[&str]) -> bool {
     let fields = skill.yaml.fields();
     fields.iter().enumerate().any(|(at, (key, _))| {
@@ -222,7 +233,8 @@ fn is_true(skill: &Skill, key: &str) -> bool {
     })
 }
 
-/// `policy.allow_implicit_invocation` of agents/openai.yaml: true unless it says false. A file that cannot be read is passed over.
+/// `policy.allow_implicit_invocation` of agents/openai.yaml: true unless it is false. An unreadable
+/// file is ignored.
 fn implicit_invocation(skill: &Skill) -> bool {
     crate::openai_yaml::openai_yaml(skill).is_none_or(|(_, yaml)| {
         let policy = yaml.field("policy").map(|(_, policy)| policy);

@@ -1,29 +1,30 @@
-//! The clients, and what becomes of a skill in each.
+//! The clients, and how each loads a skill.
 //!
-//! A client is one file here and one line in [`Client`] and in `fate.rs`. Two of them are validators, of which every verdict is
-//! reproduced (`skills_ref`, `upload`); one is the specification's text; the others are agents, as far as their sources or their
-//! documentation tell.
+//! A client is one file here and one line in [`Client`] and in `load_result.rs`. Two are validators
+//! whose verdicts are reproduced exactly (`skills_ref`, `upload`); one is the text of the
+//! specification; the others are agents, according to their source code or documentation.
 
 mod agents;
-mod fate;
+mod load_result;
 
 pub(crate) use agents::{CLAUDE_LISTING, is_slug as agents_slug};
-pub(crate) use fate::fate;
+pub(crate) use load_result::load_result;
 pub(crate) mod skills_ref;
 pub(crate) mod upload;
 
 use assay_syntax::yaml::Scalar;
 use serde::{Deserialize, Serialize};
 
-/// Who reads a skill.
+/// A program that reads skills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
-    /// The specification, by its wording.
+    /// The text of the specification.
     Spec,
     /// The reference validator, PyPI's `skills-ref`.
     SkillsRef,
-    /// The check before an upload: `quick_validate` of Anthropic's skill-creator, and the platform's own limits.
+    /// The check before an upload: `quick_validate` of Anthropic's skill-creator, and the
+    /// platform's own limits.
     Upload,
     /// Claude Code.
     ClaudeCode,
@@ -34,7 +35,7 @@ pub enum Client {
     /// OpenCode.
     #[serde(rename = "opencode")]
     OpenCode,
-    /// A client that follows the implementation guide of the specification.
+    /// A client that follows the specification's client implementation guide.
     Lenient,
 }
 
@@ -50,15 +51,15 @@ pub const CLIENTS: [Client; 8] = [
     Client::Lenient,
 ];
 
-/// Those that check a skill and do not run it.
+/// Clients that only validate skills.
 pub const VALIDATORS: [Client; 3] = [Client::Spec, Client::SkillsRef, Client::Upload];
 
-/// Those that run it.
+/// Clients that load skills.
 pub const AGENTS: [Client; 5] =
     [Client::ClaudeCode, Client::Codex, Client::GeminiCli, Client::OpenCode, Client::Lenient];
 
 impl Client {
-    /// The name it has in reports and on the command line.
+    /// Its name in reports and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Spec => "spec",
@@ -72,39 +73,39 @@ impl Client {
         }
     }
 
-    /// The client of a name.
+    /// Finds a client by name.
     pub fn find(name: &str) -> Option<Self> {
         CLIENTS.into_iter().find(|client| client.name() == name)
     }
 
-    /// Whether it only checks.
+    /// Whether it only validates.
     pub fn validates(self) -> bool {
         VALIDATORS.contains(&self)
     }
 }
 
-/// What becomes of a skill in a client.
+/// How a client loads a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "four independent answers, as the JSON has them")]
-pub struct Fate {
-    /// Whether the client finds no fault that it calls an error.
+pub struct LoadResult {
+    /// Whether the client reports no error.
     pub valid: bool,
-    /// Whether the skill can be used there at all.
+    /// Whether the client loads the skill.
     pub loads: bool,
-    /// The name it goes by; `None` when it does not load.
+    /// Its name there; `None` if it does not load.
     pub name: Option<String>,
-    /// The description that is shown to the model; `None` when it does not load.
+    /// The description shown to the model; `None` if it does not load.
     pub description: Option<String>,
-    /// Whether the model is told of it.
+    /// Whether it is listed to the model.
     pub listed: bool,
-    /// Whether the description is cut where it is shown.
+    /// Whether the description is truncated.
     pub truncated: bool,
     /// Why it does not load, or is not listed.
     pub reason: Option<String>,
 }
 
-impl Fate {
-    /// Loaded and listed as it is.
+impl LoadResult {
+    /// Loaded and listed unchanged.
     pub(crate) fn loaded(name: impl Into<String>, description: impl Into<String>) -> Self {
         Self {
             valid: true,
@@ -126,16 +127,16 @@ impl Fate {
 /// Why a client cannot use a field of the front matter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum FieldError {
-    /// There is none.
-    #[error("no `{0}`")]
+    /// It is missing.
+    #[error("missing `{0}`")]
     Missing(String),
-    /// It is something else than a text.
-    #[error("`{0}` is not a text")]
+    /// It is not a string.
+    #[error("`{0}` is not a string")]
     NotText(String),
     /// It is a value of another type.
     #[error("`{0}` is {kind}", kind = .1.word())]
     Scalar(String, Scalar),
-    /// It has parts.
-    #[error("`{0}` is a list or a map")]
+    /// It is a list or a mapping.
+    #[error("`{0}` is a list or a mapping")]
     Nested(String),
 }

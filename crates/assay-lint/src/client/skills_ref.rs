@@ -1,16 +1,17 @@
-//! The reference validator, as PyPI's `skills-ref` 0.1.1 works: the same splits, the same subset of YAML, the same checks in the
-//! same order.
+//! The reference validator, as PyPI's `skills-ref` 0.1.1 works: the same splits, the same subset of
+//! YAML, the same checks in the same order.
 //!
-//! It ends the front matter at the second `---` anywhere, also within a value; it reads StrictYAML, where every scalar is text;
-//! and it crashes on what is not UTF-8, which counts as refused here.
+//! It ends the front matter at the second `---` anywhere, also within a value; it reads StrictYAML,
+//! where every scalar is a string; and it crashes on text that is not UTF-8, which counts as
+//! rejected here.
 
 use assay_syntax::yaml::{Breach, Kind, Node, Yaml};
 use unicode_normalization::UnicodeNormalization;
 
-use super::Fate;
+use super::LoadResult;
 use crate::skill::Skill;
 
-/// The fields it knows.
+/// The fields it accepts.
 pub(crate) const FIELDS: [&str; 6] =
     ["name", "description", "license", "allowed-tools", "metadata", "compatibility"];
 /// Longest name, in characters after NFKC.
@@ -20,12 +21,12 @@ pub(crate) const DESCRIPTION: usize = 1024;
 /// Longest compatibility, in characters.
 pub(crate) const COMPATIBILITY: usize = 500;
 
-/// What it says.
+/// Its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Verdict {
-    /// Its errors; none when the skill is valid.
+    /// Its errors; empty if the skill is valid.
     pub errors: Vec<String>,
-    /// Name and description as it would show them; `None` when it cannot.
+    /// Name and description as it would show them, if it can.
     pub shown: Option<(String, String)>,
 }
 
@@ -34,26 +35,28 @@ impl Verdict {
         Self { errors: vec![error.into()], shown: None }
     }
 
-    pub(super) fn fate(self) -> Fate {
+    pub(super) fn load_result(self) -> LoadResult {
         let reason = self.errors.into_iter().next();
         let valid = reason.is_none();
         match self.shown {
-            Some((name, description)) => Fate { valid, reason, ..Fate::loaded(name, description) },
-            None => Fate::dropped(reason.unwrap_or_default()),
+            Some((name, description)) => {
+                LoadResult { valid, reason, ..LoadResult::loaded(name, description) }
+            }
+            None => LoadResult::dropped(reason.unwrap_or_default()),
         }
     }
 }
 
 /// Its verdict on a skill.
 pub(crate) fn check(skill: &Skill) -> Verdict {
-    let Some(document) = &skill.document else { return Verdict::refused("no SKILL.md that can be read") };
+    let Some(document) = &skill.document else { return Verdict::refused("no readable SKILL.md") };
     if !skill.is_utf8() {
         return Verdict::refused("it crashes on text that is not UTF-8");
     }
-    // Python's mark-less decoder keeps a byte-order mark as a character.
+    // Python's `utf-8` codec keeps a byte-order mark as a character.
     let text = &document.text;
     if document.byte_order_mark || !text.starts_with("---") {
-        return Verdict::refused("the file does not begin with `---`");
+        return Verdict::refused("the file does not start with `---`");
     }
     let Some(length) = text[3..].find("---") else {
         return Verdict::refused("the front matter is not closed");
@@ -71,12 +74,12 @@ pub(crate) fn check(skill: &Skill) -> Verdict {
         return Verdict::refused(error);
     }
     let Some(Node { kind: Kind::Map(_), .. }) = &yaml.root else {
-        return Verdict::refused("the front matter is no mapping");
+        return Verdict::refused("the front matter is not a mapping");
     };
     fields(yaml, skill.directory())
 }
 
-/// What makes StrictYAML refuse a block.
+/// Why StrictYAML rejects a block.
 fn strict_error(yaml: &Yaml, block: &str) -> Option<String> {
     if let Some((message, _)) = &yaml.error {
         return Some(format!("invalid YAML: {message}"));
@@ -91,12 +94,12 @@ fn strict_error(yaml: &Yaml, block: &str) -> Option<String> {
     Some(match breach {
         Breach::Anchor(_) => "invalid YAML: anchors are not allowed".to_owned(),
         Breach::Tag(_) => "invalid YAML: tags are not allowed".to_owned(),
-        Breach::Flow(_) => "invalid YAML: lists and maps in brackets are not allowed".to_owned(),
-        Breach::Duplicate(_) => "invalid YAML: a key occurs twice".to_owned(),
+        Breach::Flow(_) => "invalid YAML: flow-style lists and mappings are not allowed".to_owned(),
+        Breach::Duplicate(_) => "invalid YAML: duplicate key".to_owned(),
     })
 }
 
-/// What Python's YAML readers refuse anywhere (YAML 1.1, section 5.1).
+/// Characters that Python's YAML parsers reject anywhere (YAML 1.1, section 5.1).
 pub(super) fn unprintable(c: char) -> bool {
     !matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
@@ -112,24 +115,24 @@ fn fields(yaml: &Yaml, directory: &str) -> Verdict {
     let value = |key: &str| yaml.field(key).map(|(_, value)| value);
     let text = |key: &str| value(key).and_then(Node::text).map(str::trim).filter(|text| !text.is_empty());
     match value("name") {
-        None => errors.push("no `name`".to_owned()),
+        None => errors.push("missing `name`".to_owned()),
         Some(_) => name_errors(text("name"), directory, &mut errors),
     }
     match (value("description"), value("description").and_then(Node::text)) {
-        (None, _) => errors.push("no `description`".to_owned()),
+        (None, _) => errors.push("missing `description`".to_owned()),
         (_, Some(text)) if !text.trim().is_empty() => {
             let length = text.chars().count();
             if length > DESCRIPTION {
-                errors.push(format!("description of {length} characters, at most {DESCRIPTION}"));
+                errors.push(format!("description has {length} characters (limit {DESCRIPTION})"));
             }
         }
-        _ => errors.push("`description` is not a text, or empty".to_owned()),
+        _ => errors.push("`description` is empty or not a string".to_owned()),
     }
     if let Some(compatibility) = value("compatibility") {
         match compatibility.text().map(|text| text.chars().count()) {
-            None => errors.push("`compatibility` is not a text".to_owned()),
+            None => errors.push("`compatibility` is not a string".to_owned()),
             Some(length) if length > COMPATIBILITY => {
-                errors.push(format!("compatibility of {length} characters, at most {COMPATIBILITY}"));
+                errors.push(format!("compatibility has {length} characters (limit {COMPATIBILITY})"));
             }
             Some(_) => {}
         }
@@ -140,27 +143,27 @@ fn fields(yaml: &Yaml, directory: &str) -> Verdict {
 
 fn name_errors(name: Option<&str>, directory: &str, errors: &mut Vec<String>) {
     let Some(name) = name else {
-        errors.push("`name` is not a text, or empty".to_owned());
+        errors.push("`name` is empty or not a string".to_owned());
         return;
     };
     let name: String = name.nfkc().collect();
     let length = name.chars().count();
     if length > NAME {
-        errors.push(format!("name of {length} characters, at most {NAME}"));
+        errors.push(format!("name has {length} characters (limit {NAME})"));
     }
     if name.to_lowercase() != name {
-        errors.push("name not in lower case".to_owned());
+        errors.push("name is not lowercase".to_owned());
     }
     if name.starts_with('-') || name.ends_with('-') {
-        errors.push("name begins or ends with a hyphen".to_owned());
+        errors.push("name starts or ends with a hyphen".to_owned());
     }
     if name.contains("--") {
-        errors.push("name with two hyphens in a row".to_owned());
+        errors.push("name contains two hyphens in a row".to_owned());
     }
     if !name.chars().all(|c| c == '-' || c.is_alphanumeric()) {
-        errors.push("name with characters other than letters, digits and hyphens".to_owned());
+        errors.push("name contains characters other than letters, digits and hyphens".to_owned());
     }
     if directory.nfkc().collect::<String>() != name {
-        errors.push(format!("the folder is called `{directory}`"));
+        errors.push(format!("the folder is named `{directory}`"));
     }
 }

@@ -1,20 +1,20 @@
 //! The check before an upload, as `quick_validate` of Anthropic's skill-creator works.
 //!
-//! It reads ordinary YAML (PyYAML, so YAML 1.1 and its types), takes a first line `---` and the next line that begins so, and
-//! lets an empty name or description pass.
+//! It reads YAML 1.1 with PyYAML, expects `---` as the first line and ends at the next line that
+//! starts with it, and accepts an empty name or description.
 
 use assay_syntax::yaml::{Breach, Kind, Node, Scalar, Yaml};
 
 use super::skills_ref::{COMPATIBILITY, DESCRIPTION, FIELDS, NAME, unprintable};
-use super::{Fate, FieldError};
+use super::{FieldError, LoadResult};
 use crate::skill::Skill;
 
-/// What it says.
+/// Its verdict.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Verdict {
-    /// Its error: it stops at the first.
+    /// Its first error, where it stops.
     pub error: Option<String>,
-    /// Name and description as it read them; `None` when it cannot.
+    /// Name and description as parsed, if it can.
     pub shown: Option<(String, String)>,
 }
 
@@ -23,10 +23,10 @@ impl Verdict {
         Self { error: Some(error.into()), shown: None }
     }
 
-    pub(super) fn fate(self) -> Fate {
+    pub(super) fn load_result(self) -> LoadResult {
         match (self.error, self.shown) {
-            (None, Some((name, description))) => Fate::loaded(name, description),
-            (error, _) => Fate::dropped(error.unwrap_or_default()),
+            (None, Some((name, description))) => LoadResult::loaded(name, description),
+            (error, _) => LoadResult::dropped(error.unwrap_or_default()),
         }
     }
 }
@@ -34,7 +34,7 @@ impl Verdict {
 /// Its verdict on a skill.
 pub(crate) fn check(skill: &Skill) -> Verdict {
     let Some(document) = skill.document.as_ref().filter(|_| skill.exact_name()) else {
-        return Verdict::refused("no SKILL.md that can be read");
+        return Verdict::refused("no readable SKILL.md");
     };
     if !skill.is_utf8() {
         return Verdict::refused("it crashes on text that is not UTF-8");
@@ -47,14 +47,14 @@ pub(crate) fn check(skill: &Skill) -> Verdict {
         &document.text
     };
     if document.byte_order_mark || !text.starts_with("---") {
-        return Verdict::refused("the file does not begin with `---`");
+        return Verdict::refused("the file does not start with `---`");
     }
     let Some(length) = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---")) else {
         return Verdict::refused("no front matter between `---` lines");
     };
     let block = &text[4..4 + length];
     let fresh;
-    // The lenient block ends with its last line break.
+    // The lenient parser's block includes its last line break.
     let yaml = if document.trouble.is_none() && document.yaml == (4..4 + length + 1) {
         &skill.yaml
     } else {
@@ -65,7 +65,7 @@ pub(crate) fn check(skill: &Skill) -> Verdict {
         return Verdict::refused(error);
     }
     let Some(Node { kind: Kind::Map(_), .. }) = &yaml.root else {
-        return Verdict::refused("the front matter is no mapping");
+        return Verdict::refused("the front matter is not a mapping");
     };
     fields(yaml)
 }
@@ -91,12 +91,12 @@ fn fields(yaml: &Yaml) -> Verdict {
         let known =
             key.type_1_1() == Some(Scalar::Text) && key.text().is_some_and(|key| FIELDS.contains(&key));
         if !known {
-            return Verdict::refused(format!("unknown field: {}", key.text().unwrap_or("not a text")));
+            return Verdict::refused(format!("unknown field: {}", key.text().unwrap_or("not a string")));
         }
     }
     let text = |key: &str| -> Result<&str, FieldError> {
         let (_, value) = yaml.field(key).ok_or_else(|| FieldError::Missing(key.to_owned()))?;
-        // What an alias leads to is not followed; a text, as likely as not.
+        // Aliases are not resolved; most point to a string.
         match value.type_1_1() {
             Some(Scalar::Text) => Ok(value.text().unwrap_or("").trim()),
             Some(other) => Err(FieldError::Scalar(key.to_owned(), other)),
@@ -113,14 +113,14 @@ fn fields(yaml: &Yaml) -> Verdict {
     }
     let description = text("description").unwrap_or("");
     if description.contains(['<', '>']) {
-        return Verdict::refused("description with angle brackets");
+        return Verdict::refused("description contains angle brackets");
     }
     let length = description.chars().count();
     if length > DESCRIPTION {
-        return Verdict::refused(format!("description of {length} characters, at most {DESCRIPTION}"));
+        return Verdict::refused(format!("description has {length} characters (limit {DESCRIPTION})"));
     }
     if let Some((_, compatibility)) = yaml.field("compatibility") {
-        // Whatever Python takes for false is passed over.
+        // Values that are false in Python are ignored.
         let empty = match &compatibility.kind {
             Kind::List(items) => items.is_empty(),
             Kind::Map(entries) => entries.is_empty(),
@@ -134,11 +134,11 @@ fn fields(yaml: &Yaml) -> Verdict {
         };
         let length = compatibility.text().map_or(0, |text| text.chars().count());
         if !empty && compatibility.type_1_1() != Some(Scalar::Text) {
-            return Verdict::refused("`compatibility` is not a text");
+            return Verdict::refused("`compatibility` is not a string");
         }
         if !empty && length > COMPATIBILITY {
             return Verdict::refused(format!(
-                "compatibility of {length} characters, at most {COMPATIBILITY}"
+                "compatibility has {length} characters (limit {COMPATIBILITY})"
             ));
         }
     }
@@ -150,11 +150,11 @@ fn name_error(name: &str) -> Option<String> {
         return None;
     }
     if !name.bytes().all(|b| b == b'-' || b.is_ascii_lowercase() || b.is_ascii_digit()) {
-        return Some("name with characters other than a to z, 0 to 9 and hyphens".to_owned());
+        return Some("name contains characters other than a to z, 0 to 9 and hyphens".to_owned());
     }
     if name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        return Some("name with a hyphen at an end, or two in a row".to_owned());
+        return Some("name starts or ends with a hyphen, or contains two in a row".to_owned());
     }
     let length = name.chars().count();
-    (length > NAME).then(|| format!("name of {length} characters, at most {NAME}"))
+    (length > NAME).then(|| format!("name has {length} characters (limit {NAME})"))
 }

@@ -1,4 +1,4 @@
-//! What a client shows of a library: each has so much room for all skills together.
+//! Listing budgets: how much of all skills together a client shows.
 
 use super::{Group, Library, LibraryFamily, Member};
 use crate::budgets::Budgets;
@@ -15,7 +15,7 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Client::ClaudeCode]),
         [101],
         "Claude Code",
-        "the descriptions of skills that are installed together pass what Claude Code lists: some are left out",
+        "the descriptions of skills that are installed together exceed Claude Code's listing budget: some are omitted",
         "Shorten the descriptions, or install fewer skills together."
     ),
     rule!(
@@ -23,25 +23,26 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Client::Codex]),
         [112],
         "Codex",
-        "the catalogue of skills that are installed together passes what Codex shows: descriptions are cut, or skills left out",
+        "the names and descriptions of skills that are installed together exceed Codex's listing budget: descriptions are truncated, or skills omitted",
         "Shorten the descriptions, or install fewer skills together."
     ),
 ];
 
-/// What Codex lists where the window is not known, in characters.
+/// Codex's budget if the context window is unknown, in characters.
 const UNKNOWN: usize = 8_000;
-/// The context window that Claude Code takes for granted, in tokens.
+/// The context window that Claude Code assumes, in tokens.
 const CONTEXT: usize = 200_000;
 /// Characters that both clients count as one token.
 const TOKEN: usize = 4;
 
-/// What Claude Code lists, in characters: 1 % of the context, at 4 characters a token.
+/// Claude Code's budget in characters: 1% of the context window, at 4 characters per token.
 fn claude_room(budgets: &Budgets) -> usize {
     let context = if budgets.context_window == 0 { CONTEXT } else { budgets.context_window };
     if budgets.claude_listing > 0 { budgets.claude_listing } else { context.saturating_mul(TOKEN) / 100 }
 }
 
-/// What Codex lists, in characters: 2 % of the context, counted in tokens; 8,000 characters where the window is not known.
+/// Codex's budget in characters: 2% of the context window, counted in tokens; 8,000 characters if
+/// the window is unknown.
 fn codex_room(budgets: &Budgets) -> usize {
     match (budgets.codex_listing, budgets.context_window) {
         (0, 0) => UNKNOWN,
@@ -50,12 +51,12 @@ fn codex_room(budgets: &Budgets) -> usize {
     }
 }
 
-/// What a budget was computed from.
-fn told(budgets: &Budgets, listing: usize) -> String {
+/// The basis of a budget.
+fn budget_origin(budgets: &Budgets, listing: usize) -> String {
     match (listing, budgets.context_window) {
         (1.., _) => "as configured".to_owned(),
-        (0, 0) => "where the context window is not known".to_owned(),
-        (0, context) => format!("of a context of {} tokens", grouped(context)),
+        (0, 0) => "context window unknown".to_owned(),
+        (0, context) => format!("context window {} tokens", grouped(context)),
     }
 }
 
@@ -72,18 +73,21 @@ impl LibraryFamily for Budget {
     }
 }
 
-/// The skills of a group that a client lists: their places, and the lengths of name and description.
+/// The skills of a group that a client lists: index, and lengths of name and description.
 fn listed(library: &Library<'_>, group: &Group, client: Client) -> Vec<(usize, usize, usize)> {
     let length = |text: &Option<String>| text.as_deref().map_or(0, |text| text.chars().count());
-    let fate = |at: usize| -> Option<_> {
+    let load_result = |at: usize| -> Option<_> {
         let member: &Member = library.members[at];
-        member.fate(client).filter(|fate| fate.listed)
+        member.load_result(client).filter(|load_result| load_result.listed)
     };
-    let lengths = |at: &usize| fate(*at).map(|fate| (*at, length(&fate.name), length(&fate.description)));
+    let lengths = |at: &usize| {
+        load_result(*at).map(|load_result| (*at, length(&load_result.name), length(&load_result.description)))
+    };
     group.members.iter().filter_map(lengths).collect()
 }
 
-/// Names stay, descriptions go, those least used first. Nothing is known of use here: the library's last are taken for them.
+/// Claude Code keeps all names and omits the least used descriptions. Usage is unknown here: the
+/// last of the library are omitted.
 fn claude_code(library: &Library<'_>, group: &Group, whole: &mut Findings) {
     let listed = listed(library, group, Client::ClaudeCode);
     let room = claude_room(&library.budgets);
@@ -102,19 +106,20 @@ fn claude_code(library: &Library<'_>, group: &Group, whole: &mut Findings) {
         }
     }
     let message = format!(
-        "names and descriptions of {} in {} have {} characters; Claude Code lists {} ({}) and leaves out about {lost} of the descriptions, those least used first",
+        "names and descriptions of {} in {} total {} characters; Claude Code lists {} ({}) and omits about {lost} of the descriptions, least used first",
         count(listed.len(), "skill"),
         group.name(),
         grouped(total),
         grouped(room),
-        told(&library.budgets, library.budgets.claude_listing),
+        budget_origin(&library.budgets, library.budgets.claude_listing),
     );
     whole.add_at("listing-budget-claude", &group.root, None, message).hint(
         "shorten the descriptions, install fewer skills together, or raise `skillListingBudgetFraction`",
     );
 }
 
-/// Descriptions are cut to one length until all fit; where names alone do not, the last skills are left out.
+/// Codex truncates all descriptions to one length; if the names alone do not fit, it omits the last
+/// skills.
 fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
     let listed = listed(library, group, Client::Codex);
     let room = codex_room(&library.budgets);
@@ -138,17 +143,17 @@ fn codex(library: &Library<'_>, group: &Group, whole: &mut Findings) {
     let cuts = match (cut, cap) {
         (0, _) => None,
         (_, 0) => Some(format!("drops {}", count(cut, "description"))),
-        _ => Some(format!("cuts {} to {}", count(cut, "description"), count(cap, "character"))),
+        _ => Some(format!("truncates {} to {}", count(cut, "description"), count(cap, "character"))),
     };
-    let leaves = (lost > 0).then(|| format!("leaves out {}", count(lost, "skill")));
+    let leaves = (lost > 0).then(|| format!("omits {}", count(lost, "skill")));
     let does: Vec<String> = cuts.into_iter().chain(leaves).collect();
     let message = format!(
-        "names and descriptions of {} in {} have {} characters; Codex lists {} ({}): it {}",
+        "names and descriptions of {} in {} total {} characters; Codex lists {} ({}) and {}",
         count(listed.len(), "skill"),
         group.name(),
         grouped(total),
         grouped(room),
-        told(&library.budgets, library.budgets.codex_listing),
+        budget_origin(&library.budgets, library.budgets.codex_listing),
         does.join(" and "),
     );
     whole
@@ -173,7 +178,7 @@ fn grouped(number: usize) -> String {
     text
 }
 
-/// The greatest length to which all texts can be cut so that together they fit.
+/// The greatest length to which all texts can be truncated so that together they fit.
 fn level(mut lengths: Vec<usize>, room: usize) -> usize {
     lengths.sort_unstable();
     let mut left = room;

@@ -1,4 +1,4 @@
-//! Descriptions that a model cannot tell apart.
+//! Descriptions that a model cannot distinguish.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -17,8 +17,8 @@ const RULES: &[Rule] = &[rule!(
     Severities::none().with(Warning, &AGENTS),
     [148],
     "agnix, NVIDIA",
-    "another skill of the library has nearly the same description, so that a model cannot choose between them",
-    "Say what sets the two skills apart, or keep one of them."
+    "another skill of the library has nearly the same description: a model cannot choose between them",
+    "Say how the two skills differ, or keep one of them."
 )];
 
 /// Descriptions above this similarity (Jaccard, of word 3-grams) are nearly the same.
@@ -31,10 +31,12 @@ impl LibraryFamily for Descriptions {
 
     fn check(&self, library: &Library<'_>, findings: &mut [Findings], _: &mut Findings) {
         let members = &library.members;
-        // Equal texts are one text with many places: only one of each is compared with others.
+        // Equal texts are grouped: only one of each is compared with others.
         let mut texts: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
         for (at, member) in members.iter().enumerate() {
-            let text = member.fate(Client::Lenient).and_then(|fate| fate.description.as_deref());
+            let text = member
+                .load_result(Client::Lenient)
+                .and_then(|load_result| load_result.description.as_deref());
             if let Some(text) = text.filter(|text| words(text).len() >= 4) {
                 texts.entry(text).or_default().push(at);
             }
@@ -62,22 +64,23 @@ impl LibraryFamily for Descriptions {
                 format!("the same description as {}", other.root.display())
             } else {
                 format!(
-                    "{:.0} % of the three-word sequences are those of {}",
+                    "{:.0}% of the three-word sequences also occur in {}",
                     100.0 * alike,
                     other.root.display()
                 )
             };
             findings[at]
                 .add_at("description-duplicate", &member.file, Some(member.description), message)
-                .hint("say what sets the two apart, or keep one of them");
+                .hint("say how the two differ, or keep one of them");
         }
     }
 }
 
-/// The pairs of texts at least as alike as [`SAME`].
+/// The pairs of texts with a similarity of at least [`SAME`].
 ///
-/// Exact, by the prefix filter of Chaudhuri, Ganti and Kaushik (2006): of two sets with Jaccard similarity t, the rarest
-/// (1 - t) |set| + 1 members of each have one in common, so that only texts which share such a member are compared.
+/// Exact, by the prefix filter of Chaudhuri, Ganti and Kaushik (2006): of two sets with Jaccard
+/// similarity t, the rarest (1 - t) |set| + 1 members of each have one in common, so that only
+/// texts which share such a member are compared.
 fn near(texts: &[&str]) -> Vec<(usize, usize, f64)> {
     let mut ids: HashMap<String, u32> = HashMap::new();
     let mut counts: Vec<u32> = Vec::new();

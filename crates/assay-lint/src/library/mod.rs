@@ -1,4 +1,4 @@
-//! The rules that look at many packages at once.
+//! Rules on many packages at once.
 
 mod budget;
 mod descriptions;
@@ -9,12 +9,12 @@ pub(crate) use family::{Group, Library, LibraryFamily, Member};
 
 use crate::plugin;
 
-/// Every family that looks at the library.
+/// Every family of library rules.
 pub(crate) fn families() -> &'static [&'static dyn LibraryFamily] {
     &[&names::Names, &descriptions::Descriptions, &budget::Budget]
 }
 
-/// Whether a rule speaks of a library, a plugin or a marketplace as a whole.
+/// Whether a rule concerns a whole library, plugin or marketplace.
 pub(crate) fn is_whole(code: &str) -> bool {
     code.starts_with("listing-budget-") || plugin::RULES.iter().any(|rule| rule.code == code)
 }

@@ -1,4 +1,4 @@
-//! Names that several packages share: a client keeps one of them.
+//! Names that several packages share: a client keeps only one of them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ pub(super) struct Names;
 const RULES: &[Rule] = &[Rule {
     code: "name-clash",
     severities: Severities::none().with(Warning, &AGENTS),
-    about: "another skill that is installed with this one goes by the same name, so that an agent sees only one of them",
+    about: "another skill that is installed with this one has the same name: an agent sees only one of them",
     fix: "Rename one of the skills: an agent lists only one of them.",
     source: "the implementation guide, the agents' sources",
     numbers: &[62, 63, 102],
@@ -27,26 +27,27 @@ impl LibraryFamily for Names {
     fn check(&self, library: &Library<'_>, findings: &mut [Findings], _: &mut Findings) {
         let members = &library.members;
         let mut named: BTreeMap<(usize, &str), Vec<usize>> = BTreeMap::new();
-        // A plugin's skills are called `plugin:skill`: those of another plugin, or of none, are not in their way.
+        // A plugin's skills are invoked as `plugin:skill`: they do not clash with skills outside of
+        // it.
         for (group, at) in library
             .groups
             .iter()
             .enumerate()
             .flat_map(|(group, own)| own.members.iter().map(move |at| (group, *at)))
         {
-            // Every agent that loads it calls it the same, save for characters that one of them replaces.
-            let name = AGENTS.iter().find_map(|&client| members[at].fate(client)?.name.as_deref());
+            // All agents use the same name, except for characters that one of them replaces.
+            let name = AGENTS.iter().find_map(|&client| members[at].load_result(client)?.name.as_deref());
             if let Some(name) = name {
                 named.entry((group, name)).or_default().push(at);
             }
         }
-        let mut told = BTreeSet::new();
+        let mut reported = BTreeSet::new();
         for ((_, name), mut places) in named.into_iter().filter(|(_, places)| places.len() > 1) {
             // Members of several plugins clash once.
-            if places.iter().all(|at| told.contains(at)) {
+            if places.iter().all(|at| reported.contains(at)) {
                 continue;
             }
-            places.retain(|at| told.insert(*at));
+            places.retain(|at| reported.insert(*at));
             if places.len() < 2 {
                 continue;
             }
@@ -59,7 +60,7 @@ impl LibraryFamily for Names {
                 let message = format!("`{name}` is also the name of {}{more}", members[other].root.display());
                 findings[at]
                     .add_at("name-clash", &members[at].file, Some(members[at].name), message)
-                    .hint("rename one of them: an agent is told of one only");
+                    .hint("rename one of them: an agent sees only one");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Hooks: the events that Claude Code knows, and which of them have something to match.
+//! Hooks: the events of Claude Code, and which of them use matchers.
 
 /// Events with a matcher: the name of a tool, a source, a reason, a type.
 const MATCHED: [&str; 22] = [
@@ -22,12 +22,12 @@ const MATCHED: [&str; 22] = [
     "Elicitation",
     "ElicitationResult",
     "UserPromptExpansion",
-    // Not told of in the documentation: nothing is said of their matchers.
+    // Undocumented events: it is unknown whether they use matchers.
     "PostToolBatch",
     "MessageDisplay",
 ];
 
-/// Events that happen or do not: a matcher there is ignored.
+/// Events that ignore matchers.
 const UNMATCHED: [&str; 8] = [
     "UserPromptSubmit",
     "Stop",
@@ -39,12 +39,12 @@ const UNMATCHED: [&str; 8] = [
     "WorktreeRemove",
 ];
 
-/// Whether Claude Code knows an event.
+/// Whether Claude Code has an event.
 pub(crate) fn is_event(name: &str) -> bool {
     MATCHED.contains(&name) || ignores_matchers(name)
 }
 
-/// Whether a matcher does nothing at an event.
+/// Whether an event ignores matchers.
 pub(super) fn ignores_matchers(name: &str) -> bool {
     UNMATCHED.contains(&name)
 }

@@ -20,30 +20,30 @@ pub(crate) const RULES: &[Rule] = &[
         [],
         "Claude Code, Codex",
         "plugin.json, marketplace.json or hooks.json is not JSON: the plugin does not load",
-        "Fix the JSON at the place that the message names."
+        "Correct the JSON at the reported position."
     ),
     rule!(
         "manifest-field",
         PLUGIN,
         [],
         "Claude Code, Codex",
-        "a manifest lacks a field that it needs, or has it in another type",
-        "Add the field, or give it the type that the message names."
+        "a manifest lacks a required field, or the field has the wrong type",
+        "Add the field, or correct its type as the message says."
     ),
     rule!(
         "manifest-path",
         MILD,
         [],
         "Claude Code, Codex",
-        "a manifest or a hook names a path that is not there, or that leaves the plugin",
-        "Fix the path, seen from the plugin's folder, or add the file."
+        "a manifest or a hook names a path that does not exist or leaves the plugin",
+        "Correct the path, which is relative to the plugin's folder, or add the file."
     ),
     rule!(
         "hook-event",
         MILD,
         [145],
         "Claude Code",
-        "a hook of a plugin waits for an event that Claude Code does not have",
+        "a hook of a plugin uses an event that Claude Code does not have",
         "Use an event that Claude Code has, such as `PreToolUse` or `Stop`."
     ),
     rule!(
@@ -51,8 +51,8 @@ pub(crate) const RULES: &[Rule] = &[
         MILD,
         [145],
         "Claude Code",
-        "a hook's matcher stands at an event that ignores it",
-        "Remove the matcher, and let the hook decide for itself whether to act."
+        "a hook has a matcher for an event that ignores matchers",
+        "Remove the matcher, and check in the hook whether to act."
     ),
 ];
 
@@ -60,24 +60,26 @@ pub(crate) const RULES: &[Rule] = &[
 const PATHS: [&str; 8] =
     ["commands", "agents", "skills", "hooks", "mcpServers", "outputStyles", "lspServers", "apps"];
 
-/// Looks at all manifests.
+/// Checks all manifests.
 pub(crate) fn check(manifests: &[Manifest], findings: &mut Findings) {
     let mut hooked: Vec<PathBuf> = Vec::new();
     for manifest in manifests {
-        let mut look = Look { manifest, findings };
-        let Some(json) = look.parse(&manifest.file, &manifest.text) else { continue };
+        let mut checker = Look { manifest, findings };
+        let Some(json) = checker.parse(&manifest.file, &manifest.text) else { continue };
         let Some(fields) = json.as_object() else {
-            look.tell("manifest-field", None, "the manifest must be an object").hint("write {\"name\": …}");
+            checker
+                .report("manifest-field", None, "the manifest must be an object")
+                .hint("write {\"name\": …}");
             continue;
         };
         if manifest.is_marketplace() {
-            look.marketplace(fields);
+            checker.marketplace(fields);
         } else {
-            let files = look.plugin(fields);
+            let files = checker.plugin(fields);
             for file in files {
                 let place = manifest.root.join(&file);
                 if !hooked.contains(&place) {
-                    look.hooks_file(&file);
+                    checker.hooks_file(&file);
                     hooked.push(place);
                 }
             }
@@ -99,24 +101,24 @@ impl Look<'_> {
     }
 
     /// A finding in the manifest, at the first place of a text in it.
-    fn tell(
+    fn report(
         &mut self,
         code: &'static str,
         at: Option<&str>,
         message: impl Into<String>,
-    ) -> crate::rule::Last<'_> {
+    ) -> crate::rule::LastFinding<'_> {
         let text = self.manifest.text.as_deref().unwrap_or_default();
-        self.tell_in(code, &self.manifest.file.clone(), text, at, message)
+        self.report_in(code, &self.manifest.file.clone(), text, at, message)
     }
 
-    fn tell_in(
+    fn report_in(
         &mut self,
         code: &'static str,
         file: &Path,
         text: &str,
         at: Option<&str>,
         message: impl Into<String>,
-    ) -> crate::rule::Last<'_> {
+    ) -> crate::rule::LastFinding<'_> {
         let span = at.and_then(|at| text.find(at).map(|start| Span::of(text, &(start..start + at.len()))));
         let base = RULES.iter().find(|rule| rule.code == code).map_or(MILD, |rule| rule.severities);
         let severities = self.severities(base);
@@ -132,7 +134,7 @@ impl Look<'_> {
                 self.findings
                     .add_at("manifest-json", file, None, format!("cannot be read: {why}"))
                     .severities(base)
-                    .hint("make it a file of the plugin, in UTF-8 and of at most 1 MiB");
+                    .hint("use a UTF-8 file in the plugin of at most 1 MiB");
                 return None;
             }
         };
@@ -145,7 +147,7 @@ impl Look<'_> {
                 self.findings
                     .add_at("manifest-json", file, Some(place), format!("not JSON: {what}"))
                     .severities(base)
-                    .hint("fix the syntax: nothing of the plugin loads until then");
+                    .hint("correct the syntax: the plugin does not load until then");
                 None
             }
         }
@@ -156,15 +158,15 @@ impl Look<'_> {
         match fields.get(key) {
             Some(Value::String(text)) if !text.trim().is_empty() => {}
             Some(_) => {
-                self.tell(
+                self.report(
                     "manifest-field",
                     Some(&format!("\"{key}\"")),
                     format!("`{key}` of {whose} must be a string"),
                 )
-                .hint("write a text that is not empty");
+                .hint("write a non-empty string");
             }
             None => {
-                self.tell("manifest-field", None, format!("{whose} has no `{key}`"))
+                self.report("manifest-field", None, format!("{whose} has no `{key}`"))
                     .hint(format!("add `{key}`"));
             }
         }
@@ -176,12 +178,12 @@ impl Look<'_> {
         if let Some(name) = fields.get("name").and_then(Value::as_str)
             && name.contains(char::is_whitespace)
         {
-            self.tell(
+            self.report(
                 "manifest-field",
                 Some(&format!("\"{name}\"")),
-                format!("`name` holds a space: `{name}`"),
+                format!("`name` contains a space: `{name}`"),
             )
-            .hint("write words with hyphens between them: skills are called `plugin:skill`");
+            .hint("separate words with hyphens: skills are invoked as `plugin:skill`");
         }
         let root = self.manifest.root.clone();
         let mut files = vec![PathBuf::from("hooks/hooks.json")];
@@ -209,7 +211,7 @@ impl Look<'_> {
         files
     }
 
-    /// A path that a manifest names. Returns whether it is a path and lies in the plugin's folder.
+    /// Checks a path that a manifest names. Returns whether it is a path in the plugin's folder.
     fn path(&mut self, root: &Path, key: &str, path: &str) -> bool {
         if path.contains("://") || path.contains('*') || path.contains("${") {
             return false;
@@ -217,17 +219,17 @@ impl Look<'_> {
         let quoted = format!("\"{path}\"");
         let target = real(&root.join(path));
         if path.starts_with('/') || !target.starts_with(real(root)) {
-            self.tell(
+            self.report(
                 "manifest-path",
                 Some(&quoted),
                 format!("`{key}`: `{path}` leaves the plugin's folder"),
             )
-            .hint("only the plugin's own folder is installed: write a path beneath it, as in `./skills`");
+            .hint("only the plugin's own folder is installed: use a path in it, for example `./skills`");
             return false;
         }
         if !target.exists() {
-            self.tell("manifest-path", Some(&quoted), format!("`{key}`: `{path}` is not there"))
-                .hint("fix the path, or take it out");
+            self.report("manifest-path", Some(&quoted), format!("`{key}`: `{path}` does not exist"))
+                .hint("correct the path, or remove it");
         }
         true
     }
@@ -237,15 +239,16 @@ impl Look<'_> {
         match fields.get("owner").map(|owner| owner.get("name").and_then(Value::as_str)) {
             Some(Some(name)) if !name.trim().is_empty() => {}
             Some(_) => {
-                self.tell("manifest-field", Some("\"owner\""), "`owner` has no `name`")
+                self.report("manifest-field", Some("\"owner\""), "`owner` has no `name`")
                     .hint("write {\"name\": …}");
             }
             None => {
-                self.tell("manifest-field", None, "the marketplace has no `owner`").hint("add {\"name\": …}");
+                self.report("manifest-field", None, "the marketplace has no `owner`")
+                    .hint("add {\"name\": …}");
             }
         }
         let Some(plugins) = fields.get("plugins").and_then(Value::as_array) else {
-            self.tell("manifest-field", None, "the marketplace has no list `plugins`")
+            self.report("manifest-field", None, "the marketplace has no `plugins` list")
                 .hint("list its plugins, each with `name` and `source`");
             return;
         };
@@ -254,8 +257,12 @@ impl Look<'_> {
         let mut seen: Vec<&str> = Vec::new();
         for (at, entry) in plugins.iter().enumerate() {
             let Some(entry) = entry.as_object() else {
-                self.tell("manifest-field", None, format!("entry {} of `plugins` must be an object", at + 1))
-                    .hint("write {\"name\": …, \"source\": …}");
+                self.report(
+                    "manifest-field",
+                    None,
+                    format!("entry {} of `plugins` must be an object", at + 1),
+                )
+                .hint("write {\"name\": …, \"source\": …}");
                 continue;
             };
             let whose = match entry.get("name").and_then(Value::as_str) {
@@ -265,12 +272,12 @@ impl Look<'_> {
             self.text(entry, "name", &whose);
             if let Some(name) = entry.get("name").and_then(Value::as_str) {
                 if seen.contains(&name) {
-                    self.tell(
+                    self.report(
                         "manifest-field",
                         Some(&format!("\"{name}\"")),
-                        format!("two entries are called `{name}`"),
+                        format!("two entries are named `{name}`"),
                     )
-                    .hint("give each plugin a name of its own");
+                    .hint("give each plugin a unique name");
                 }
                 seen.push(name);
             }
@@ -279,20 +286,20 @@ impl Look<'_> {
                     let quoted = format!("\"{source}\"");
                     match local(&root, base.unwrap_or_default(), source) {
                         Some(own) if !own.starts_with(&root) => {
-                            self.tell(
+                            self.report(
                                 "manifest-path",
                                 Some(&quoted),
                                 format!("`source` of {whose} leaves the marketplace"),
                             )
-                            .hint("write a path beneath it, as in `./plugins/name`");
+                            .hint("use a path in it, for example `./plugins/name`");
                         }
                         Some(own) if !own.is_dir() => {
-                            self.tell(
+                            self.report(
                                 "manifest-path",
                                 Some(&quoted),
-                                format!("`source` of {whose} is no folder: `{source}`"),
+                                format!("`source` of {whose} is not a folder: `{source}`"),
                             )
-                            .hint("fix the path, or take the entry out");
+                            .hint("correct the path, or remove the entry");
                         }
                         Some(own) => {
                             for path in strings(entry.get("skills")) {
@@ -304,7 +311,7 @@ impl Look<'_> {
                 }
                 Some(Value::Object(_)) => {}
                 Some(_) => {
-                    self.tell(
+                    self.report(
                         "manifest-field",
                         None,
                         format!("`source` of {whose} is neither a path nor an object"),
@@ -312,7 +319,7 @@ impl Look<'_> {
                     .hint("write a path such as `./plugins/name`, or {\"source\": \"github\", \"repo\": …}");
                 }
                 None => {
-                    self.tell("manifest-field", None, format!("{whose} has no `source`")).hint(
+                    self.report("manifest-field", None, format!("{whose} has no `source`")).hint(
                         "write a path such as `./plugins/name`, or {\"source\": \"github\", \"repo\": …}",
                     );
                 }
@@ -329,7 +336,7 @@ impl Look<'_> {
         match json.get("hooks").and_then(Value::as_object) {
             Some(events) => self.events(file, &text, events),
             None => {
-                self.tell_in("manifest-field", file, &text, None, "no object `hooks`")
+                self.report_in("manifest-field", file, &text, None, "missing object `hooks`")
                     .hint("write {\"hooks\": {\"PreToolUse\": [{\"matcher\": …, \"hooks\": […]}]}}");
             }
         }
@@ -343,16 +350,16 @@ impl Look<'_> {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => "write an event such as `PreToolUse`".to_owned(),
                 };
-                self.tell_in("hook-event", file, text, Some(&quoted), format!("unknown event `{event}`"))
+                self.report_in("hook-event", file, text, Some(&quoted), format!("unknown event `{event}`"))
                     .hint(hint);
             }
             let Some(groups) = groups.as_array() else {
-                self.tell_in(
+                self.report_in(
                     "manifest-field",
                     file,
                     text,
                     Some(&quoted),
-                    format!("what follows `{event}` is no list"),
+                    format!("the value of `{event}` is not a list"),
                 )
                 .hint("write a list of {\"matcher\": …, \"hooks\": […]}");
                 continue;
@@ -360,22 +367,22 @@ impl Look<'_> {
             for group in groups {
                 let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
                 if hooks::ignores_matchers(event) && !matches!(matcher, "" | "*") {
-                    self.tell_in(
+                    self.report_in(
                         "hook-matcher",
                         file,
                         text,
                         Some(&quoted),
                         format!("`{event}` ignores its matcher `{matcher}`: the hook runs every time"),
                     )
-                    .hint("take the matcher out, and let the hook itself decide");
+                    .hint("remove the matcher, and check in the hook whether to act");
                 }
                 let Some(list) = group.get("hooks").and_then(Value::as_array) else {
-                    self.tell_in(
+                    self.report_in(
                         "manifest-field",
                         file,
                         text,
                         Some(&quoted),
-                        format!("an item of `{event}` has no list `hooks`"),
+                        format!("an item of `{event}` has no `hooks` list"),
                     )
                     .hint("write {\"matcher\": …, \"hooks\": [{\"type\": \"command\", \"command\": …}]}");
                     continue;
@@ -396,20 +403,20 @@ impl Look<'_> {
             "http" => &["url"],
             "mcp_tool" => &["server", "tool"],
             _ => {
-                let what = format!("a hook of `{event}` has no `type` that Claude Code knows");
-                self.tell_in("manifest-field", file, text, Some(&quoted), what)
+                let what = format!("a hook of `{event}` has no `type` that Claude Code recognizes");
+                self.report_in("manifest-field", file, text, Some(&quoted), what)
                     .hint("write `command`, `prompt`, `agent`, `http` or `mcp_tool`");
                 return;
             }
         };
         for key in needs {
             if hook.get(key).and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
-                self.tell_in(
+                self.report_in(
                     "manifest-field",
                     file,
                     text,
                     Some(&quoted),
-                    format!("a hook of `{event}` has the type `{kind}` and no `{key}`"),
+                    format!("a hook of `{event}` has the type `{kind}` but no `{key}`"),
                 )
                 .hint(format!("add `{key}`"));
             }
@@ -419,14 +426,14 @@ impl Look<'_> {
             // A folder may be made by the hook; a name with an ending is a file of the plugin.
             let names_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
             if names_file && !self.manifest.root.join(path).exists() {
-                self.tell_in(
+                self.report_in(
                     "manifest-path",
                     file,
                     text,
                     Some(path),
-                    format!("a hook of `{event}` runs `{path}`, which is not there"),
+                    format!("a hook of `{event}` runs `{path}`, which does not exist"),
                 )
-                .hint("fix the path: it is seen from the plugin's folder");
+                .hint("correct the path: it is relative to the plugin's folder");
             }
         }
     }

@@ -1,4 +1,5 @@
-//! What a plugin has run or read besides its skills: hooks and the files that they run, commands and agents.
+//! Scans what a plugin executes or loads besides its skills: hooks and the files they run, commands
+//! and agents.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,14 +13,15 @@ use crate::diagnostic::Span;
 use crate::rule::Findings;
 use crate::safety::check_file;
 
-/// What stands for the plugin's folder in commands.
+/// The placeholder for the plugin's folder in commands.
 pub(super) const ROOT: &str = "${CLAUDE_PLUGIN_ROOT}";
-/// Most bytes of a file that are looked at.
+/// Most bytes of a file that are scanned.
 const CAP: u64 = 8 << 20;
-/// Most hooks, files and folders of all plugins that are looked at.
+/// Most hooks, files and folders of all plugins that are scanned.
 const MOST: usize = 5_000;
 
-/// Looks at what the plugins hold beside their skills. `skills` are the folders of those that were looked at, as the file system has them.
+/// Scans the plugins' files outside of their skills. `skills`: canonical folders of the checked
+/// skills.
 pub(crate) fn scan(manifests: &[Manifest], skills: &[&Path], findings: &mut Findings) {
     let mut scan = Scan { skills, findings, seen: BTreeSet::new(), left: MOST };
     for manifest in manifests {
@@ -34,14 +36,15 @@ pub(crate) fn scan(manifests: &[Manifest], skills: &[&Path], findings: &mut Find
             let source = entry.get("source").and_then(Value::as_str);
             let own = source.and_then(|source| local(&root, base, source));
             let Some(own) = own.filter(|own| own.starts_with(&root)) else { continue };
-            // By the path that was named, as other findings are.
+            // Report the path as it was named, like other findings.
             let own = own.strip_prefix(&root).map(|rest| manifest.root.join(rest)).unwrap_or(own.clone());
             scan.plugin(&own, manifest, entry);
         }
     }
     if scan.left == 0 {
         let file = manifests.last().map_or_else(PathBuf::new, |manifest| manifest.file.clone());
-        let message = format!("{MOST} or more hooks, files and folders in plugins: the rest was not scanned");
+        let message =
+            format!("plugins have {MOST} or more hooks, files and folders: the rest were not scanned");
         findings.begin(crate::safety::rules());
         findings.add_at("unscanned", file, None, message);
     }
@@ -55,7 +58,7 @@ struct Scan<'a> {
 }
 
 impl Scan<'_> {
-    /// A plugin: by its folder, and by the fields that a manifest has for it.
+    /// Scans a plugin: its folder, and the fields that a manifest has for it.
     fn plugin(&mut self, root: &Path, manifest: &Manifest, fields: &Value) {
         let mut hooks = vec![PathBuf::from("hooks/hooks.json")];
         for own in list(fields.get("hooks")) {
@@ -83,7 +86,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether a path lies in the plugin and has not been looked at.
+    /// Whether a path is in the plugin and has not been scanned yet.
     fn first(&mut self, root: &Path, path: &Path) -> bool {
         let (base, place) = (real(root), real(&root.join(path)));
         let inside = place.starts_with(&base);
@@ -94,7 +97,8 @@ impl Scan<'_> {
         true
     }
 
-    /// The Markdown files at a path, or beneath it. Links to folders that lie in it are not followed: they could lead in circles.
+    /// Scans the Markdown files at or below a path. Links to folders are not followed: they could
+    /// form a cycle.
     fn pages(&mut self, root: &Path, path: &Path, loaded: bool) {
         if !real(&root.join(path)).starts_with(real(root)) {
             return;
@@ -118,7 +122,7 @@ impl Scan<'_> {
         }
     }
 
-    /// A file as it stands, unless it is part of a skill, where it was looked at.
+    /// Scans a file, unless it is part of a skill that was checked.
     fn file(&mut self, root: &Path, path: &Path, loaded: bool) {
         let place = real(&root.join(path));
         let skipped = |part: Component<'_>| assay_skill::SKIPPED.iter().any(|name| part.as_os_str() == *name);
@@ -131,7 +135,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Hooks, wherever in a JSON value they stand.
+    /// Scans the hooks anywhere in a JSON value.
     fn events(&mut self, root: &Path, file: &Path, text: &str, value: &Value) {
         match value {
             Value::Object(fields) => {
@@ -159,7 +163,8 @@ impl Scan<'_> {
         let said = said.unwrap_or_default();
         let written = serde_json::to_string(said).unwrap_or_default();
         let at = text.find(&written).map(|at| Span::of(text, &(at..at + written.len())));
-        // Written anew, each by itself, so that escapes hide nothing and no bound on one file is met.
+        // Serialized again one by one, so that escapes hide nothing and no limit per file is
+        // reached.
         let bytes = json!({ "hooks": fields }).to_string().into_bytes();
         let place = Some(at.unwrap_or(Span::at(1, 1)));
         check_file(file, Content { bytes, truncated: false }, false, place, self.findings);
@@ -169,7 +174,7 @@ impl Scan<'_> {
     }
 }
 
-/// The path without steps that lead nowhere, as in `./commands`.
+/// The path without `.` components, as in `./commands`.
 fn tidy(path: &Path) -> PathBuf {
     path.components().filter(|part| *part != Component::CurDir).collect()
 }

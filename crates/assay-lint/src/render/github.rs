@@ -1,11 +1,12 @@
-//! Annotations of GitHub Actions: a workflow command a finding.
+//! GitHub Actions annotations: one workflow command per finding.
 
 use std::path::Path;
 
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::outcome::Outcome;
 
-/// The outcome as workflow commands. Paths beneath `base` are written relative to it, so that they fall on the lines of a change.
+/// The outcome as workflow commands. Paths in `base` are relative to it, so that annotations match
+/// the lines of a change.
 pub fn github(outcome: &Outcome, base: &Path) -> String {
     let found = outcome.skills.iter().flat_map(|skill| &skill.diagnostics).chain(&outcome.diagnostics);
     found.map(|found| command(found, base)).collect()

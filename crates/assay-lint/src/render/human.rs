@@ -1,5 +1,5 @@
-//! For people. Few findings: each with the lines it speaks of, then what becomes of each skill. Many: counts by rule, then some
-//! of the findings, a line each.
+//! For people. Few findings: each with the lines it speaks of, then what becomes of each skill.
+//! Many: counts by rule, then some of the findings, a line each.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,7 @@ use annotate_snippets::renderer::DecorStyle;
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use assay_diagnostic::escape;
 
-use crate::client::{Client, Fate};
+use crate::client::{Client, LoadResult};
 use crate::diagnostic::{Diagnostic, Severity, Span};
 use crate::outcome::{LintedSkill, Outcome, Summary};
 use crate::rule::clipped;
@@ -65,7 +65,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
         by_rule.entry((found.code, found.severity)).or_default().0.push(found);
     }
     let mut rules: Vec<_> = by_rule.into_iter().collect();
-    // The gravest first, then those with the most findings.
+    // Most severe first, then by number of findings.
     rules.sort_by_key(|((code, severity), (list, _))| {
         (std::cmp::Reverse(*severity), std::cmp::Reverse(list.len()), *code)
     });
@@ -89,7 +89,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
         text.push_str(&format!("and {} more rules\n", rules.len() - RULES));
     }
     text.push('\n');
-    // In turn, so that no rule takes all the room.
+    // Round-robin, so that no rule fills the list.
     let mut left = FINDINGS;
     let mut taken: Vec<usize> = vec![0; rules.len()];
     while left > 0 && rules.iter().zip(&taken).any(|((_, (list, _)), taken)| *taken < list.len()) {
@@ -109,7 +109,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
             let file = escape(&found.file.to_string_lossy());
             let place = found.span.0.map_or(String::new(), |span| format!(":{}:{}", span.line, span.column));
             let start = format!("  {file}{place}: ");
-            // Beside a long path the line is as long as it has to be.
+            // After a long path, the line may exceed the width.
             let room = width.saturating_sub(start.chars().count()).max(NARROW);
             text.push_str(&format!("{start}{}\n", clip(&escape(&found.message), room)));
         }
@@ -117,7 +117,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
     let rest = total - taken.iter().sum::<usize>();
     if rest > 0 {
         text.push_str(&format!(
-            "and {rest} more findings: --full shows all, --select RULE those of one rule\n"
+            "and {rest} more findings (--full shows all, --select RULE only those of one rule)\n"
         ));
     }
     text.push('\n');
@@ -125,7 +125,7 @@ fn short(outcome: &Outcome, clients: &[Client], view: View) -> String {
     text
 }
 
-/// A severity's word, in its colour, as wide as asked for.
+/// A severity's word in its colour, padded to a width.
 fn painted(severity: Severity, width: usize, color: bool) -> String {
     let word = format!("{:<width$}", severity.word());
     let code = match severity {
@@ -136,7 +136,7 @@ fn painted(severity: Severity, width: usize, color: bool) -> String {
     if color { format!("\u{1b}[{code}m{word}\u{1b}[0m") } else { word }
 }
 
-/// A line as long as there is room for.
+/// Truncates a line to a width.
 fn clip(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();
@@ -164,7 +164,7 @@ fn whole(outcome: &Outcome, clients: &[Client], advice: bool, color: bool) -> St
         for found in shown {
             text.push_str(&one(found, skill.document.as_ref(), clients, &renderer));
         }
-        text.push_str(&fates(skill, clients));
+        text.push_str(&load_results(skill, clients));
     }
     text.push_str(&sum(outcome, clients, advice));
     text
@@ -216,14 +216,14 @@ fn one(
     if !drops.is_empty() {
         group = group.element(Level::NOTE.message(drops.as_str()));
     }
-    let fix = found.fix.as_ref().map(|fix| format!("--fix does this: {}", escape(&fix.title)));
+    let fix = found.fix.as_ref().map(|fix| format!("--fix can do this: {}", escape(&fix.title)));
     if let Some(fix) = &fix {
         group = group.element(Level::HELP.message(fix.as_str()));
     }
     renderer.render(&[group]) + "\n\n"
 }
 
-/// Who refuses or drops the skill for it: nobody does for danger.
+/// The clients that reject or do not load the skill because of it: none, for safety rules.
 fn names(found: &Diagnostic, severity: Severity, clients: &[Client]) -> String {
     if crate::safety::owns(found.code) {
         return String::new();
@@ -236,13 +236,14 @@ fn names(found: &Diagnostic, severity: Severity, clients: &[Client]) -> String {
     let (refuse, drop) = (list(|client| client.validates()), list(|client| !client.validates()));
     match (refuse.is_empty(), drop.is_empty()) {
         (true, true) => String::new(),
-        (false, true) => format!("refused by {refuse}"),
-        (true, false) => format!("dropped by {drop}"),
-        (false, false) => format!("refused by {refuse}; dropped by {drop}"),
+        (false, true) => format!("rejected by {refuse}"),
+        (true, false) => format!("not loaded by {drop}"),
+        (false, false) => format!("rejected by {refuse}; not loaded by {drop}"),
     }
 }
 
-/// The first line of a span, with what is to be marked in it: line, its column, the line made harmless, the bytes of the mark.
+/// The first line of a span and its highlight: line number, column, the escaped line, the
+/// highlighted bytes.
 fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Range<usize>)> {
     let line = text.lines().nth(span.line - 1)?;
     let from = span.column - 1;
@@ -272,44 +273,45 @@ fn excerpt(text: &str, span: Span) -> Option<(usize, usize, String, std::ops::Ra
     Some((span.line, first, shown, start..end.max(start)))
 }
 
-fn fates(skill: &LintedSkill, clients: &[Client]) -> String {
+fn load_results(skill: &LintedSkill, clients: &[Client]) -> String {
     let mut text = format!("{}\n", escape(&skill.path.to_string_lossy()));
-    for (client, fate) in skill.clients.iter().filter(|(client, _)| clients.contains(client)) {
-        text.push_str(&format!("  {:<12} {}\n", client.name(), becomes(*client, fate)));
+    for (client, load_result) in skill.clients.iter().filter(|(client, _)| clients.contains(client)) {
+        text.push_str(&format!("  {:<12} {}\n", client.name(), becomes(*client, load_result)));
     }
     text.push('\n');
     text
 }
 
-/// What becomes of a skill, in half a sentence.
-fn becomes(client: Client, fate: &Fate) -> String {
-    let reason = fate
+/// How a client loads a skill, as a fragment.
+fn becomes(client: Client, load_result: &LoadResult) -> String {
+    let reason = load_result
         .reason
         .as_deref()
         .map(|reason| format!(": {}", escape(&clipped(reason.to_owned()))))
         .unwrap_or_default();
     if client.validates() {
-        return if fate.valid { "valid".to_owned() } else { format!("refused{reason}") };
+        return if load_result.valid { "valid".to_owned() } else { format!("rejected{reason}") };
     }
-    if !fate.loads {
-        return format!("dropped{reason}");
+    if !load_result.loads {
+        return format!("not loaded{reason}");
     }
-    let name: String = fate.name.as_deref().unwrap_or("").chars().take(WIDTH).collect();
+    let name: String = load_result.name.as_deref().unwrap_or("").chars().take(WIDTH).collect();
     let name = escape(&name);
-    let length = fate.description.as_deref().map_or(0, |text| text.chars().count());
-    let listed = if fate.listed { "listed" } else { "loaded and not listed" };
-    let cut = if fate.truncated { ", cut" } else { "" };
-    format!("{listed} as `{name}`, description of {length} characters{cut}{reason}")
+    let length = load_result.description.as_deref().map_or(0, |text| text.chars().count());
+    let listed = if load_result.listed { "listed" } else { "loaded, not listed" };
+    let cut = if load_result.truncated { ", truncated" } else { "" };
+    format!("{listed} as `{name}`, description {length} characters{cut}{reason}")
 }
 
-/// What is not reported, and how many of it safety rules found: always counted, so that nothing is hidden without a trace.
+/// Counts of findings that are not reported, with those of safety rules, so that every omission is
+/// visible.
 pub fn omitted(sum: &Summary) -> Vec<String> {
     let mut parts = Vec::new();
     let counts = [
         (sum.suppressed, sum.suppressed_safety, "suppressed"),
         (sum.ignored, sum.ignored_safety, "ignored"),
-        (sum.lowered, sum.lowered_safety, "with a lower severity"),
-        (sum.baselined, sum.baselined_safety, "known before"),
+        (sum.lowered, sum.lowered_safety, "with lowered severity"),
+        (sum.baselined, sum.baselined_safety, "in the baseline"),
         (sum.excluded, 0, if sum.excluded == 1 { "skill excluded" } else { "skills excluded" }),
     ];
     for (count, safety, word) in counts {
@@ -326,7 +328,7 @@ fn sum(outcome: &Outcome, clients: &[Client], advice: bool) -> String {
     counts(outcome, advice) + &tallies(outcome, clients)
 }
 
-/// How many skills and findings there are, in a line.
+/// A line with the numbers of skills and findings.
 fn counts(outcome: &Outcome, advice: bool) -> String {
     let sum = &outcome.summary;
     let plural = |count: usize, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
@@ -347,7 +349,7 @@ fn counts(outcome: &Outcome, advice: bool) -> String {
     text
 }
 
-/// How many skills each client takes, a line a client.
+/// One line per client: how many skills it loads.
 fn tallies(outcome: &Outcome, clients: &[Client]) -> String {
     let sum = &outcome.summary;
     let mut text = String::new();
@@ -357,7 +359,7 @@ fn tallies(outcome: &Outcome, clients: &[Client]) -> String {
             format!("{} of {} valid", tally.valid, sum.skills)
         } else {
             format!(
-                "{} of {} listed, {} dropped, {} cut",
+                "{} of {} listed, {} not loaded, {} truncated",
                 tally.listed,
                 sum.skills,
                 sum.skills - tally.loads,

@@ -1,10 +1,10 @@
-//! JUnit's XML, as continuous integration reads it: a suite a skill, a case a client, its errors as failures.
+//! JUnit XML for continuous integration: a suite per skill, a case per client, errors as failures.
 
 use crate::client::{CLIENTS, Client};
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::outcome::Outcome;
 
-/// The outcome as JUnit XML. What is no error stands in the suite's output.
+/// The outcome as JUnit XML. Warnings and notes are in the suite's output.
 pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
     let mut suites = String::new();
     let (mut tests, mut failures) = (0, 0);
@@ -48,9 +48,10 @@ pub fn junit(outcome: &Outcome, clients: &[Client]) -> String {
     )
 }
 
-/// Whether a finding is an error to a client. Where the configuration makes an error of what none has as one, it is to all that have it.
+/// Whether a finding is an error for a client. If the configuration raises it to an error, it is
+/// one for every client that it concerns.
 fn fails(found: &Diagnostic, client: Client) -> bool {
-    let raised = found.clients.gravest(&CLIENTS) != Some(Severity::Error);
+    let raised = found.clients.max_severity(&CLIENTS) != Some(Severity::Error);
     let own = found.clients.of(client);
     found.severity == Severity::Error && (own == Some(Severity::Error) || raised && own.is_some())
 }
@@ -60,7 +61,7 @@ fn line(found: &Diagnostic) -> String {
     format!("{}{place}: {}: {} [{}]", found.file.display(), found.severity, found.message, found.code)
 }
 
-/// Text as XML 1.0 allows it: marks as entities, control characters as U+FFFD.
+/// Escapes text for XML 1.0: markup as entities, control characters as U+FFFD.
 fn escape(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

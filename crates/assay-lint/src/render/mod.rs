@@ -1,4 +1,4 @@
-//! Outcomes as text: one file a format. A renderer lays out and computes nothing; each escapes for its medium.
+//! Renderers: one file per format. A renderer computes nothing, and escapes for its medium.
 
 mod github;
 mod human;

@@ -12,7 +12,7 @@ use crate::outcome::Outcome;
 use crate::rule::Rule;
 use crate::rules::rules;
 
-/// The outcome as a SARIF log with one run. Paths beneath `base` are written relative to it.
+/// The outcome as a SARIF log with one run. Paths in `base` are written relative to it.
 pub fn sarif(outcome: &Outcome, base: &Path) -> Value {
     let all = rules();
     let places: BTreeMap<&str, usize> = all.iter().enumerate().map(|(at, rule)| (rule.code, at)).collect();
@@ -42,8 +42,15 @@ pub fn sarif(outcome: &Outcome, base: &Path) -> Value {
 
 /// A rule as code scanning shows it.
 fn describe(rule: &Rule, explained: &Explanation) -> Value {
-    let severity = rule.severities.gravest(&CLIENTS).unwrap_or(Severity::Info);
-    let sources: Vec<&str> = explained.sources.iter().map(|source| source.name.as_str()).collect();
+    let severity = rule.severities.max_severity(&CLIENTS).unwrap_or(Severity::Info);
+    let sources: Vec<String> = explained
+        .sources
+        .iter()
+        .map(|source| match source.url {
+            Some(url) => format!("{} ({url})", source.name),
+            None => source.name.clone(),
+        })
+        .collect();
     let linked: Vec<String> = explained
         .sources
         .iter()
@@ -91,7 +98,7 @@ fn level(severity: Severity) -> &'static str {
 fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Value {
     let mut text = found.message.clone();
     if let Some(hint) = &found.hint {
-        text = format!("{text}. What to do: {hint}");
+        text = format!("{text} (hint: {hint})");
     }
     let mut location = json!({"artifactLocation": {"uri": uri(&found.file, base)}});
     if let Some(span) = found.span.0 {
@@ -120,7 +127,7 @@ fn result(found: &Diagnostic, places: &BTreeMap<&str, usize>, base: &Path) -> Va
     result
 }
 
-/// A path as a URI reference: relative beneath the base, else with its scheme.
+/// A path as a URI reference: relative if it is in the base, else with its scheme.
 fn uri(file: &Path, base: &Path) -> String {
     let relative = file.strip_prefix(base).unwrap_or(file);
     let relative = relative.strip_prefix("./").unwrap_or(relative);

@@ -19,7 +19,7 @@ const RULES: &[Rule] = &[
         OWN,
         [90, 91, 140],
         "Claude Code; agnix",
-        "a switch that is neither true nor false",
+        "a boolean field that is neither true nor false",
         "Write `true` or `false` without quotes."
     ),
     rule!(
@@ -27,15 +27,15 @@ const RULES: &[Rule] = &[
         OWN,
         [86, 88, 89],
         "Claude Code",
-        "a field that has to be text is something else",
-        "Write the value as one text, between quotes."
+        "a field that must be a string is something else",
+        "Write the value as a quoted string."
     ),
     rule!(
         "claude-value",
         OWN,
         [93, 94, 95, 99, 139],
         "Claude Code; agnix",
-        "a value that Claude Code does not know",
+        "a value that Claude Code does not recognize",
         "Use one of the values that Claude Code documents for the field."
     ),
     rule!(
@@ -51,7 +51,7 @@ const RULES: &[Rule] = &[
         ADVICE,
         [88, 100, 141],
         "Claude Code; agnix",
-        "`argument-hint` without a use of the arguments, or the reverse",
+        "`argument-hint` without arguments in the body, or arguments without `argument-hint`",
         "Add `argument-hint`, so that users see what to pass."
     ),
     rule!(
@@ -59,7 +59,7 @@ const RULES: &[Rule] = &[
         OWN,
         [142],
         "Claude Code; agnix",
-        "neither the user nor the model may call the skill",
+        "neither the user nor the model can invoke the skill",
         "Allow the user or the model to invoke the skill."
     ),
     rule!(
@@ -67,36 +67,36 @@ const RULES: &[Rule] = &[
         ADVICE,
         [90],
         "Claude Code",
-        "the model is not told of the skill",
-        "Remove `disable-model-invocation` if the model is to choose the skill."
+        "the model does not see the skill",
+        "Remove `disable-model-invocation` if the model should choose the skill."
     ),
     rule!(
         "claude-hooks",
         OWN,
         [97, 145],
         "Claude Code; agnix",
-        "`hooks` is no map of known events to lists",
-        "Write events such as `PreToolUse`, and below each a list of matchers with their hooks."
+        "`hooks` is not a mapping of known events to lists",
+        "Write events such as `PreToolUse`, each with a list of matchers and their hooks."
     ),
     rule!(
         "claude-inline",
         OWN,
         [100, 144],
         "Claude Code; agnix",
-        "commands that run while the skill is loaded, before the model has seen it",
-        "Let the model run the command, where permission is asked, instead of running it when the skill loads."
+        "commands that run while the skill loads, before the model sees it",
+        "Have the model run the command, which asks for permission, instead of running it when the skill loads."
     ),
     rule!(
         "claude-substitution",
         OWN,
         [100],
-        "Claude Code's documentation; agnix",
-        "`$1` and its like in the document, which Claude Code replaces with the arguments of a call",
+        "Claude Code; agnix",
+        "`$1` and similar in the document, which Claude Code replaces with the arguments of a call",
         "Write a backslash before the dollar sign, as in `\\$1`, or move the text to another file of the package: only SKILL.md is rewritten."
     ),
 ];
 
-/// Inline commands above which a load becomes a program.
+/// More inline commands than this are hard to review.
 const INLINE: usize = 5;
 
 impl Family for Claude {
@@ -106,38 +106,38 @@ impl Family for Claude {
 
     fn check(&self, skill: &Skill, findings: &mut Findings) {
         for key in ["disable-model-invocation", "user-invocable"] {
-            boolean(skill, key, findings);
+            check_boolean(skill, key, findings);
         }
-        text(skill, "when_to_use", findings);
-        text(skill, "argument-hint", findings);
-        value(skill, "effort", &["low", "medium", "high", "xhigh", "max"], findings);
-        value(skill, "context", &["fork"], findings);
-        value(skill, "shell", &["bash", "powershell"], findings);
-        model(skill, findings);
+        check_text(skill, "when_to_use", findings);
+        check_text(skill, "argument-hint", findings);
+        check_value(skill, "effort", &["low", "medium", "high", "xhigh", "max"], findings);
+        check_value(skill, "context", &["fork"], findings);
+        check_value(skill, "shell", &["bash", "powershell"], findings);
+        check_model(skill, findings);
         if skill.field("agent").is_some() && skill.field("context").is_none() {
             findings
                 .add(
                     "claude-agent",
                     skill,
                     &skill.place("agent"),
-                    "`agent` says nothing without `context: fork`",
+                    "`agent` has no effect without `context: fork`",
                 )
-                .hint("add `context: fork`, or leave `agent` out");
+                .hint("add `context: fork`, or remove `agent`");
         }
-        reach(skill, findings);
-        hooks(skill, findings);
-        arguments(skill, findings);
-        inline(skill, findings);
-        substitution(skill, findings);
+        check_reachable(skill, findings);
+        check_hooks(skill, findings);
+        check_arguments(skill, findings);
+        check_inline_commands(skill, findings);
+        check_substitutions(skill, findings);
     }
 }
 
-fn boolean(skill: &Skill, key: &str, findings: &mut Findings) {
+fn check_boolean(skill: &Skill, key: &str, findings: &mut Findings) {
     let Some((_, node)) = skill.field(key) else { return };
     if node.type_1_2() == Some(Scalar::Bool) || node.type_1_1() == Some(Scalar::Null) {
         return;
     }
-    let shown = node.text().unwrap_or("a list or a map");
+    let shown = node.text().unwrap_or("a list or a mapping");
     findings
         .add(
             "claude-boolean",
@@ -148,22 +148,23 @@ fn boolean(skill: &Skill, key: &str, findings: &mut Findings) {
         .hint("write true or false, without quotes");
 }
 
-fn text(skill: &Skill, key: &str, findings: &mut Findings) {
+fn check_text(skill: &Skill, key: &str, findings: &mut Findings) {
     let Some((_, node)) = skill.field(key) else { return };
-    // The documentation writes `argument-hint: [file]`, which YAML takes for a list and Claude Code shows as it stands.
+    // The documentation writes `argument-hint: [file]`, which YAML parses as a list and Claude Code
+    // shows verbatim.
     let shown = key == "argument-hint" && skill.text()[skill.place(key)].starts_with('[');
     if !shown && matches!(node.kind, Kind::List(_) | Kind::Map(_)) {
         let last = findings.add(
             "claude-text",
             skill,
             &skill.place(key),
-            format!("`{key}` is a list or a map, not text"),
+            format!("`{key}` is a list or a mapping, not a string"),
         );
-        last.hint("put it between quotes, brackets included");
+        last.hint("quote it, including the brackets");
     }
 }
 
-fn value(skill: &Skill, key: &str, allowed: &[&str], findings: &mut Findings) {
+fn check_value(skill: &Skill, key: &str, allowed: &[&str], findings: &mut Findings) {
     let Some((_, node)) = skill.field(key) else { return };
     let text = node.text().map_or("", str::trim);
     if !allowed.contains(&text) {
@@ -172,14 +173,14 @@ fn value(skill: &Skill, key: &str, allowed: &[&str], findings: &mut Findings) {
                 "claude-value",
                 skill,
                 &skill.place(key),
-                format!("`{key}` is `{text}`, which Claude Code does not know"),
+                format!("`{key}` is `{text}`, which Claude Code does not recognize"),
             )
             .hint(format!("write {}", allowed.join(", ")));
     }
 }
 
 /// Aliases, and what looks like the id of a model.
-fn model(skill: &Skill, findings: &mut Findings) {
+fn check_model(skill: &Skill, findings: &mut Findings) {
     let Some((_, node)) = skill.field("model") else { return };
     let text = node.text().map_or("", str::trim);
     let alias = ["sonnet", "opus", "haiku", "inherit", "default", "best", "opusplan"];
@@ -190,9 +191,9 @@ fn model(skill: &Skill, findings: &mut Findings) {
                 "claude-value",
                 skill,
                 &skill.place("model"),
-                format!("`model` is `{text}`, no alias and no id of a Claude model"),
+                format!("`model` is `{text}`, which is neither an alias nor the id of a Claude model"),
             )
-            .hint(format!("write {} or a full id, or leave it out", alias[..4].join(", ")));
+            .hint(format!("write {} or a full id, or remove it", alias[..4].join(", ")));
     }
 }
 
@@ -200,7 +201,7 @@ fn is(skill: &Skill, key: &str, wanted: &str) -> bool {
     skill.field(key).and_then(|(_, node)| node.text()).is_some_and(|text| text.eq_ignore_ascii_case(wanted))
 }
 
-fn reach(skill: &Skill, findings: &mut Findings) {
+fn check_reachable(skill: &Skill, findings: &mut Findings) {
     let hidden = is(skill, "disable-model-invocation", "true");
     if hidden && is(skill, "user-invocable", "false") {
         findings
@@ -208,27 +209,27 @@ fn reach(skill: &Skill, findings: &mut Findings) {
                 "claude-unreachable",
                 skill,
                 &skill.place("user-invocable"),
-                "neither the user nor the model may call this skill",
+                "neither the user nor the model can invoke this skill",
             )
-            .hint("allow one of the two");
+            .hint("allow one of them to");
     } else if hidden {
         findings
             .add(
                 "claude-hidden",
                 skill,
                 &skill.place("disable-model-invocation"),
-                "only the user can call this skill: the model is not told of it",
+                "only the user can invoke this skill: the model does not see it",
             )
-            .hint("leave it out if the model is to choose the skill");
+            .hint("remove it if the model should choose the skill");
     }
 }
 
-fn hooks(skill: &Skill, findings: &mut Findings) {
+fn check_hooks(skill: &Skill, findings: &mut Findings) {
     let Some((_, node)) = skill.field("hooks") else { return };
     if !matches!(node.kind, Kind::Map(_)) {
         findings
-            .add("claude-hooks", skill, &skill.place("hooks"), "`hooks` is no map")
-            .hint("write events, and beneath each a list of matchers");
+            .add("claude-hooks", skill, &skill.place("hooks"), "`hooks` is not a mapping")
+            .hint("write events, each with a list of matchers");
         return;
     }
     for (event, list) in node.entries() {
@@ -239,14 +240,14 @@ fn hooks(skill: &Skill, findings: &mut Findings) {
                 .hint("write an event such as PreToolUse");
         } else if !matches!(list.kind, Kind::List(_)) {
             findings
-                .add("claude-hooks", skill, &event.span, format!("what follows `{name}` is no list"))
+                .add("claude-hooks", skill, &event.span, format!("the value of `{name}` is not a list"))
                 .hint("write a list of matchers with their hooks");
         }
     }
 }
 
 /// `$ARGUMENTS`, `$ARGUMENTS[0]`, `$0` and so on.
-fn arguments(skill: &Skill, findings: &mut Findings) {
+fn check_arguments(skill: &Skill, findings: &mut Findings) {
     let uses = skill.body().contains("$ARGUMENTS")
         || ["$0", "$1", "$2"].iter().any(|digit| skill.body().contains(digit))
         || skill.field("arguments").is_some();
@@ -257,9 +258,9 @@ fn arguments(skill: &Skill, findings: &mut Findings) {
                 "claude-arguments",
                 skill,
                 &skill.place("argument-hint"),
-                "a hint at arguments that the body never uses",
+                "`argument-hint` is set, but the body uses no arguments",
             )
-            .hint("write $ARGUMENTS where they belong; else they are put at the end");
+            .hint("write $ARGUMENTS where they belong; otherwise they are appended at the end");
     }
     if !hint && let Some(at) = skill.body().find("$ARGUMENTS") {
         let at = skill.body_start() + at;
@@ -268,18 +269,19 @@ fn arguments(skill: &Skill, findings: &mut Findings) {
                 "claude-arguments",
                 skill,
                 &(at..at + "$ARGUMENTS".len()),
-                "arguments are used and no `argument-hint` tells of them",
+                "arguments are used, but `argument-hint` is missing",
             )
             .hint("add `argument-hint`");
     }
 }
 
-/// `$0` to `$9` where they are meant as text: amounts of money, fields of awk, parameters of a shell function.
+/// `$0` to `$9` where they are meant as text: amounts of money, fields of awk, parameters of a
+/// shell function.
 ///
-/// Claude Code replaces a dollar sign with digits, and no letter, digit or underscore after them, by the argument of that number,
-/// counted from 0; in code as well, in `SKILL.md` alone, and not after a backslash. A number without an argument stays, so that
-/// only small ones are at risk.
-fn substitution(skill: &Skill, findings: &mut Findings) {
+/// Claude Code replaces a dollar sign with digits, and no letter, digit or underscore after them,
+/// by the argument of that number, counted from 0; in code as well, in `SKILL.md` alone, and not
+/// after a backslash. A number without an argument stays, so that only small ones are at risk.
+fn check_substitutions(skill: &Skill, findings: &mut Findings) {
     let (text, start) = (skill.text(), skill.body_start());
     let takes = ["arguments", "argument-hint"].iter().any(|key| skill.field(key).is_some())
         || skill.body().contains("$ARGUMENTS");
@@ -293,7 +295,7 @@ fn substitution(skill: &Skill, findings: &mut Findings) {
         if digits != 1 || word || text[..at].ends_with('\\') {
             continue;
         }
-        // A skill that takes arguments means them, save where the text shows that it does not.
+        // A skill with arguments means them, except in amounts and in awk commands.
         let line = text[..at].rfind('\n').map_or(0, |at| at + 1);
         let amount =
             matches!(after, Some('.' | ',')) && rest[digits + 1..].starts_with(|c: char| c.is_ascii_digit());
@@ -318,7 +320,7 @@ fn substitution(skill: &Skill, findings: &mut Findings) {
 }
 
 /// A back-tick after an exclamation mark: run before the model sees the text.
-fn inline(skill: &Skill, findings: &mut Findings) {
+fn check_inline_commands(skill: &Skill, findings: &mut Findings) {
     let text = skill.text();
     let mut commands = Vec::new();
     for span in &skill.markdown().inline_code {
@@ -339,10 +341,10 @@ fn inline(skill: &Skill, findings: &mut Findings) {
             skill,
             &first,
             format!(
-                "{count} command{} while the skill is loaded{many}",
+                "{count} command{} while the skill loads{many}",
                 if count == 1 { " runs" } else { "s run" }
             ),
         )
         .severities(if count > INLINE { OWN } else { ADVICE })
-        .hint("let the model run what it needs, where its permission is asked");
+        .hint("have the model run the command, which asks for permission");
 }

@@ -1,4 +1,4 @@
-//! What Codex reads beside `SKILL.md`: agents/openai.yaml, and its own field of the metadata.
+//! What Codex reads besides `SKILL.md`: agents/openai.yaml, and its own metadata field.
 
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_syntax::yaml::{Kind, Node};
@@ -21,22 +21,22 @@ const RULES: &[Rule] = &[
         [107],
         "Codex",
         "`metadata.short-description` has more than 1,024 characters",
-        "Shorten the text: it stands in a list."
+        "Shorten the text: it is shown in a list."
     ),
     rule!(
         "codex-yaml",
         OWN,
         [113],
         "Codex",
-        "agents/openai.yaml cannot be parsed and is passed over",
-        "Correct the YAML of `agents/openai.yaml`: Codex ignores a file that it cannot read, without a message."
+        "agents/openai.yaml cannot be parsed and is ignored",
+        "Correct the YAML of `agents/openai.yaml`: Codex silently ignores a file that it cannot parse."
     ),
     rule!(
         "codex-interface",
         OWN,
         [114, 115, 116],
         "Codex",
-        "a field of `interface` in agents/openai.yaml that Codex refuses",
+        "a field of `interface` in agents/openai.yaml that Codex rejects",
         "Write the fields of `interface` in `agents/openai.yaml` as Codex documents them."
     ),
     rule!(
@@ -44,7 +44,7 @@ const RULES: &[Rule] = &[
         OWN,
         [117],
         "Codex",
-        "a tool in agents/openai.yaml without a type or a value, or with too long a one",
+        "a tool in agents/openai.yaml whose type or value is missing or too long",
         "List the tools in `agents/openai.yaml` as Codex documents them."
     ),
     rule!(
@@ -52,8 +52,8 @@ const RULES: &[Rule] = &[
         Severities::none().with(Info, &[Client]),
         [118],
         "Codex",
-        "Codex does not choose the skill unasked",
-        "Set `allow_implicit_invocation` in `agents/openai.yaml` as you mean it; a skill that forbids it is used only when named."
+        "Codex does not invoke the skill implicitly",
+        "Check `allow_implicit_invocation` in `agents/openai.yaml`: if it is false, the skill is used only when the user names it."
     ),
 ];
 
@@ -71,9 +71,9 @@ impl Family for Codex {
                         "codex-short-description",
                         skill,
                         &short.span,
-                        format!("short-description of {length} characters, at most {DESCRIPTION_LIMIT}"),
+                        format!("short-description has {length} characters (limit {DESCRIPTION_LIMIT})"),
                     )
-                    .hint("shorten it: it stands in a list");
+                    .hint("shorten it: it is shown in a list");
             }
         }
         let Some((file, yaml)) = openai_yaml(skill) else { return };
@@ -81,46 +81,46 @@ impl Family for Codex {
             let at = (*at).min(file.text.len());
             findings
                 .add_in("codex-yaml", skill, file, &(at..at), format!("cannot be parsed: {message}"))
-                .hint("fix it: Codex skips it silently");
+                .hint("correct the YAML: Codex silently ignores this file");
             return;
         }
-        let mut tell = |code, node: &Node, message: String, hint: &str| {
+        let mut report = |code, node: &Node, message: String, hint: &str| {
             findings.add_in(code, skill, file, &node.span, message).hint(hint);
         };
         if let Some((_, interface)) = yaml.field("interface") {
-            look_at_interface(interface, &mut tell);
+            check_interface(interface, &mut report);
         }
         let tools = yaml.field("dependencies").and_then(|(_, node)| node.get("tools"));
         if let Some(Node { kind: Kind::List(tools), .. }) = tools {
             for tool in tools {
-                look_at_tool(tool, &mut tell);
+                check_tool(tool, &mut report);
             }
         }
         let implicit = yaml.field("policy").and_then(|(_, node)| node.get("allow_implicit_invocation"));
         if let Some(node) =
             implicit.filter(|node| node.text().is_some_and(|text| text.eq_ignore_ascii_case("false")))
         {
-            tell(
+            report(
                 "codex-implicit",
                 node,
-                "Codex does not choose this skill unasked".to_owned(),
-                "leave it out if the model is to choose the skill",
+                "Codex does not invoke this skill implicitly".to_owned(),
+                "remove it if the model should choose the skill",
             );
         }
     }
 }
 
-type Tell<'a> = dyn FnMut(&'static str, &Node, String, &str) + 'a;
+type Report<'a> = dyn FnMut(&'static str, &Node, String, &str) + 'a;
 
-fn look_at_interface(interface: &Node, tell: &mut Tell<'_>) {
+fn check_interface(interface: &Node, report: &mut Report<'_>) {
     for (field, limit) in [("display_name", 64), ("short_description", 1024), ("default_prompt", 1024)] {
         let Some(node) = interface.get(field) else { continue };
         let length = node.text().map_or(0, |text| text.chars().count());
         if length > limit {
-            tell(
+            report(
                 "codex-interface",
                 node,
-                format!("{field} of {length} characters, at most {limit}"),
+                format!("{field} has {length} characters (limit {limit})"),
                 "shorten it",
             );
         }
@@ -131,11 +131,11 @@ fn look_at_interface(interface: &Node, tell: &mut Tell<'_>) {
         let inside =
             path.trim_start_matches("./").starts_with("assets/") && !path.split('/').any(|part| part == "..");
         if !inside {
-            tell(
+            report(
                 "codex-interface",
                 node,
-                format!("{field} `{path}` is no path beneath assets/"),
-                "put the icon into assets/ and write `./assets/…`",
+                format!("{field} `{path}` is not a path in assets/"),
+                "put the icon in assets/ and write `./assets/…`",
             );
         }
     }
@@ -145,30 +145,30 @@ fn look_at_interface(interface: &Node, tell: &mut Tell<'_>) {
             .strip_prefix('#')
             .is_some_and(|hex| hex.len() == 6 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
         if !hex {
-            tell(
+            report(
                 "codex-interface",
                 node,
                 format!("brand_color `{text}` is not #RRGGBB"),
-                "write it between quotes, as in \"#1A2B3C\"",
+                "quote it, for example \"#1A2B3C\"",
             );
         }
     }
 }
 
-fn look_at_tool(tool: &Node, tell: &mut Tell<'_>) {
+fn check_tool(tool: &Node, report: &mut Report<'_>) {
     for (field, limit, required) in [("type", 64, true), ("value", 1024, true), ("transport", 64, false)] {
         match tool.get(field).map(|node| node.text().map_or(0, |text| text.chars().count())) {
-            None | Some(0) if required => tell(
+            None | Some(0) if required => report(
                 "codex-dependencies",
                 tool,
-                format!("a tool without `{field}`"),
-                "add it, or leave the tool out",
+                format!("a tool has no `{field}`"),
+                "add it, or remove the tool",
             ),
             Some(length) if length > limit => {
-                tell(
+                report(
                     "codex-dependencies",
                     tool,
-                    format!("{field} of {length} characters, at most {limit}"),
+                    format!("{field} has {length} characters (limit {limit})"),
                     "shorten it",
                 );
             }

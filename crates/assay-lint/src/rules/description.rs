@@ -1,4 +1,4 @@
-//! `description`: whether it is there, and what becomes of it.
+//! `description`: presence, type and length.
 
 use assay_skill::DESCRIPTION_LIMIT;
 use assay_syntax::yaml::{Kind, Node, Scalar, Style};
@@ -15,15 +15,15 @@ const RULES: &[Rule] = &[
     Rule {
         code: "description-missing",
         severities: Severities::all(Error).with(Warning, &[ClaudeCode, Codex]),
-        about: "there is no `description`",
-        fix: "Add a line `description:` that says what the skill does and when to use it.",
+        about: "`description` is missing",
+        fix: "Add a `description:` line that says what the skill does and when to use it.",
         source: "specification, skills-ref, quick_validate, the agents' sources",
         numbers: &[29, 58, 85, 106],
     },
     Rule {
         code: "description-empty",
         severities: Severities::all(Error).with(Warning, &[Upload, ClaudeCode, Codex, GeminiCli, OpenCode]),
-        about: "`description` has no value, or a blank one",
+        about: "`description` is empty or blank",
         fix: "Say what the skill does and when to use it.",
         source: "specification, skills-ref, the implementation guide",
         numbers: &[30, 58, 106],
@@ -31,8 +31,8 @@ const RULES: &[Rule] = &[
     Rule {
         code: "description-type",
         severities: Severities::all(Error).with(Warning, &[Spec, SkillsRef, ClaudeCode, GeminiCli, Lenient]),
-        about: "`description` is not text",
-        fix: "Write it as one text, between quotes if it looks like a date or a number.",
+        about: "`description` is not a string",
+        fix: "Write it as a single string, quoted if it looks like a date or a number.",
         source: "skills-ref, quick_validate, the agents' sources",
         numbers: &[32],
     },
@@ -42,30 +42,30 @@ const RULES: &[Rule] = &[
             .with(Error, &[Spec, SkillsRef, Upload, Codex])
             .with(Warning, &[Lenient]),
         about: "`description` has more than 1,024 characters",
-        fix: "Move detail into the body: the description says what the skill does and when to use it.",
+        fix: "Move detail into the body; keep only what the skill does and when to use it.",
         source: "specification, skills-ref, quick_validate, Codex",
         numbers: &[31, 106],
     },
     Rule {
         code: "description-angle",
         severities: Severities::none().with(Error, &[Upload]),
-        about: "`description` holds an angle bracket",
-        fix: "Write it without angle brackets: it stands between tags in a prompt.",
+        about: "`description` contains an angle bracket",
+        fix: "Remove the angle brackets: clients insert the description between tags in a prompt.",
         source: "quick_validate, Anthropic's platform",
         numbers: &[76, 79],
     },
     Rule {
         code: "description-comment",
         severities: Severities::all(Warning),
-        about: "` #` begins a comment and cuts an unquoted description",
-        fix: "Put the description between quotes if the words after ` #` are part of it.",
+        about: "` #` starts a comment and truncates an unquoted description",
+        fix: "Quote the description if the text after ` #` belongs to it.",
         source: "YAML",
         numbers: &[33],
     },
     Rule {
         code: "description-cut",
         severities: Severities::none().with(Warning, &[ClaudeCode]),
-        about: "description and `when_to_use` together are cut in the listing",
+        about: "`description` and `when_to_use` together are truncated in the listing",
         fix: "Put the words that should trigger the skill first, or shorten the description.",
         source: "Claude Code",
         numbers: &[86, 87],
@@ -83,17 +83,17 @@ impl Family for Description {
         }
         let Some((_, node)) = skill.field("description") else {
             findings
-                .add("description-missing", skill, &skill.fence(), "no `description`")
-                .hint("add a line `description:` that says what the skill does and when to use it");
+                .add("description-missing", skill, &skill.fence(), "missing `description`")
+                .hint("add a `description:` line that says what the skill does and when to use it");
             return;
         };
         let at = skill.place("description");
         let Some(text) = node.text() else {
             if node.kind != Kind::Alias {
                 findings
-                    .add("description-type", skill, &at, "`description` is a list or a map, not text")
+                    .add("description-type", skill, &at, "`description` is a list or a mapping, not a string")
                     .severities(Severities::all(Error).with(Warning, &[ClaudeCode, GeminiCli]))
-                    .hint("write it as one text");
+                    .hint("write it as a single string");
             }
             return;
         };
@@ -114,15 +114,15 @@ impl Family for Description {
                     "description-type",
                     skill,
                     &at,
-                    format!("`description` is {word} to an ordinary YAML reader"),
+                    format!("`description` is parsed as {word} by a standard YAML parser"),
                 )
-                .hint("put it between quotes");
+                .hint("quote it");
         }
         length(skill, text, findings);
         if let Some(c) = text.chars().find(|c| matches!(c, '<' | '>')) {
             findings
-                .add("description-angle", skill, &at, format!("`description` holds `{c}`"))
-                .hint("write it without angle brackets: it stands between tags in a prompt");
+                .add("description-angle", skill, &at, format!("`description` contains `{c}`"))
+                .hint("remove it: clients insert the description between tags in a prompt");
         }
         comment(skill, node, findings);
     }
@@ -133,10 +133,10 @@ fn length(skill: &Skill, text: &str, findings: &mut Findings) {
     // A trailing line break of a block counts, as the reference validator counts it.
     let length = text.chars().count();
     if length > DESCRIPTION_LIMIT {
-        let message = format!("description of {length} characters, at most {DESCRIPTION_LIMIT} are allowed");
+        let message = format!("description has {length} characters (limit {DESCRIPTION_LIMIT})");
         findings
             .add("description-length", skill, &at, message)
-            .hint("move detail into the body: the description says only what it does and when to use it");
+            .hint("move detail into the body; keep only what the skill does and when to use it");
     }
     let when = skill
         .field("when_to_use")
@@ -150,9 +150,9 @@ fn length(skill: &Skill, text: &str, findings: &mut Findings) {
                 "description-cut",
                 skill,
                 &at,
-                format!("{total} characters in the listing, of which {limit} are shown"),
+                format!("{total} characters in the listing, of which only the first {limit} are shown"),
             )
-            .hint("put the words that should bring the skill up first");
+            .hint("put the words that should trigger the skill first");
     }
 }
 
@@ -167,11 +167,11 @@ fn comment(skill: &Skill, node: &Node, findings: &mut Findings) {
     if cut.starts_with('#') && line.len() > cut.len() {
         let start = node.span.end + (line.len() - cut.len());
         let message = format!(
-            "{} characters after ` #` are a comment and no part of the description",
+            "{} characters after ` #` are a comment, not part of the description",
             cut.chars().count()
         );
         findings
             .add("description-comment", skill, &(start..start + cut.trim_end().len()), message)
-            .hint("put the description between quotes, if they are meant to be read");
+            .hint("quote the description if they belong to it");
     }
 }

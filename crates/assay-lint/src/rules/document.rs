@@ -1,4 +1,5 @@
-//! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found, and what it is to each client.
+//! The document as a file, and its front matter as YAML: what the loader of `assay-skill` found,
+//! and what it is to each client.
 
 use assay_skill::{Leniency, quote_values};
 use assay_syntax::yaml::{Breach, Kind, Node, Style, Yaml};
@@ -13,7 +14,8 @@ use crate::skill::Skill;
 pub(super) struct Document;
 
 const ALL: Severities = Severities::all(Error);
-/// Claude Code makes up name and description where there is no front matter; everybody else drops the skill.
+/// Claude Code makes up name and description where there is no front matter; everybody else drops
+/// the skill.
 const BUT_CLAUDE: Severities = ALL.with(Warning, &[ClaudeCode]);
 const MILD: Severities = Severities::all(Warning);
 
@@ -23,23 +25,23 @@ const RULES: &[Rule] = &[
         ALL,
         [1, 2],
         "skills-ref",
-        "the path is no folder, or cannot be read",
-        "Name a folder that exists and that you may read."
+        "the path is not a readable folder",
+        "Pass a folder that exists and is readable."
     ),
     rule!(
         "document-missing",
         ALL,
         [3],
         "specification, skills-ref",
-        "the folder holds no SKILL.md",
-        "Add a SKILL.md, or name the folder that holds one."
+        "the folder has no SKILL.md",
+        "Add a SKILL.md, or pass the folder that contains one."
     ),
     rule!(
         "document-case",
         ALL,
         [3],
         "skills-ref, quick_validate, the agents' sources",
-        "the document is not called exactly SKILL.md",
+        "the document is not named exactly SKILL.md",
         "Rename the file to SKILL.md."
     ),
     rule!(
@@ -47,7 +49,7 @@ const RULES: &[Rule] = &[
         MILD,
         [3],
         "assay",
-        "two documents differ only in the case of their names",
+        "two documents whose names differ only in case",
         "Keep SKILL.md and remove the other file."
     ),
     rule!(
@@ -55,7 +57,7 @@ const RULES: &[Rule] = &[
         ALL,
         [3],
         "assay",
-        "SKILL.md is a folder, a link that leads nowhere or out of the package, or may not be read",
+        "SKILL.md is a folder, unreadable, or a link that is broken or leaves the package",
         "Make SKILL.md a readable regular file of the package."
     ),
     rule!(
@@ -63,7 +65,7 @@ const RULES: &[Rule] = &[
         MILD,
         [146],
         "assay",
-        "SKILL.md has more bytes than anybody reads",
+        "SKILL.md exceeds the size limit",
         "Move detail into other files of the package."
     ),
     rule!(
@@ -79,7 +81,7 @@ const RULES: &[Rule] = &[
         MILD,
         [10],
         "assay",
-        "the document holds a NUL character",
+        "the document contains a NUL character",
         "Remove the NUL character, or save the file as UTF-8."
     ),
     rule!(
@@ -87,15 +89,15 @@ const RULES: &[Rule] = &[
         Severities::all(Info),
         [11],
         "assay",
-        "lines of the document end with CR LF",
-        "Let lines end with LF: copies with other line ends have other digests, and a script with CR LF does not start."
+        "the document has CRLF line endings",
+        "Use LF line endings: a copy with other line endings has a different digest, and a script with CRLF does not start."
     ),
     rule!(
         "byte-order-mark",
         ALL.with(Warning, &[ClaudeCode, OpenCode, Lenient]),
         [4],
         "skills-ref",
-        "a byte-order mark stands before the front matter",
+        "a byte-order mark before the front matter",
         "Save the file as UTF-8 without a byte-order mark. `--fix` does this."
     ),
     rule!(
@@ -111,7 +113,7 @@ const RULES: &[Rule] = &[
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [4],
         "skills-ref",
-        "blank lines stand before the front matter",
+        "blank lines before the front matter",
         "Begin the file with `---`. `--fix` removes the blank lines."
     ),
     rule!(
@@ -119,7 +121,7 @@ const RULES: &[Rule] = &[
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [4],
         "skills-ref",
-        "more than three dashes open the front matter",
+        "the front matter opens with more than three dashes",
         "Use exactly `---`. `--fix` does this."
     ),
     rule!(
@@ -127,32 +129,32 @@ const RULES: &[Rule] = &[
         BUT_CLAUDE.with(Warning, &[Lenient]),
         [5],
         "specification, skills-ref",
-        "no line `---` closes the front matter",
-        "Close the front matter with a line `---`."
+        "the front matter is not closed with a `---` line",
+        "Close the front matter with a `---` line."
     ),
     rule!(
         "front-matter-dashes",
         Severities::none().with(Warning, &[SkillsRef]),
         [6],
         "skills-ref",
-        "three dashes within a value, where skills-ref ends the front matter",
-        "Write the value without three dashes in a row."
+        "a value contains `---`, where skills-ref ends the front matter",
+        "Rewrite the value without three dashes in a row."
     ),
     rule!(
         "yaml-invalid",
         BUT_CLAUDE,
         [7, 9, 59, 103, 109],
         "specification, skills-ref, the agents' sources",
-        "the front matter is no YAML mapping",
-        "Correct the YAML at the place that the finding names."
+        "the front matter is not a YAML mapping",
+        "Correct the YAML at the reported position."
     ),
     rule!(
         "yaml-unquoted",
         ALL.with(Warning, &[ClaudeCode, GeminiCli, OpenCode, Lenient]),
         [8, 59, 103, 109],
         "skills-ref, the agents' sources",
-        "an unquoted value that YAML cannot take, most often one with `: ` in it",
-        "Put the value between quotes. `--fix` does this."
+        "an unquoted value that is not valid YAML, usually because it contains `: `",
+        "Quote the value. `--fix` does this."
     ),
     rule!(
         "yaml-duplicate-key",
@@ -161,7 +163,7 @@ const RULES: &[Rule] = &[
             .with(Warning, &[Upload, ClaudeCode, GeminiCli, Lenient]),
         [7],
         "YAML, skills-ref",
-        "a key occurs twice",
+        "a duplicate key",
         "Keep one of the keys."
     ),
     rule!(
@@ -170,22 +172,22 @@ const RULES: &[Rule] = &[
         [7],
         "skills-ref",
         "an anchor, an alias or a tag, which StrictYAML forbids",
-        "Write the value out instead of an anchor, an alias or a tag."
+        "Write the value out instead of using an anchor, an alias or a tag."
     ),
     rule!(
         "yaml-flow",
         Severities::none().with(Error, &[SkillsRef]),
         [7],
         "skills-ref",
-        "a list or a map in brackets, which StrictYAML forbids",
-        "Write one item a line, each after `- `, or put the whole between quotes."
+        "a flow-style list or mapping (in brackets), which StrictYAML forbids",
+        "Write one item per line, each after `- `, or quote the whole value."
     ),
     rule!(
         "body-empty",
         Severities::none().with(Warning, &AGENTS),
         [13],
         "assay",
-        "nothing follows the front matter",
+        "the body is empty",
         "Write the instructions below the front matter."
     ),
     rule!(
@@ -194,31 +196,31 @@ const RULES: &[Rule] = &[
         [146],
         "assay",
         "a file of the package cannot be read",
-        "Make the file readable, or take it out of the package."
+        "Make the file readable, or remove it from the package."
     ),
     rule!(
         "link-escapes",
         MILD,
         [],
         "assay",
-        "a symbolic link leads out of the package",
-        "Put a copy of the file into the package."
+        "a symbolic link that leaves the package",
+        "Copy the file into the package."
     ),
     rule!(
         "special-file",
         MILD,
         [],
         "assay",
-        "an entry that is neither file, folder nor link",
-        "Take the entry out of the package."
+        "an entry that is not a file, folder or link",
+        "Remove the entry from the package."
     ),
     rule!(
         "path-encoding",
         MILD,
         [],
         "assay",
-        "a path that is not UTF-8",
-        "Rename the file to a name in UTF-8."
+        "a path that is not valid UTF-8",
+        "Rename the file so that its path is valid UTF-8."
     ),
 ];
 
@@ -228,50 +230,50 @@ impl Family for Document {
     }
 
     fn check(&self, skill: &Skill, findings: &mut Findings) {
-        for told in &skill.loader {
-            // What concerns single fields is looked at by their families, client by client.
-            if RULES.iter().all(|rule| rule.code != told.code) {
+        for loaded in &skill.loader {
+            // Diagnostics on single fields are reported by their families, per client.
+            if RULES.iter().all(|rule| rule.code != loaded.code) {
                 continue;
             }
-            let span = told.line.map(|line| whole(skill, line, told.column.unwrap_or(1)));
-            let last = findings.add_at(told.code, &told.file, span, &told.message);
-            let last = match &told.hint {
+            let span = loaded.line.map(|line| rest_of_line(skill, line, loaded.column.unwrap_or(1)));
+            let last = findings.add_at(loaded.code, &loaded.file, span, &loaded.message);
+            let last = match &loaded.hint {
                 Some(hint) => last.hint(hint),
                 None => last,
             };
-            let last = last.fix(fix(told.code, skill));
-            if told.code == "document-case" && told.severity == Warning {
+            let last = last.fix(fix_for(loaded.code, skill));
+            if loaded.code == "document-case" && loaded.severity == Warning {
                 last.severities(ALL.without(&[SkillsRef]).with(Warning, &[Spec]));
             }
         }
-        strict(skill, findings);
-        line_ends(skill, findings);
+        check_strict_yaml(skill, findings);
+        check_line_endings(skill, findings);
         let closed = skill.document.as_ref().is_some_and(|document| !document.yaml.is_empty());
         if closed && skill.body().trim().is_empty() {
             findings
-                .add("body-empty", skill, &skill.fence(), "nothing follows the front matter")
-                .hint("write the instructions: a description alone teaches nothing");
+                .add("body-empty", skill, &skill.fence(), "the body is empty")
+                .hint("write the instructions below the front matter");
         }
     }
 }
 
-/// From a column to the end of the line.
-fn whole(skill: &Skill, line: usize, column: usize) -> Span {
+/// The span from a column to the end of the line.
+fn rest_of_line(skill: &Skill, line: usize, column: usize) -> Span {
     let length = skill.text().lines().nth(line - 1).map_or(0, |text| text.trim_end().chars().count());
     Span { line, column, end_line: line, end_column: (length + 1).max(column) }
 }
 
-/// Every client takes them. Their digest is another than that of the same text without.
-fn line_ends(skill: &Skill, findings: &mut Findings) {
+/// Every client accepts CRLF, but it changes the digest.
+fn check_line_endings(skill: &Skill, findings: &mut Findings) {
     let text = skill.text();
     let Some(at) = text.find("\r\n") else { return };
     let (returns, lines) = (text.matches("\r\n").count(), text.matches('\n').count());
     findings
-        .add("line-ends", skill, &(at..at + 1), format!("{returns} of {lines} lines end with CR LF"))
-        .hint("let them end with LF: copies with other line ends are other files, and a script with CR LF does not start");
+        .add("line-ends", skill, &(at..at + 1), format!("{returns} of {lines} lines end with CRLF"))
+        .hint("use LF line endings: a copy with other line endings has a different digest, and a script with CRLF does not start");
 }
 
-fn strict(skill: &Skill, findings: &mut Findings) {
+fn check_strict_yaml(skill: &Skill, findings: &mut Findings) {
     let Some(document) = &skill.document else { return };
     let raw;
     let yaml = match document.trouble {
@@ -288,44 +290,46 @@ fn strict(skill: &Skill, findings: &mut Findings) {
                 .hint("write the value out"),
             Breach::Tag(at) => findings
                 .add("yaml-anchor", skill, at, "a tag, which StrictYAML forbids")
-                .hint("leave it out, and quote the value if it is meant as text"),
+                .hint("remove it, and quote the value if it is meant as text"),
             Breach::Flow(at) => findings
-                .add("yaml-flow", skill, at, "brackets, which StrictYAML forbids")
-                .hint("write one item a line, each after `- `; or quote the whole"),
-            // The loader told of it.
+                .add("yaml-flow", skill, at, "flow style (brackets), which StrictYAML forbids")
+                .hint("write one item per line, each after `- `, or quote the whole value"),
+            // The loader reports it.
             Breach::Duplicate(_) => continue,
         };
     }
 }
 
-fn fix(code: &str, skill: &Skill) -> Option<Fix> {
+fn fix_for(code: &str, skill: &Skill) -> Option<Fix> {
     let document = skill.document.as_ref()?;
     let fence = document.fence.as_ref();
     let replace = |title: &str, range, text: &str| {
         Some(Fix { title: title.to_owned(), edits: vec![Edit { range, text: text.to_owned() }] })
     };
     match code {
-        // What is written back has no mark.
+        // Files are written without a byte-order mark.
         "byte-order-mark" if skill.is_utf8() => {
-            Some(Fix { title: "write it without the mark".to_owned(), edits: Vec::new() })
+            Some(Fix { title: "remove the byte-order mark".to_owned(), edits: Vec::new() })
         }
         "front-matter-late" => replace("remove the blank lines", 0..skill.fence().start, ""),
         "front-matter-fence" if fence?.closed => replace("write three dashes", skill.fence(), "---"),
         "yaml-unquoted" => {
             let block = &document.text[document.yaml.clone()];
-            // What can be parsed and was refused all the same, a bomb say, is nothing that quotes are meant to mend.
+            // If the YAML can be parsed but was rejected, for example as a bomb, quoting does not
+            // help.
             Yaml::parse(block, 0).error?;
             let repaired = quote_values(block)?;
             if !quotes_only_what_fails(block, &repaired) {
                 return None;
             }
-            // Between quotes a comment would become part of the value. Which of the two ` #` is, only the author knows.
+            // Quoting would make a comment part of the value. Only the author knows whether ` #`
+            // starts one.
             let is_new = |line: &&str| !block.lines().any(|old| old.trim_end() == line.trim_end());
             if repaired.lines().filter(is_new).any(|line| line.contains(" #") || line.contains("\t#")) {
                 return None;
             }
             Some(Fix {
-                title: "quote such values".to_owned(),
+                title: "quote these values".to_owned(),
                 edits: vec![changed_lines(block, &repaired, document.yaml.start)],
             })
         }
@@ -333,8 +337,8 @@ fn fix(code: &str, skill: &Skill) -> Option<Fix> {
     }
 }
 
-/// Whether each value that was quoted could not be read without quotes. What can be, a tagged number say, has a type that quotes
-/// would change.
+/// Whether each value that was quoted is invalid without quotes. Quoting a valid one, such as a
+/// tagged number, would change its type.
 fn quotes_only_what_fails(written: &str, repaired: &str) -> bool {
     fn check(node: &Node, written: &str, repaired: &str) -> bool {
         match &node.kind {

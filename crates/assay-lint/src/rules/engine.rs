@@ -1,4 +1,4 @@
-//! The rules of the engine itself: on what clients refuse, skills within skills, and comments that suppress.
+//! The engine's own rules: on clients that reject a skill, nested skills, and suppression comments.
 
 use crate::client::Client;
 use crate::diagnostic::{Severities, Severity};
@@ -9,15 +9,15 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         code: "refused",
         severities: Severities::all(Severity::Error),
-        about: "a client refuses or drops the skill for a reason that no other rule names",
-        fix: "Correct what the reason names.",
+        about: "a client rejects or skips the skill for a reason that no other rule covers",
+        fix: "Correct the problem that the message describes.",
         source: "skills-ref, quick_validate, the agents' sources",
         numbers: &[],
     },
     Rule {
         code: "suppression-safety",
         severities: Severities::all(Severity::Warning),
-        about: "a comment in a skill would suppress a safety rule, and does not",
+        about: "a comment in a skill tries to suppress a safety rule, which has no effect",
         fix: "Accept the finding in your own `assay.toml` with [[lint.allow]], or set `suppression-comments = \"all\"` there if you trust what you scan.",
         source: "assay",
         numbers: &[],
@@ -25,15 +25,15 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         code: "skill-nested",
         severities: Severities::none().with(Severity::Info, &SHALLOW),
-        about: "a skill is nested in another skill's folder, and some clients do not load it",
-        fix: "Move the folder beside the other skill. If it is no skill of its own, give its document another name than SKILL.md.",
-        source: "the sources of Codex and OpenCode; Claude Code, Gemini CLI",
+        about: "a skill nested in another skill's folder, which some clients do not load",
+        fix: "Move the folder next to the other skill. If it is not a separate skill, rename its SKILL.md.",
+        source: "Codex, OpenCode, Claude Code, Gemini CLI",
         numbers: &[],
     },
     Rule {
         code: "suppression-unreasoned",
         severities: Severities::all(Severity::Warning),
-        about: "a comment suppresses a rule without a reason, and so does not",
+        about: "a suppression comment without a reason, which has no effect",
         fix: "Write `<!-- assay: allow CODE: the reason -->`.",
         source: "assay",
         numbers: &[],
@@ -41,12 +41,12 @@ pub(crate) const RULES: &[Rule] = &[
     Rule {
         code: "suppression-unused",
         severities: Severities::all(Severity::Info),
-        about: "a comment suppresses a rule that finds nothing, or that does not exist",
+        about: "a comment suppresses a rule that has no findings here, or that does not exist",
         fix: "Remove the comment.",
         source: "assay",
         numbers: &[],
     },
 ];
 
-/// The agents that find no skill within another one's folder.
+/// The agents that do not load a skill within another one's folder.
 pub(crate) const SHALLOW: [Client; 2] = [Client::ClaudeCode, Client::GeminiCli];

@@ -18,24 +18,24 @@ const RULES: &[Rule] = &[
         Severities::none().with(Error, &VALIDATORS).with(Info, &AGENTS),
         [14, 15, 93, 104, 123],
         "specification, skills-ref, quick_validate",
-        "a field that the specification does not know",
-        "Move the field under `metadata`, as text, or limit the check to the clients you support with `clients`."
+        "a field that the specification does not define",
+        "Move the field under `metadata`, as a string, or restrict `clients` to those that you support."
     ),
     rule!(
         "field-misspelt",
         Severities::none().with(Warning, &AGENTS),
         [14, 91],
         "assay",
-        "an unknown field that differs little from one that a client knows",
-        "Write the field as the client that reads it does. `--fix` does this for fields that grant nothing."
+        "an unknown field whose name is close to one that a client reads",
+        "Correct the spelling. `--fix` does this for fields that grant no permission."
     ),
     rule!(
         "compatibility-type",
         Severities::none().with(Error, &VALIDATORS),
         [39, 77],
         "skills-ref, quick_validate",
-        "`compatibility` is not text",
-        "Write it as one text, between quotes if it looks like a number."
+        "`compatibility` is not a string",
+        "Write it as a single string, quoted if it looks like a number."
     ),
     rule!(
         "compatibility-length",
@@ -43,14 +43,14 @@ const RULES: &[Rule] = &[
         [40, 77],
         "specification, skills-ref, quick_validate",
         "`compatibility` has more than 500 characters",
-        "Say in a sentence what the skill needs, and how to get it in the body."
+        "State the requirements in a sentence, and explain in the body how to install them."
     ),
     rule!(
         "compatibility-empty",
         Severities::none().with(Error, &[Spec]),
         [41],
         "specification",
-        "`compatibility` is given and empty",
+        "`compatibility` is empty",
         "Fill in the field, or remove it."
     ),
     rule!(
@@ -58,15 +58,15 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Spec]),
         [38],
         "specification",
-        "`license` is not a short text",
-        "Write a short name, or the name of a file of the package."
+        "`license` is not a short string",
+        "Write a short license name, or the name of a file in the package."
     ),
     rule!(
         "metadata-type",
         Severities::none().with(Error, &[Spec]).with(Warning, &[Codex, OpenCode]),
         [43],
         "specification",
-        "`metadata` is not a map of texts to texts",
+        "`metadata` is not a mapping of strings to strings",
         "Write `key: \"value\"` lines below `metadata`."
     ),
     rule!(
@@ -74,24 +74,24 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &[Spec, OpenCode]),
         [45],
         "YAML",
-        "a number, boolean or date in `metadata` that is meant as text",
-        "Put the value between quotes, unless a client reads it as the number or boolean that it is now."
+        "a number, boolean or date in `metadata` where a string is expected",
+        "Quote the value, unless a client expects a number or a boolean."
     ),
     rule!(
         "allowed-tools-type",
         Severities::none().with(Warning, &[Spec]),
         [46],
         "specification",
-        "`allowed-tools` is not one text with spaces between the tools",
-        "Write the tools on one line, with spaces between them."
+        "`allowed-tools` is not a single space-separated string",
+        "Write the tools on one line, separated by spaces."
     ),
     rule!(
         "allowed-tools-bash",
         Severities::all(Warning),
         [92, 136],
-        "agnix, aws-samples; Claude Code",
-        "`allowed-tools` lets every shell command run unasked",
-        "Name the commands, as in `Bash(git:*)`. The field grants permission; it does not restrict."
+        "agnix; Claude Code",
+        "`allowed-tools` lets every shell command run without approval",
+        "List the commands, for example `Bash(git:*)`. The field grants permission; it does not restrict."
     ),
     rule!(
         "allowed-tools-unknown",
@@ -99,11 +99,11 @@ const RULES: &[Rule] = &[
         [137],
         "agnix; Claude Code",
         "`allowed-tools` names a tool that Claude Code does not have",
-        "Use the name that Claude Code's list of tools has."
+        "Use a tool name that Claude Code documents."
     ),
 ];
 
-/// Fields that Claude Code reads beside those of the specification.
+/// Fields that Claude Code reads in addition to the specification's.
 pub(super) const CLAUDE: [&str; 12] = [
     "when_to_use",
     "argument-hint",
@@ -119,10 +119,11 @@ pub(super) const CLAUDE: [&str; 12] = [
     "shell",
 ];
 
-/// Fields that OpenClaw documents beside those of the specification and of Claude Code.
+/// Fields that OpenClaw documents in addition to those of the specification and Claude Code.
 const DOCUMENTED: [&str; 5] = ["version", "homepage", "command-dispatch", "command-tool", "command-arg-mode"];
 
-/// The tools of Claude Code, as its documentation lists them, with those of earlier releases that skills still name.
+/// The tools of Claude Code, as its documentation lists them, with those of earlier releases that
+/// skills still name.
 const TOOLS: [&str; 41] = [
     "Agent",
     "Artifact",
@@ -166,7 +167,7 @@ const TOOLS: [&str; 41] = [
     "WebSearch",
     "Workflow",
 ];
-/// More of them, whose names are words of a family.
+/// More tools, whose names share a prefix.
 const MORE_TOOLS: [&str; 3] = ["Write", "KillBash", "TaskOutput"];
 
 impl Family for Fields {
@@ -194,13 +195,17 @@ fn unknown(skill: &Skill, key: &Node, name: &str, findings: &mut Findings) {
     let documented = claude || DOCUMENTED.contains(&name);
     let near = if documented { None } else { nearest(name) };
     let hint = match (claude, near) {
-        (true, _) => "Claude Code reads it; the validators refuse it: leave it out of what is uploaded",
-        (false, _) if documented => "OpenClaw reads it; the validators refuse it: put it under `metadata`",
-        (false, Some(_)) => "write it as the client that knows it does",
-        (false, None) => "put it under `metadata`, as text",
+        (true, _) => "Claude Code reads it, but validators reject it: remove it before uploading",
+        (false, _) if documented => "OpenClaw reads it, but validators reject it: move it under `metadata`",
+        (false, Some(_)) => "spell it as the client that reads it does",
+        (false, None) => "move it under `metadata`, as a string",
     };
-    let last =
-        findings.add("field-unknown", skill, &key.span, format!("`{name}` is no field of the specification"));
+    let last = findings.add(
+        "field-unknown",
+        skill,
+        &key.span,
+        format!("`{name}` is not a field of the specification"),
+    );
     let last = last.hint(hint);
     if documented {
         let last = last.documented();
@@ -221,8 +226,8 @@ fn unknown(skill: &Skill, key: &Node, name: &str, findings: &mut Findings) {
     }
 }
 
-/// The field under its right name: only where the value is one that the field may have, and where nothing but what the skill says
-/// of itself changes. Permissions, hooks and the like are for their author to turn on.
+/// The fix that renames a field: only if the value is valid for that field and it is descriptive.
+/// Permissions, hooks and the like must be enabled by the author.
 fn renamed(skill: &Skill, key: &Node, name: &str, near: &str) -> Option<Fix> {
     if skill.document.as_ref()?.trouble.is_some() || skill.field(near).is_some() {
         return None;
@@ -257,7 +262,7 @@ fn nearest(name: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether two texts differ by one character put in, left out or replaced.
+/// Whether two texts differ by one character put in, omitted or replaced.
 fn one_edit(one: &str, other: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let head = a.iter().zip(&b).take_while(|(x, y)| x == y).count();
@@ -271,8 +276,8 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
     let at = skill.place("compatibility");
     let Some(text) = node.text() else {
         findings
-            .add("compatibility-type", skill, &at, "`compatibility` is a list or a map, not text")
-            .hint("write it as one text");
+            .add("compatibility-type", skill, &at, "`compatibility` is a list or a mapping, not a string")
+            .hint("write it as a single string");
         return;
     };
     if !matches!(node.type_1_1(), Some(Scalar::Text | Scalar::Null)) {
@@ -282,12 +287,12 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
                 skill,
                 &at,
                 format!(
-                    "`{text}` is {} to an ordinary YAML reader",
+                    "`{text}` is parsed as {} by a standard YAML parser",
                     node.type_1_1().map_or("", Scalar::word)
                 ),
             )
             .severities(Severities::none().with(Error, &[Upload]))
-            .hint("put it between quotes");
+            .hint("quote it");
     }
     let length = text.chars().count();
     if length > COMPATIBILITY {
@@ -296,14 +301,14 @@ fn compatibility(skill: &Skill, findings: &mut Findings) {
                 "compatibility-length",
                 skill,
                 &at,
-                format!("compatibility of {length} characters, at most {COMPATIBILITY} are allowed"),
+                format!("compatibility has {length} characters (limit {COMPATIBILITY})"),
             )
-            .hint("say what the skill needs, and how to get it in the body");
+            .hint("state the requirements, and explain in the body how to install them");
     }
     if text.trim().is_empty() {
         findings
             .add("compatibility-empty", skill, &at, "`compatibility` is empty")
-            .hint("fill it in, or leave it out");
+            .hint("fill it in, or remove it");
     }
 }
 
@@ -313,13 +318,13 @@ fn license(skill: &Skill, findings: &mut Findings) {
     match node.text().map(|text| text.chars().count()) {
         None if node.kind != Kind::Alias => {
             findings
-                .add("license-type", skill, &at, "`license` is a list or a map, not text")
-                .hint("write a short name, or the name of a file of the package");
+                .add("license-type", skill, &at, "`license` is a list or a mapping, not a string")
+                .hint("write a short license name, or the name of a file in the package");
         }
         Some(length) if length > 200 => {
             findings
-                .add("license-type", skill, &at, format!("`license` of {length} characters"))
-                .hint("write a short name, and the text into a file of the package");
+                .add("license-type", skill, &at, format!("`license` has {length} characters"))
+                .hint("write a short license name, and put the license text in a file of the package");
         }
         _ => {}
     }
@@ -330,8 +335,8 @@ fn metadata(skill: &Skill, findings: &mut Findings) {
     let Kind::Map(entries) = &node.kind else {
         if node.type_1_1() != Some(Scalar::Null) && node.kind != Kind::Alias {
             findings
-                .add("metadata-type", skill, &skill.place("metadata"), "`metadata` is not a map")
-                .hint("write `key: \"value\"` lines beneath it");
+                .add("metadata-type", skill, &skill.place("metadata"), "`metadata` is not a mapping")
+                .hint("write `key: \"value\"` lines below it");
         }
         return;
     };
@@ -344,11 +349,12 @@ fn metadata(skill: &Skill, findings: &mut Findings) {
                         "metadata-type",
                         skill,
                         &key.span,
-                        format!("`metadata.{name}` is a list or a map, not text"),
+                        format!("`metadata.{name}` is a list or a mapping, not a string"),
                     )
-                    .hint("write it as one text");
+                    .hint("write it as a single string");
             }
-            // The installer `skills` leaves out what says `internal: true`, and compares with the boolean.
+            // The `skills` installer omits skills with `internal: true`, and compares with the
+            // boolean.
             Kind::Scalar { .. } if name == "internal" && value.type_1_1() == Some(Scalar::Bool) => {}
             Kind::Scalar { text, .. } if !matches!(value.type_1_1(), Some(Scalar::Text | Scalar::Null)) => {
                 findings
@@ -357,11 +363,11 @@ fn metadata(skill: &Skill, findings: &mut Findings) {
                         skill,
                         &value.span,
                         format!(
-                            "`{text}` is {} to an ordinary YAML reader",
+                            "`{text}` is parsed as {} by a standard YAML parser",
                             value.type_1_1().map_or("", Scalar::word)
                         ),
                     )
-                    .hint("put it between quotes, unless a client reads it as what it is now");
+                    .hint("quote it, unless a client expects this type");
             }
             _ => {}
         }
@@ -375,14 +381,14 @@ fn tools(skill: &Skill, findings: &mut Findings) {
         Kind::List(items) => {
             findings
                 .add("allowed-tools-type", skill, &at, "`allowed-tools` is a list")
-                .hint("write the tools on one line, with spaces between them");
+                .hint("write the tools on one line, separated by spaces");
             items.iter().filter_map(|item| Some((item.text()?, item.span.clone()))).collect()
         }
         Kind::Scalar { text, .. } => split_tools(text).into_iter().map(|tool| (tool, at.clone())).collect(),
         Kind::Map(_) => {
             findings
-                .add("allowed-tools-type", skill, &at, "`allowed-tools` is a map")
-                .hint("write the tools on one line, with spaces between them");
+                .add("allowed-tools-type", skill, &at, "`allowed-tools` is a mapping")
+                .hint("write the tools on one line, separated by spaces");
             return;
         }
         Kind::Alias => return,
@@ -401,7 +407,7 @@ fn tools(skill: &Skill, findings: &mut Findings) {
                 )
                 .hint("name the commands, as in `Bash(git:*)`; the field grants, it does not restrict");
         }
-        // Tools of MCP servers and of other clients' spelling are somebody else's.
+        // Tools of MCP servers and of other clients are not checked.
         let own = name.starts_with(|c: char| c.is_ascii_uppercase())
             && name.chars().all(|c| c.is_ascii_alphanumeric());
         if own && !TOOLS.contains(&name) && !MORE_TOOLS.contains(&name) {

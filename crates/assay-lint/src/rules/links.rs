@@ -1,4 +1,4 @@
-//! Links and paths: what they lead to, and what nothing leads to.
+//! Links and paths: their targets, and files without links.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -25,7 +25,7 @@ const RULES: &[Rule] = &[
         RUN,
         [132],
         "agnix, NVIDIA, dacharyc",
-        "a relative link leads to no file of the package",
+        "a relative link to a file that is not in the package",
         "Correct the path, or add the file."
     ),
     rule!(
@@ -33,23 +33,23 @@ const RULES: &[Rule] = &[
         RUN,
         [52],
         "specification",
-        "a link leads out of the package, to where nothing is once the skill is installed",
-        "Copy what is needed into the package: only its own folder is installed."
+        "a link that leaves the package and breaks when the skill is installed",
+        "Copy the file into the package: only the package's own folder is installed."
     ),
     rule!(
         "link-anchor",
         ADVICE,
         [132],
         "assay",
-        "a link within the document leads to no heading",
-        "Correct the anchor: it has to be the slug of a heading of the file."
+        "a link to a heading that does not exist",
+        "Correct the anchor: it must be the slug of a heading in the file."
     ),
     rule!(
         "path-missing",
         ADVICE,
         [48, 132],
         "agnix, NVIDIA",
-        "a path in scripts/, references/ or assets/ is named and is not there",
+        "a path in scripts/, references/ or assets/ that does not exist",
         "Correct the path, or add the file."
     ),
     rule!(
@@ -58,62 +58,62 @@ const RULES: &[Rule] = &[
         [83, 135],
         "Anthropic's authoring guidance; agnix",
         "a path with backslashes",
-        "Write forward slashes: they work everywhere."
+        "Use forward slashes: they work on every system."
     ),
     rule!(
         "path-personal",
         Severities::all(Warning),
         [151],
         "agnix, Cisco",
-        "a path in somebody's home folder",
-        "Write a path relative to the package, or ask the user for it."
+        "a path in a user's home folder",
+        "Use a path relative to the package, or ask the user for it."
     ),
     rule!(
         "resource-orphan",
         ADVICE,
         [133],
         "agnix, NVIDIA, dacharyc",
-        "nothing in the package names a file",
-        "Say in SKILL.md when to use the file, or take it out."
+        "a file that nothing in the package mentions",
+        "Say in SKILL.md when to use the file, or remove it."
     ),
     rule!(
         "reference-chain",
         RUN,
         [53, 134],
         "specification; agnix",
-        "a file is reached only through another file, not from the document",
-        "Name the file in SKILL.md: agents often read only the beginning of what a reference leads to."
+        "a file that only another file mentions, not SKILL.md",
+        "Mention the file in SKILL.md: agents often read only the beginning of files that a reference links to."
     ),
     rule!(
         "reference-deep",
         ADVICE,
         [53, 134],
         "specification; agnix",
-        "a linked file lies more than one folder deep",
-        "Keep what SKILL.md leads to one folder deep."
+        "a linked file more than one folder deep",
+        "Keep files that SKILL.md links to at most one folder deep."
     ),
     rule!(
         "reference-cycle",
         ADVICE,
         [53],
         "specification",
-        "two references lead to each other",
-        "Let SKILL.md lead to both files, and remove one of the links."
+        "two references that link to each other",
+        "Link to both files from SKILL.md, and remove one of the links."
     ),
 ];
 
 /// Folders that the specification names.
 const FOLDERS: [&str; 3] = ["scripts/", "references/", "assets/"];
 
-/// Where a link leads.
+/// The target of a link.
 enum Target {
-    /// To another site, a mail address or nothing that a file could be.
+    /// Another site, a mail address, or something that is not a file.
     Elsewhere,
-    /// To a heading of the same document.
+    /// A heading of the same document.
     Anchor(String),
-    /// To a path beneath the package, `/` between parts.
+    /// A path in the package, `/` between parts.
     Inside(String),
-    /// Out of the package.
+    /// A path outside of the package.
     Outside,
 }
 
@@ -139,21 +139,26 @@ impl Family for Links {
                 } else {
                     findings
                         .add("link-broken", skill, &link.span, format!("`{path}` is not in the package"))
-                        .hint("fix the path, or add the file");
+                        .hint("correct the path, or add the file");
                 }
             }
             if matches!(target, Target::Outside) && !comes_along(skill, "", &url) {
                 findings
                     .add("link-outside", skill, &link.span, format!("`{url}` is outside the package"))
-                    .hint("copy what is needed into the package: only its own folder is installed");
+                    .hint("copy the file into the package: only the package's own folder is installed");
             }
             if let Target::Anchor(anchor) = target
                 && !anchors(skill.markdown()).contains(&anchor)
                 && !explicit_anchor(skill.text(), &anchor)
             {
                 findings
-                    .add("link-anchor", skill, &link.span, format!("no heading makes the anchor `{anchor}`"))
-                    .hint("fix the anchor");
+                    .add(
+                        "link-anchor",
+                        skill,
+                        &link.span,
+                        format!("no heading matches the anchor `{anchor}`"),
+                    )
+                    .hint("correct the anchor");
             }
         }
         named_paths(skill, &mut reached, findings);
@@ -164,14 +169,14 @@ impl Family for Links {
     }
 }
 
-/// Where a target leads, seen from a folder of the package.
+/// Resolves a link target relative to a folder of the package.
 fn target(target: &str, folder: &str) -> Target {
     let lower = target.to_lowercase();
     let scheme = lower.split_once(':').is_some_and(|(scheme, _)| {
         !scheme.is_empty()
             && scheme.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '.' | '-'))
     });
-    // Placeholders are no paths.
+    // Placeholders are not paths.
     let placeholder =
         target.contains(['<', '>', '{', '}', '$', '*', '\n', '"', '\0']) || target.contains("...");
     if scheme || target.is_empty() || target.starts_with("//") || placeholder {
@@ -180,7 +185,7 @@ fn target(target: &str, folder: &str) -> Target {
     if let Some(anchor) = target.strip_prefix('#') {
         return if folder.is_empty() { Target::Anchor(anchor.to_lowercase()) } else { Target::Elsewhere };
     }
-    // `/plugin:skill` is a command to be typed.
+    // `/plugin:skill` is a command.
     if target.starts_with('/') && target.contains(':') {
         return Target::Elsewhere;
     }
@@ -188,7 +193,7 @@ fn target(target: &str, folder: &str) -> Target {
         return Target::Outside;
     }
     let path = target.split(['#', '?']).next().unwrap_or("");
-    // What holds neither a dot nor a slash is no file name, but a word in brackets and parentheses.
+    // Without a dot or a slash it is not a file name, but a word in brackets and parentheses.
     if !path.contains(['.', '/']) || path.contains(' ') && !path.contains('/') {
         return Target::Elsewhere;
     }
@@ -199,8 +204,8 @@ fn target(target: &str, folder: &str) -> Target {
     }
 }
 
-/// Whether a link out of the package leads to what is there wherever the skill is: another skill beside it, a file of the same
-/// plugin, or, for a skill that belongs to a project, a file of the project.
+/// Whether the target of a link out of the package is always installed with the skill: another
+/// skill next to it, a file of the same plugin, or, for a project's skill, a file of the project.
 fn comes_along(skill: &Skill, folder: &str, target: &str) -> bool {
     if target.starts_with(['/', '~']) {
         return false;
@@ -212,34 +217,35 @@ fn comes_along(skill: &Skill, folder: &str, target: &str) -> bool {
         return false;
     }
     let is_skill = |folder: &Path| folder.join("SKILL.md").is_file();
-    let holds = |folder: &Path, files: &[&str]| files.iter().any(|path| folder.join(path).is_file());
-    // With a manifest of its own, or as an entry of a marketplace, whose plugins have their skills in `skills/`.
+    let has_any = |folder: &Path, files: &[&str]| files.iter().any(|path| folder.join(path).is_file());
+    // With a manifest of its own, or as an entry of a marketplace, whose plugins have their skills
+    // in `skills/`.
     let is_plugin = |folder: &Path| {
-        holds(folder, &[".claude-plugin/plugin.json", ".codex-plugin/plugin.json"])
+        has_any(folder, &[".claude-plugin/plugin.json", ".codex-plugin/plugin.json"])
             || root.starts_with(folder.join("skills"))
                 && folder
                     .ancestors()
                     .skip(1)
                     .take(PLUGIN_ABOVE)
-                    .any(|above| holds(above, &[".claude-plugin/marketplace.json"]))
+                    .any(|above| has_any(above, &[".claude-plugin/marketplace.json"]))
     };
-    // Up to the folder that holds both, other skills and plugins are installed as they lie.
+    // Other skills and plugins below the common folder are installed with the same layout.
     let common = root.ancestors().find(|above| there.starts_with(above)).unwrap_or(Path::new("/"));
     let beside = there.ancestors().take_while(|above| above.starts_with(common)).any(is_skill);
     let plugin = common.ancestors().take(PLUGIN_ABOVE).any(is_plugin);
     beside || plugin || crate::plugin::client_folder(&root).is_some()
 }
 
-/// How far above the folder that holds both ends of a link a plugin's manifest may lie.
+/// How many folders above the common folder of a link are searched for a plugin's manifest.
 const PLUGIN_ABOVE: usize = 3;
 
-/// Whether a file is written to be copied elsewhere, or a history that speaks of other places: its links are not the package's own.
+/// Whether a file is a template or a changelog: its links do not refer to the package.
 fn is_template(path: &str) -> bool {
     let lower = path.to_lowercase();
     lower.contains("template") || lower.starts_with("assets/") || lower.ends_with("changelog.md")
 }
 
-/// `%20` and its like, as bytes that have to make UTF-8.
+/// Decodes percent escapes such as `%20`, which must result in UTF-8.
 fn unescape(path: &str) -> String {
     let bytes = path.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
@@ -255,7 +261,8 @@ fn unescape(path: &str) -> String {
     String::from_utf8(out).unwrap_or_else(|_| path.to_owned())
 }
 
-/// What lies at a path of the package. The list has only leaves: a folder is known by what is in it.
+/// The kind of entry at a path of the package. The list has only leaves: a folder is found through
+/// its content.
 fn kind(skill: &Skill, path: &str) -> Option<FileKind> {
     if path.is_empty() {
         return Some(FileKind::Directory);
@@ -268,7 +275,7 @@ fn kind(skill: &Skill, path: &str) -> Option<FileKind> {
     files.iter().any(|entry| entry.path.starts_with(&beneath)).then_some(FileKind::Directory)
 }
 
-/// The anchors that GitHub makes of headings.
+/// The anchors that GitHub generates for headings.
 fn anchors(markdown: &Outline) -> BTreeSet<String> {
     let mut made = BTreeSet::new();
     for heading in &markdown.headings {
@@ -307,15 +314,15 @@ fn deep(skill: &Skill, path: &str, at: &Range<usize>, findings: &mut Findings) {
                 "reference-deep",
                 skill,
                 at,
-                format!("`{path}` lies {} folders deep", path.matches('/').count()),
+                format!("`{path}` is {} folders deep", path.matches('/').count()),
             )
-            .hint("keep what the document leads to one folder deep");
+            .hint("keep files that SKILL.md links to at most one folder deep");
     }
 }
 
 /// Paths in code: `scripts/run.py` between back-ticks.
 fn named_paths(skill: &Skill, reached: &mut BTreeSet<String>, findings: &mut Findings) {
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for span in &skill.markdown().inline_code {
         let inner = skill.text()[span.clone()].trim_matches('`').trim();
         for word in inner.split_whitespace() {
@@ -325,11 +332,11 @@ fn named_paths(skill: &Skill, reached: &mut BTreeSet<String>, findings: &mut Fin
                 reached.insert(path);
             } else if FOLDERS.iter().any(|folder| path.starts_with(folder) && path.len() > folder.len())
                 && path.rsplit('/').next().is_some_and(|name| name.contains('.'))
-                && told.insert(path.clone())
+                && reported.insert(path.clone())
             {
                 findings
                     .add("path-missing", skill, span, format!("`{path}` is not in the package"))
-                    .hint("fix the path, or add the file");
+                    .hint("correct the path, or add the file");
             }
         }
     }
@@ -343,11 +350,11 @@ fn paths(skill: &Skill, findings: &mut Findings) {
         let own = FOLDERS.iter().any(|folder| inner.starts_with(&folder.replace('/', "\\")));
         if own {
             findings
-                .add("path-windows", skill, span, format!("`{inner}` has backslashes"))
-                .hint("write forward slashes: they work everywhere");
+                .add("path-windows", skill, span, format!("`{inner}` contains backslashes"))
+                .hint("use forward slashes: they work on every system");
         }
     }
-    let mut told = 0;
+    let mut reports = 0;
     for (prefix, needle) in [("/Users/", "/Users/"), ("/home/", "/home/"), ("C:\\Users\\", "C:\\Users\\")] {
         for (at, _) in text[start..].match_indices(needle) {
             let at = start + at;
@@ -361,23 +368,23 @@ fn paths(skill: &Skill, findings: &mut Findings) {
             }
             let before = text[..at].chars().next_back();
             let joined = before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '.' | '}' | '/' | ':'));
-            if who.is_empty() || joined || NOBODY.contains(&who.to_lowercase().as_str()) || told == 3 {
+            if who.is_empty() || joined || NOBODY.contains(&who.to_lowercase().as_str()) || reports == 3 {
                 continue;
             }
-            told += 1;
+            reports += 1;
             findings
                 .add(
                     "path-personal",
                     skill,
                     &(at..at + needle.len() + end),
-                    format!("`{prefix}{who}` is somebody's own folder"),
+                    format!("`{prefix}{who}` is a user's home folder"),
                 )
-                .hint("write a path relative to the package, or ask for it");
+                .hint("use a path relative to the package, or ask the user for it");
         }
     }
 }
 
-/// Names that stand for anybody.
+/// Placeholder user names.
 const NOBODY: [&str; 20] = [
     "user",
     "username",
@@ -401,7 +408,7 @@ const NOBODY: [&str; 20] = [
     "shared",
 ];
 
-/// What lies beyond the document: chains, cycles, orphans.
+/// Checks links between files: chains, cycles, orphans.
 fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
     let markdown = |file: &&Resource| file.path.to_lowercase().ends_with(".md");
     let mut edges: BTreeSet<(String, String)> = BTreeSet::new();
@@ -421,8 +428,8 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                         let other = path == "SKILL.md" || skill.is_nested(&path);
                         if known(&file.path) && !known(&path) && !other {
                             findings
-                                .add_in("reference-chain", skill, file, &link.span, format!("`{path}` is reached only through `{}`", file.path))
-                                .hint("name it in SKILL.md: agents often read only the beginning of what a reference leads to");
+                                .add_in("reference-chain", skill, file, &link.span, format!("`{path}` is mentioned only in `{}`, not in SKILL.md", file.path))
+                                .hint("mention it in SKILL.md: agents often read only the beginning of files that a reference links to");
                         }
                         edges.insert((file.path.clone(), path));
                     }
@@ -435,7 +442,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                                 &link.span,
                                 format!("`{path}` is not in the package"),
                             )
-                            .hint("fix the path, or add the file");
+                            .hint("correct the path, or add the file");
                     }
                 },
                 Target::Outside if comes_along(skill, folder, &url) => {}
@@ -448,7 +455,7 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                             &link.span,
                             format!("`{url}` is outside the package"),
                         )
-                        .hint("copy what is needed into the package: only its own folder is installed");
+                        .hint("copy the file into the package: only the package's own folder is installed");
                 }
                 _ => {}
             }
@@ -461,9 +468,9 @@ fn beyond(skill: &Skill, reached: &BTreeSet<String>, findings: &mut Findings) {
                     "reference-cycle",
                     skill.root.join(from),
                     None,
-                    format!("`{from}` and `{to}` lead to each other"),
+                    format!("`{from}` and `{to}` link to each other"),
                 )
-                .hint("let the document lead to both");
+                .hint("link to both from SKILL.md");
         }
     }
     orphans(skill, findings);
@@ -473,13 +480,13 @@ fn name_of(path: &str) -> Option<&str> {
     path.rsplit('/').next().filter(|name| name.len() > 3)
 }
 
-/// Files that no text of the package names, by path or by file name, and whose folder it does not name either.
+/// Files that no text of the package mentions by path, file name or folder.
 fn orphans(skill: &Skill, findings: &mut Findings) {
     let files: Vec<_> = skill.entries().filter(|entry| entry.kind == FileKind::File).collect();
     if files.len() > 500 {
         return;
     }
-    // Skills within this one may use what lies beside them.
+    // Nested skills may use files next to them.
     let inner: Vec<String> = skill
         .nested
         .iter()
@@ -517,7 +524,7 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
             text.contains(name)
                 || (stem.len() > 3 && text.contains(stem))
                 || folder.as_ref().is_some_and(|folder| {
-                    // A folder as a whole: `templates/` and not `templates/one.html`.
+                    // A whole folder: `templates/`, not `templates/one.html`.
                     text.match_indices(folder.as_str()).any(|(at, _)| {
                         text[at + folder.len()..].chars().next().is_none_or(|c| !c.is_alphanumeric())
                     })
@@ -532,9 +539,9 @@ fn orphans(skill: &Skill, findings: &mut Findings) {
                     "resource-orphan",
                     skill.root.join(&entry.path),
                     None,
-                    format!("nothing in the package names `{}`", entry.path),
+                    format!("nothing in the package mentions `{}`", entry.path),
                 )
-                .hint("say in SKILL.md when to use it, or take it out");
+                .hint("say in SKILL.md when to use it, or remove it");
         }
     }
 }

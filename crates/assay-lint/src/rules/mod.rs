@@ -1,4 +1,4 @@
-//! The rules, a file a family.
+//! The rules, one file per family.
 
 mod claude;
 mod codex;
@@ -15,7 +15,7 @@ mod wording;
 
 use crate::rule::{Family, Rule};
 
-/// Every family that looks at one skill, in the order of their findings.
+/// Every family of rules on one skill, in the order of their findings.
 pub(crate) fn families() -> &'static [&'static dyn Family] {
     &[
         &document::Document,
@@ -32,12 +32,12 @@ pub(crate) fn families() -> &'static [&'static dyn Family] {
     ]
 }
 
-/// Why a rule is off until somebody selects it; `None` for those that are on. docs/LINT.md has the counts.
+/// Why a rule is off by default; `None` if it is on. docs/LINT.md has the counts.
 pub fn opt_in(code: &str) -> Option<&'static str> {
     OPT_IN.iter().find(|(own, _)| *own == code).map(|(_, why)| *why)
 }
 
-/// The rules that are off until somebody selects them.
+/// The rules that are off by default.
 pub(crate) const OPT_IN: [(&str, &str); 6] = [
     ("path-missing", "most paths in code are examples, or files of the user's project"),
     ("reference-chain", "true of most packages with several references, and seldom a mistake"),
@@ -47,7 +47,7 @@ pub(crate) const OPT_IN: [(&str, &str); 6] = [
     ("unpinned-package", "true of most commands that install something"),
 ];
 
-/// Every rule there is, by code.
+/// Every rule, sorted by code.
 pub fn rules() -> Vec<&'static Rule> {
     let mut rules: Vec<&'static Rule> = families().iter().flat_map(|family| family.rules()).collect();
     rules.extend(crate::library::families().iter().flat_map(|family| family.rules()));

@@ -14,7 +14,8 @@ use crate::skill::Skill;
 
 pub(super) struct Name;
 
-/// Those that check the form of a name, and the guide, which warns. OpenCode documents a pattern and enforces none.
+/// Clients that check the format of a name, and the guide, which warns. OpenCode documents a
+/// pattern but does not enforce it.
 const FORM: Severities =
     Severities::none().with(Error, &[Spec, SkillsRef, Upload]).with(Warning, &[OpenCode, Lenient]);
 
@@ -22,24 +23,24 @@ const RULES: &[Rule] = &[
     Rule {
         code: "name-missing",
         severities: Severities::all(Error).with(Warning, &[ClaudeCode, Codex, Lenient]),
-        about: "there is no `name`",
-        fix: "Add a line `name:` with the folder's name. `--fix` does this.",
+        about: "`name` is missing",
+        fix: "Add a `name:` line with the folder's name. `--fix` does this.",
         source: "specification, skills-ref, quick_validate, the agents' sources",
         numbers: &[16, 85, 105],
     },
     Rule {
         code: "name-empty",
         severities: Severities::all(Warning).with(Error, &[Spec, SkillsRef]),
-        about: "`name` has no value, or a blank one",
-        fix: "Give it the folder's name.",
+        about: "`name` is empty or blank",
+        fix: "Set it to the folder's name.",
         source: "specification, skills-ref",
         numbers: &[17, 19],
     },
     Rule {
         code: "name-type",
         severities: Severities::all(Error).with(Warning, &[Spec, SkillsRef, ClaudeCode, GeminiCli, Lenient]),
-        about: "`name` is not text to an ordinary YAML reader",
-        fix: "Write the name as one text, between quotes if it looks like a number.",
+        about: "a standard YAML parser does not read `name` as a string",
+        fix: "Write the name as a single string, quoted if it looks like a number.",
         source: "quick_validate, YAML",
         numbers: &[28],
     },
@@ -54,31 +55,31 @@ const RULES: &[Rule] = &[
     Rule {
         code: "name-case",
         severities: FORM,
-        about: "`name` is not in lower case",
-        fix: "Write the name in lower case. `--fix` does this where the folder already has that name.",
+        about: "`name` is not lowercase",
+        fix: "Write the name in lowercase. `--fix` does this if the folder already has that name.",
         source: "specification, skills-ref, quick_validate",
         numbers: &[20, 75, 122],
     },
     Rule {
         code: "name-characters",
         severities: FORM,
-        about: "`name` holds something other than letters, digits and hyphens",
-        fix: "Use a to z, 0 to 9 and single hyphens.",
+        about: "`name` contains characters other than letters, digits and hyphens",
+        fix: "Use only a to z, 0 to 9 and single hyphens.",
         source: "specification, skills-ref, quick_validate",
         numbers: &[21, 22, 75, 122],
     },
     Rule {
         code: "name-not-ascii",
         severities: FORM.without(&[SkillsRef]),
-        about: "`name` holds letters or digits beyond a to z and 0 to 9, which the specification's wording forbids and skills-ref allows",
-        fix: "Use a to z, 0 to 9 and hyphens.",
+        about: "`name` contains letters or digits other than a to z and 0 to 9, which the specification forbids and skills-ref allows",
+        fix: "Use only a to z, 0 to 9 and hyphens.",
         source: "specification, quick_validate",
         numbers: &[21, 75, 122],
     },
     Rule {
         code: "name-hyphens",
         severities: FORM,
-        about: "`name` begins or ends with a hyphen, or holds two in a row",
+        about: "`name` starts or ends with a hyphen, or contains two in a row",
         fix: "Use single hyphens between words.",
         source: "specification, skills-ref, quick_validate",
         numbers: &[23, 24, 25, 122],
@@ -86,7 +87,7 @@ const RULES: &[Rule] = &[
     Rule {
         code: "name-directory",
         severities: Severities::none().with(Error, &[Spec, SkillsRef]).with(Warning, &[OpenCode, Lenient]),
-        about: "`name` is not the folder's name",
+        about: "`name` differs from the folder's name",
         fix: "Give the folder and `name` the same name.",
         source: "specification, skills-ref; VS Code",
         numbers: &[26, 57, 120],
@@ -94,30 +95,30 @@ const RULES: &[Rule] = &[
     Rule {
         code: "name-normalization",
         severities: Severities::all(Warning),
-        about: "`name` changes under NFKC: what compares equal to skills-ref may be another name elsewhere",
-        fix: "Use a to z, 0 to 9 and hyphens.",
+        about: "`name` changes under NFKC normalization: skills-ref and other clients may compare it differently",
+        fix: "Use only a to z, 0 to 9 and hyphens.",
         source: "skills-ref",
         numbers: &[27],
     },
     Rule {
         code: "name-reserved",
         severities: Severities::none().with(Warning, &[Upload]),
-        about: "`name` holds a word that Anthropic's platform reserves",
-        fix: "Name what the skill does, without the reserved word.",
+        about: "`name` contains a word that Anthropic's platform reserves",
+        fix: "Name the skill after what it does, without the reserved word.",
         source: "Anthropic's platform (no validator checks it)",
         numbers: &[78],
     },
     Rule {
         code: "name-vague",
         severities: Severities::all(Info),
-        about: "`name` says nothing of what the skill is for",
-        fix: "Name what the skill does, as in `pdf-forms`.",
+        about: "`name` does not describe what the skill does",
+        fix: "Name the skill after what it does, for example `pdf-forms`.",
         source: "agnix, NVIDIA, Cisco",
         numbers: &[131],
     },
 ];
 
-/// Names, or last words of names, that would fit any skill.
+/// Names, or last words of names, that fit any skill.
 const VAGUE: [&str; 12] = [
     "helper", "helpers", "util", "utils", "tool", "tools", "misc", "skill", "my-skill", "common", "general",
     "stuff",
@@ -138,9 +139,9 @@ impl Family for Name {
                     "name-missing",
                     skill,
                     &skill.fence(),
-                    "no `name`; the folder's name stands in for it, where any does",
+                    "missing `name`; some clients use the folder's name instead",
                 )
-                .hint("add a line `name:` with the folder's name")
+                .hint("add a `name:` line with the folder's name")
                 .fix(insert(skill));
             return;
         };
@@ -148,9 +149,9 @@ impl Family for Name {
         let Some(text) = node.text() else {
             if node.kind != Kind::Alias {
                 findings
-                    .add("name-type", skill, &at, "`name` is a list or a map, not text")
+                    .add("name-type", skill, &at, "`name` is a list or a mapping, not a string")
                     .severities(Severities::all(Error).with(Warning, &[ClaudeCode, GeminiCli]))
-                    .hint("write it as one text");
+                    .hint("write it as a single string");
             }
             return;
         };
@@ -158,7 +159,7 @@ impl Family for Name {
         let name = text.trim();
         if name.is_empty() {
             if node.type_1_1() == Some(Scalar::Text) {
-                findings.add("name-empty", skill, &at, "`name` is empty").hint("give it the folder's name");
+                findings.add("name-empty", skill, &at, "`name` is empty").hint("set it to the folder's name");
             }
             return;
         }
@@ -170,14 +171,14 @@ impl Family for Name {
                     "name-reserved",
                     skill,
                     &at,
-                    format!("`name` holds `{word}`, which the platform reserves"),
+                    format!("`name` contains `{word}`, which the platform reserves"),
                 )
-                .hint("name what it does");
+                .hint("name it after what it does");
         }
         if VAGUE.contains(&lower.as_str()) {
             findings
-                .add("name-vague", skill, &at, format!("`{name}` would fit any skill"))
-                .hint("name what it does, as in `pdf-forms`");
+                .add("name-vague", skill, &at, format!("`{name}` could be the name of any skill"))
+                .hint("name it after what it does, for example `pdf-forms`");
         }
     }
 }
@@ -194,19 +195,24 @@ fn typed(skill: &Skill, node: &Node, text: &str, findings: &mut Findings) {
         findings
             .add("name-empty", skill, &at, "`name` has no value")
             .severities(Severities::all(Error).with(Warning, &[ClaudeCode, Codex, Lenient]))
-            .hint("give it the folder's name");
+            .hint("set it to the folder's name");
         return;
     }
     if new == Some(Scalar::Text) {
         severities = severities.with(Warning, &[Codex, OpenCode]);
     }
     findings
-        .add("name-type", skill, &at, format!("`{text}` is {} to an ordinary YAML reader", type_.word()))
+        .add(
+            "name-type",
+            skill,
+            &at,
+            format!("`{text}` is parsed as {} by a standard YAML parser", type_.word()),
+        )
         .severities(severities)
-        .hint("put it between quotes");
+        .hint("quote it");
 }
 
-/// What readers of YAML 1.1 and 1.2 take a plain scalar for.
+/// The types of a plain scalar in YAML 1.1 and 1.2.
 fn types(plain: &str) -> (Option<Scalar>, Option<Scalar>) {
     let kind = Kind::Scalar { text: plain.to_owned(), style: Style::Plain };
     let node = Node { kind, span: 0..plain.len() };
@@ -219,25 +225,25 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
     let length = normal.chars().count();
     if length > NAME_LIMIT {
         findings
-            .add(
-                "name-length",
-                skill,
-                &at,
-                format!("name of {length} characters, at most {NAME_LIMIT} are allowed"),
-            )
-            .hint("shorten it, and the folder's name with it");
+            .add("name-length", skill, &at, format!("name has {length} characters (limit {NAME_LIMIT})"))
+            .hint("shorten it, and rename the folder to match");
     }
     if normal != name {
         findings
-            .add("name-normalization", skill, &at, format!("`{name}` becomes `{normal}` under NFKC"))
-            .hint("write it in plain a to z, 0 to 9 and hyphens");
+            .add(
+                "name-normalization",
+                skill,
+                &at,
+                format!("`{name}` becomes `{normal}` under NFKC normalization"),
+            )
+            .hint("use only a to z, 0 to 9 and hyphens");
     }
     let lower = normal.to_lowercase();
     if lower != normal {
         findings
-            .add("name-case", skill, &at, format!("`{normal}` is not in lower case"))
+            .add("name-case", skill, &at, format!("`{normal}` is not lowercase"))
             .hint(slug(&normal).map_or_else(
-                || "write lower-case letters, digits and single hyphens only".to_owned(),
+                || "use only lowercase letters, digits and single hyphens".to_owned(),
                 |slug| format!("write `{slug}`"),
             ))
             .fix(lowered(skill, name, &lower));
@@ -248,22 +254,22 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
         let mut shown = strange.clone();
         shown.dedup();
         findings
-            .add("name-characters", skill, &at, format!("`name` holds {}", shown.join(", ")))
-            .hint("write letters, digits and single hyphens only");
+            .add("name-characters", skill, &at, format!("`name` contains {}", shown.join(", ")))
+            .hint("use only letters, digits and single hyphens");
     } else if !normal.is_ascii() || (normal != name && !name.is_ascii()) {
         findings
             .add(
                 "name-not-ascii",
                 skill,
                 &at,
-                format!("`{name}` holds letters or digits beyond a to z and 0 to 9"),
+                format!("`{name}` contains letters or digits other than a to z and 0 to 9"),
             )
-            .hint("write it in plain a to z, 0 to 9 and hyphens");
+            .hint("use only a to z, 0 to 9 and hyphens");
     }
     if normal.starts_with('-') || normal.ends_with('-') || normal.contains("--") {
         findings
-            .add("name-hyphens", skill, &at, "`name` has a hyphen at an end, or two in a row")
-            .hint("write single hyphens between words");
+            .add("name-hyphens", skill, &at, "`name` starts or ends with a hyphen, or contains two in a row")
+            .hint("use single hyphens between words");
     }
     let directory: String = skill.directory().nfkc().collect();
     if directory != normal {
@@ -272,14 +278,14 @@ fn form(skill: &Skill, name: &str, findings: &mut Findings) {
                 "name-directory",
                 skill,
                 &at,
-                format!("`name` is `{name}`, the folder is called `{}`", skill.directory()),
+                format!("`name` is `{name}`, but the folder is named `{}`", skill.directory()),
             )
-            .hint("give both the same name");
+            .hint("use the same name for both");
     }
 }
 
-/// The valid name that is nearest to a text: in lower case, with single hyphens for what a name may not hold. `None` when nothing
-/// valid is left, or letters beyond a to z would be lost.
+/// The nearest valid name: lowercase, with single hyphens for other characters. `None` if nothing
+/// valid is left, or letters outside of a to z would be lost.
 fn slug(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     if lower.chars().any(|c| c.is_alphanumeric() && !c.is_ascii()) {
@@ -290,12 +296,12 @@ fn slug(name: &str) -> Option<String> {
     Some(words.join("-")).filter(|slug| agents_slug(slug))
 }
 
-/// The folder's own name, where it differs in case only: then there is no doubt which is meant.
+/// The fix that uses the folder's name, if it differs only in case.
 fn lowered(skill: &Skill, name: &str, lower: &str) -> Option<Fix> {
     let (_, node) = skill.field("name")?;
     let safe = agents_slug(lower) && types(lower) == (node.type_1_1(), node.type_1_2());
     (skill.directory() == lower && safe && node.span.len() == name.len()).then(|| Fix {
-        title: "write it as the folder's name".to_owned(),
+        title: "change it to the folder's name".to_owned(),
         edits: vec![Edit { range: node.span.clone(), text: lower.to_owned() }],
     })
 }
@@ -307,7 +313,7 @@ fn insert(skill: &Skill) -> Option<Fix> {
     let known = !skill.yaml.fields().is_empty() && document.trouble.is_none();
     let is_text = types(skill.directory()) == (Some(Scalar::Text), Some(Scalar::Text));
     (known && agents_slug(skill.directory()) && is_text).then(|| Fix {
-        title: "add it with the folder's name".to_owned(),
+        title: "add `name` with the folder's name".to_owned(),
         edits: vec![Edit {
             range: fence.inside.start..fence.inside.start,
             text: format!("name: {}\n", skill.directory()),

@@ -21,15 +21,15 @@ const RULES: &[Rule] = &[
         ADVICE,
         [154],
         "agnix, NVIDIA",
-        "an executable script does not begin with `#!`, or begins with it and is not executable",
-        "Begin the script with a line such as `#!/usr/bin/env bash` and make it executable, or call it by its interpreter."
+        "an executable script without a `#!` line, or a script with one that is not executable",
+        "Start the script with a line such as `#!/usr/bin/env bash` and make it executable, or run it with its interpreter."
     ),
     rule!(
         "script-import",
         ADVICE,
         [48, 155],
         "specification; NVIDIA",
-        "a Python script imports what is neither in its standard library nor named in the package",
+        "a Python script imports a module that is neither in the standard library nor mentioned in the package",
         "Say in SKILL.md how to install the module, or declare it in the script's metadata."
     ),
     rule!(
@@ -37,15 +37,15 @@ const RULES: &[Rule] = &[
         Severities::none().with(Warning, &AGENTS),
         [48],
         "agnix",
-        "a script waits for keyboard input and offers no alternative",
-        "Take the answer from an option such as `--yes`, or fail with a message where standard input is no terminal."
+        "a script waits for keyboard input and has no non-interactive mode",
+        "Accept an option such as `--yes`, or fail with a message if standard input is not a terminal."
     ),
     rule!(
         "evals-format",
         MILD,
         [71, 72],
         "the evaluation guide",
-        "evals/evals.json or a file of trigger queries does not have the form of the guide",
+        "evals/evals.json or a file of trigger queries does not follow the format of the evaluation guide",
         "Write `{skill_name, evals: [{id, prompt, expected_output, files, assertions}]}`."
     ),
     rule!(
@@ -53,8 +53,8 @@ const RULES: &[Rule] = &[
         MILD,
         [157],
         "NVIDIA, waza",
-        "expected answers of an evaluation lie in the package, where an agent can read them",
-        "Keep evaluations beside the package instead of in it."
+        "the package contains the expected answers of an evaluation, which an agent can read",
+        "Keep evaluations outside of the package."
     ),
 ];
 
@@ -77,9 +77,9 @@ impl Family for Scripts {
                         skill,
                         file,
                         &(0..first.len()),
-                        "executable, and the first line names no interpreter",
+                        "executable, but the first line names no interpreter",
                     )
-                    .hint("begin it with a line such as `#!/usr/bin/env bash`");
+                    .hint("start it with a line such as `#!/usr/bin/env bash`");
             } else if script && !file.executable && first.starts_with("#!") {
                 findings
                     .add_in(
@@ -87,9 +87,9 @@ impl Family for Scripts {
                         skill,
                         file,
                         &(0..first.len()),
-                        "the first line names an interpreter, and the file is not executable",
+                        "the first line names an interpreter, but the file is not executable",
                     )
-                    .hint("chmod +x it, or call it by its interpreter and take the line out");
+                    .hint("run `chmod +x` on it, or remove the line and run it with its interpreter");
             }
             if ends(file, "py") {
                 imports(skill, file, findings);
@@ -102,7 +102,8 @@ impl Family for Scripts {
     }
 }
 
-/// Words of a script that can do without an answer: an option that gives it, or a look at what standard input is.
+/// Words of a script with a non-interactive mode: an option for the answer, or a check of standard
+/// input.
 const UNATTENDED: [&str; 9] = [
     "isatty",
     "isTTY",
@@ -115,7 +116,7 @@ const UNATTENDED: [&str; 9] = [
     "--auto-approve",
 ];
 
-/// Calls that wait for somebody to type, where nobody does.
+/// Calls that wait for keyboard input.
 fn input(skill: &Skill, file: &Resource, findings: &mut Findings) {
     let text = code::head(&file.text);
     let mentions = ["input(", "getpass", "read ", "question("].iter().any(|word| text.contains(word));
@@ -146,9 +147,9 @@ fn input(skill: &Skill, file: &Resource, findings: &mut Findings) {
             skill,
             file,
             first,
-            format!("this call waits for typed input{more}: an agent's shell hangs there"),
+            format!("this call waits for keyboard input{more}: an agent's shell hangs"),
         )
-        .hint("take the answer from an option, or fail with a message when standard input is no terminal");
+        .hint("accept an option for the answer, or fail with a message if standard input is not a terminal");
 }
 
 /// Whether a node is a call that reads an answer from the terminal.
@@ -189,7 +190,8 @@ const STANDARD: &str = " __future__ abc argparse array ast asyncio atexit base64
      threading time timeit tkinter token tokenize tomllib trace traceback tracemalloc tty turtle types typing unicodedata \
      unittest urllib uuid venv warnings wave weakref webbrowser wsgiref xml xmlrpc zipapp zipfile zipimport zlib zoneinfo ";
 
-/// Imports at the beginning of a line. What the text of the package, or the script itself, names elsewhere counts as declared.
+/// Imports at the start of a line. A module that the package's text or the script mentions
+/// elsewhere counts as declared.
 fn imports(skill: &Skill, file: &Resource, findings: &mut Findings) {
     let local: BTreeSet<&str> = skill
         .resources()
@@ -199,16 +201,17 @@ fn imports(skill: &Skill, file: &Resource, findings: &mut Findings) {
         .collect();
     let declared = |module: &str| {
         let names = [module, alias(module)];
-        let told = |text: &str| names.iter().any(|name| text.to_lowercase().contains(&name.to_lowercase()));
-        told(skill.text())
+        let mentions =
+            |text: &str| names.iter().any(|name| text.to_lowercase().contains(&name.to_lowercase()));
+        mentions(skill.text())
             || skill.resources().iter().any(|other| {
                 let manifest =
                     ["requirements", "pyproject.toml", "setup.py", "setup.cfg", "environment.y", "Pipfile"];
-                manifest.iter().any(|name| other.path.contains(name)) && told(&other.text)
+                manifest.iter().any(|name| other.path.contains(name)) && mentions(&other.text)
             })
     };
     let header = file.text.lines().take(40).collect::<Vec<_>>().join("\n");
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let mut at = 0;
     for line in file.text.split_inclusive('\n') {
         let start = at;
@@ -218,11 +221,15 @@ fn imports(skill: &Skill, file: &Resource, findings: &mut Findings) {
         let module =
             rest.trim_start().split(|c: char| !(c.is_alphanumeric() || c == '_')).next().unwrap_or("");
         let standard = STANDARD.contains(&format!(" {module} "));
-        if module.is_empty() || standard || local.contains(module) || declared(module) || !told.insert(module)
+        if module.is_empty()
+            || standard
+            || local.contains(module)
+            || declared(module)
+            || !reported.insert(module)
         {
             continue;
         }
-        // Declared in the script's own block of metadata, or in the comment on how to install.
+        // Declared in the script's metadata block, or in an install comment.
         if header.contains("/// script") && header.contains("dependencies") || header.contains("pip install")
         {
             continue;
@@ -233,13 +240,13 @@ fn imports(skill: &Skill, file: &Resource, findings: &mut Findings) {
                 skill,
                 file,
                 &(start..start + line.trim_end().len()),
-                format!("`{module}` is imported and named nowhere in the package"),
+                format!("`{module}` is imported but not mentioned elsewhere in the package"),
             )
             .hint("say in SKILL.md how to install it, or declare it in the script's metadata");
     }
 }
 
-/// What some modules are installed as.
+/// Package names of some modules.
 fn alias(module: &str) -> &str {
     match module {
         "yaml" => "pyyaml",
@@ -275,7 +282,7 @@ fn evals(skill: &Skill, file: &Resource, findings: &mut Findings) {
                     skill,
                     file,
                     &(0..0),
-                    "no `skill_name`, or no list `evals` whose items have a `prompt`",
+                    "missing `skill_name`, or no `evals` list whose items have a `prompt`",
                 )
                 .hint("write {skill_name, evals: [{id, prompt, expected_output, files, assertions}]}");
         }
@@ -292,8 +299,8 @@ fn evals(skill: &Skill, file: &Resource, findings: &mut Findings) {
                 skill,
                 file,
                 &(0..0),
-                "expected answers lie in the package, where an agent can read them",
+                "expected answers are in the package, where an agent can read them",
             )
-            .hint("keep evaluations beside the package, not in it");
+            .hint("keep evaluations outside of the package");
     }
 }

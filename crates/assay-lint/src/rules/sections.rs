@@ -18,7 +18,7 @@ const RULES: &[Rule] = &[
         Severities::all(Warning),
         [147],
         "agnix, waza",
-        "two sections say nearly the same",
+        "two sections with nearly the same text",
         "Say it once."
     ),
     rule!(
@@ -27,23 +27,23 @@ const RULES: &[Rule] = &[
         [147],
         "agnix",
         "two neighbouring sections of one level have the same heading",
-        "Give each section its own heading, or join them."
+        "Give each section its own heading, or merge them."
     ),
     rule!(
         "section-empty",
         Severities::all(Info),
         [147],
         "assay",
-        "a heading with nothing beneath it",
+        "a heading without content",
         "Fill in the section, or remove it."
     ),
 ];
 
-/// Sections above this similarity (Jaccard, of word 3-grams) say the same.
+/// Sections above this similarity (Jaccard, of word 3-grams) are duplicates.
 const SAME: f64 = 0.8;
 /// Shorter sections are alike by chance, in bytes.
 const SHORT: usize = 200;
-/// Bodies of more sections are not compared: each pair costs.
+/// Sections of longer bodies are not compared: the cost is quadratic.
 const MOST: usize = 200;
 
 impl Family for Sections {
@@ -68,18 +68,18 @@ impl Family for Sections {
         let mut last: BTreeMap<(usize, String), usize> = BTreeMap::new();
         for (at, heading) in headings.iter().enumerate() {
             let deeper = headings.get(at + 1).is_some_and(|next| next.level > heading.level);
-            // A title may stand alone before the first section.
+            // A title without text may come before the first section.
             if contents[at].is_empty() && !deeper && heading.level > 1 {
                 findings
                     .add(
                         "section-empty",
                         skill,
                         &heading.span,
-                        format!("nothing stands beneath `{}`", heading.text.trim()),
+                        format!("section `{}` is empty", heading.text.trim()),
                     )
-                    .hint("fill it in, or take it out");
+                    .hint("fill it in, or remove it");
             }
-            // A heading of a higher level begins anew.
+            // A heading of a higher level resets the comparison.
             last.retain(|(level, _), _| *level <= heading.level);
             let key = (heading.level, heading.text.trim().to_lowercase());
             if !key.1.is_empty() && last.insert(key, at).is_some() {
@@ -88,9 +88,9 @@ impl Family for Sections {
                         "section-name",
                         skill,
                         &heading.span,
-                        format!("`{}` stands above two sections", heading.text.trim()),
+                        format!("`{}` is the heading of two sections", heading.text.trim()),
                     )
-                    .hint("give each its own heading, or join them");
+                    .hint("give each its own heading, or merge them");
             }
         }
         same(skill, &contents, findings);
@@ -104,7 +104,8 @@ fn same(skill: &Skill, contents: &[&str], findings: &mut Findings) {
     let shingles = |place: usize| grams[place].get_or_init(|| Shingles::of(contents[long[place]]));
     for (place, &at) in long.iter().enumerate() {
         for (before, &earlier) in long[..place].iter().enumerate() {
-            // Texts of very different length cannot be that alike: a cheap bound before the costly measure.
+            // Texts of very different length cannot be that alike: a cheap bound before the costly
+            // measure.
             let (a, b) = (contents[at].len(), contents[earlier].len());
             if a.min(b) * 10 < a.max(b) * 7 || !share_line(contents[at], contents[earlier]) {
                 continue;
@@ -112,18 +113,20 @@ fn same(skill: &Skill, contents: &[&str], findings: &mut Findings) {
             let alike = shingles(place).similarity(shingles(before));
             if alike >= SAME {
                 let message = format!(
-                    "says nearly what `{}` says: {:.0} % of their three-word sequences are the same",
+                    "nearly the same text as `{}`: {:.0}% of their three-word sequences are the same",
                     headings[earlier].text.trim(),
                     100.0 * alike
                 );
-                findings.add("section-duplicate", skill, &headings[at].span, message).hint("say it once");
+                findings
+                    .add("section-duplicate", skill, &headings[at].span, message)
+                    .hint("keep one of them");
                 break;
             }
         }
     }
 }
 
-/// Whether two texts have their first lines, or their last, in common: copies that were edited a little have one.
+/// Whether two texts share the first or the last line, as slightly edited copies do.
 fn share_line(one: &str, other: &str) -> bool {
     one.lines().next() == other.lines().next() || one.lines().last() == other.lines().last()
 }

@@ -1,4 +1,4 @@
-//! How much there is to read.
+//! Size limits.
 
 use assay_skill::{FileKind, tokens, tokens_from};
 
@@ -26,7 +26,7 @@ const RULES: &[Rule] = &[
         ADVICE.with(Warning, &[Spec]),
         [55, 146],
         "specification",
-        "the instructions have 5,000 tokens or more (cl100k)",
+        "the body has 5,000 tokens or more (cl100k)",
         "Move detail into references/, and say in SKILL.md when to read each file. `budgets.body-tokens` sets the limit."
     ),
     rule!(
@@ -34,8 +34,8 @@ const RULES: &[Rule] = &[
         ADVICE,
         [56],
         "specification",
-        "name and description together have more than 200 tokens, where about 100 are meant",
-        "Shorten name and description: every session loads them. `budgets.catalogue-tokens` sets the limit."
+        "name and description together have more than 200 tokens (about 100 recommended)",
+        "Shorten the name and description: every session loads them. `budgets.catalogue-tokens` sets the limit."
     ),
     rule!(
         "reference-tokens",
@@ -43,7 +43,7 @@ const RULES: &[Rule] = &[
         [51, 146],
         "specification; agnix",
         "a reference has more than 10,000 tokens",
-        "Split the file by what is needed together. `budgets.reference-tokens` sets the limit."
+        "Split the file by topic. `budgets.reference-tokens` sets the limit."
     ),
     rule!(
         "reference-contents",
@@ -51,15 +51,15 @@ const RULES: &[Rule] = &[
         [82],
         "Anthropic's authoring guidance",
         "a reference of more than 100 lines without a table of contents",
-        "Begin the file with a table of contents. `budgets.reference-lines` sets the limit."
+        "Start the file with a table of contents. `budgets.reference-lines` sets the limit."
     ),
     rule!(
         "package-size",
         Severities::none().with(Warning, &[Upload]),
         [84],
-        "agnix (not seen in a page of the platform's own)",
-        "the package has more than 8 MB",
-        "Leave out what no agent reads."
+        "agnix (not documented by the platform)",
+        "the package is larger than 8 MiB",
+        "Remove files that no agent reads."
     ),
 ];
 
@@ -88,17 +88,16 @@ impl Family for Size {
                     "body-lines",
                     skill,
                     &(at..at),
-                    format!("{lines} lines, fewer than {} are advised", budgets.body_lines),
+                    format!("{lines} lines (fewer than {} recommended)", budgets.body_lines),
                 )
-                .hint("move detail into references/, and say when to read it");
+                .hint("move detail into references/, and say in SKILL.md when to read it");
         }
         if let Some(count) = tokens_from(skill.body(), budgets.body_tokens) {
             let at = skill.body_start();
-            let message =
-                format!("instructions of {count} tokens, fewer than {} are advised", budgets.body_tokens);
+            let message = format!("body: {count} tokens (fewer than {} recommended)", budgets.body_tokens);
             findings
                 .add("body-tokens", skill, &(at..at), message)
-                .hint("move detail into references/, and say when to read it");
+                .hint("move detail into references/, and say in SKILL.md when to read it");
         }
         if package.name.len() + package.description.len() >= budgets.catalogue_tokens {
             let count = tokens(&package.name) + tokens(&package.description);
@@ -108,9 +107,9 @@ impl Family for Size {
                         "catalogue-tokens",
                         skill,
                         &skill.place("description"),
-                        format!("name and description of {count} tokens; every session pays for them"),
+                        format!("name + description: {count} tokens, loaded in every session (about 100 recommended)"),
                     )
-                    .hint("about 100 are meant");
+                    .hint("shorten the description: say what the skill does and when to use it");
             }
         }
         references(skill, findings);
@@ -122,9 +121,9 @@ impl Family for Size {
                     "package-size",
                     &skill.root,
                     None,
-                    format!("{size} bytes, at most {UPLOAD} can be uploaded"),
+                    format!("package: {size} bytes (upload limit {UPLOAD})"),
                 )
-                .hint("leave out what no agent reads");
+                .hint("remove files that no agent reads");
         }
     }
 }
@@ -141,9 +140,9 @@ fn references(skill: &Skill, findings: &mut Findings) {
                     skill,
                     file,
                     &(0..0),
-                    format!("{count} tokens, more than {}", skill.budgets.reference_tokens),
+                    format!("{count} tokens (at most {} recommended)", skill.budgets.reference_tokens),
                 )
-                .hint("split it by what is needed together");
+                .hint("split it by topic");
         }
         let lines = file.text.lines().count();
         let headings = file.text.lines().filter(|line| line.starts_with("## ")).count();
@@ -156,9 +155,9 @@ fn references(skill: &Skill, findings: &mut Findings) {
                     skill,
                     file,
                     &(0..0),
-                    format!("{lines} lines and no table of contents"),
+                    format!("{lines} lines without a table of contents"),
                 )
-                .hint("begin with what it holds: an agent often reads only the beginning");
+                .hint("start with a table of contents: an agent often reads only the beginning");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a description has to say for a model to choose by it. Advice: no client checks it.
+//! The wording of descriptions. Advice: no client checks it.
 
 use crate::diagnostic::Severities;
 use crate::diagnostic::Severity::{Info, Warning};
@@ -14,9 +14,9 @@ const RULES: &[Rule] = &[
         "description-short",
         Severities::all(Warning),
         [36, 37, 128],
-        "agnix, NVIDIA, aws-samples",
+        "agnix, NVIDIA",
         "a description of fewer than 20 characters or 4 words",
-        "Say what the skill does and when to use it, in words that a request would contain."
+        "Say what the skill does and when to use it, in the words that users would use."
     ),
     rule!(
         "description-when",
@@ -88,7 +88,7 @@ impl Family for Wording {
         let at = skill.place("description");
         let words = words(text);
         let length = text.chars().count();
-        // Scripts without spaces say more with less.
+        // Writing systems without spaces need fewer characters.
         let spaced = text.is_ascii();
         if spaced && (length < 20 || words.len() < 4) {
             findings
@@ -96,9 +96,9 @@ impl Family for Wording {
                     "description-short",
                     skill,
                     &at,
-                    format!("description of {length} characters and {} words", words.len()),
+                    format!("description has {length} characters and {} words", words.len()),
                 )
-                .hint("say what the skill does and when to use it, in words that a request would hold");
+                .hint("say what the skill does and when to use it, in the words that users would use");
         }
         let name = skill.field("name").and_then(|(_, node)| node.text()).unwrap_or("");
         let in_name: Vec<String> = self::words(&name.replace(['-', '_'], " "));
@@ -106,7 +106,7 @@ impl Family for Wording {
             && words.iter().all(|word| in_name.contains(word) || FILLERS.contains(&word.as_str()))
         {
             findings
-                .add("description-name", skill, &at, "the description says no more than the name")
+                .add("description-name", skill, &at, "the description only repeats the name")
                 .hint("say what the skill does and when to use it");
         }
         let joined = format!(" {} ", words.join(" "));
@@ -133,7 +133,7 @@ impl Family for Wording {
             .any(|phrase| joined.contains(phrase) && !joined.contains(" use when you"));
         if person {
             findings
-                .add("description-person", skill, &at, "the description speaks in the first or second person")
+                .add("description-person", skill, &at, "the description is in the first or second person")
                 .hint("write in the third person: `Extracts tables from PDF files.`");
         }
     }

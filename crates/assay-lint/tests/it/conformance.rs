@@ -1,4 +1,5 @@
-//! Every verdict that a validator gave on a vector is given here too, under the profile named for it.
+//! Every verdict that a validator gave on a vector is given here too, under the profile named for
+//! it.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +11,7 @@ use serde_json::Value;
 use crate::shared::shared;
 
 /// Writes a vector's package and lints it.
-fn look(vector: &Value, temp: &Path) -> LintedSkill {
+fn lint_vector(vector: &Value, temp: &Path) -> LintedSkill {
     let text = |key: &str| vector[key].as_str().expect("a text");
     let root = temp.join(text("id")).join(text("dir"));
     fs::create_dir_all(&root).expect("created");
@@ -35,14 +36,14 @@ fn validators_agree() {
     let temp = tempfile::tempdir().expect("a temporary folder");
     let (mut compared, mut differing) = (0, Vec::new());
     for vector in &vectors {
-        let skill = look(vector, temp.path());
+        let skill = lint_vector(vector, temp.path());
         for (client, verdict) in
             [(Client::SkillsRef, &vector["skills_ref_ok"]), (Client::Upload, &vector["quick_validate"]["ok"])]
         {
             // A null means that the validator crashed.
             let Some(expected) = verdict.as_bool() else { continue };
             compared += 1;
-            if skill.fate(client).is_none_or(|fate| fate.valid != expected) {
+            if skill.load_result(client).is_none_or(|load_result| load_result.valid != expected) {
                 differing.push(format!("{} {}: {expected}", vector["id"], client.name()));
             }
         }
@@ -52,17 +53,23 @@ fn validators_agree() {
     assert!(compared > 90, "only {compared} verdicts compared");
 }
 
-/// What holds of every skill: an agent drops it exactly when some finding is an error to that agent, and a skill without a name or a
-/// description is loaded by none under it.
+/// What contains of every skill: an agent drops it exactly when some finding is an error to that
+/// agent, and a skill without a name or a description is loaded by none under it.
 fn consistent(skill: &LintedSkill) {
     for client in CLIENTS {
-        let fate = skill.fate(client).expect("a fate for every client");
+        let load_result = skill.load_result(client).expect("a load_result for every client");
         let error = skill.diagnostics.iter().any(|found| found.clients.of(client) == Some(Severity::Error));
-        assert_eq!(fate.valid, !error, "{}: {}", skill.path.display(), client.name());
+        assert_eq!(load_result.valid, !error, "{}: {}", skill.path.display(), client.name());
         if AGENTS.contains(&client) {
-            assert_eq!(fate.loads, !error, "{}: {}: {fate:?}", skill.path.display(), client.name());
+            assert_eq!(
+                load_result.loads,
+                !error,
+                "{}: {}: {load_result:?}",
+                skill.path.display(),
+                client.name()
+            );
         }
-        assert_eq!(fate.loads, fate.name.is_some() && fate.description.is_some());
-        assert!(fate.loads || !fate.listed);
+        assert_eq!(load_result.loads, load_result.name.is_some() && load_result.description.is_some());
+        assert!(load_result.loads || !load_result.listed);
     }
 }

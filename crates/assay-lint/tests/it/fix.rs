@@ -48,7 +48,8 @@ fn find(root: &Path) -> Vec<Diagnostic> {
         .collect()
 }
 
-/// Every value of a front matter that can be read as it stands, by its path: what YAML readers take it for.
+/// Every value of a front matter that can be read as it is, by its path: what YAML readers take
+/// it for.
 fn types(bytes: &[u8]) -> BTreeMap<String, String> {
     fn collect(node: &Node, path: &str, types: &mut BTreeMap<String, String>) {
         match &node.kind {
@@ -193,8 +194,8 @@ fn a_name_that_is_advised_is_valid() {
     check("My Skill", "write `my-skill`");
     check("My_Skill!", "write `my-skill`");
     check("PDF--Forms-", "write `pdf-forms`");
-    check("\u{c4}pfel", "write lower-case letters, digits and single hyphens only");
-    check(&"A".repeat(65), "write lower-case letters, digits and single hyphens only");
+    check("\u{c4}pfel", "use only lowercase letters, digits and single hyphens");
+    check(&"A".repeat(65), "use only lowercase letters, digits and single hyphens");
 }
 
 #[test]

@@ -46,7 +46,8 @@ fn for_people() {
     insta::assert_snapshot!(scrubbed(&text, temp.path()));
 }
 
-/// A library with more findings than two screens hold: counts by rule first, then some findings of each rule.
+/// A library with more findings than two screens hold: counts by rule first, then some findings of
+/// each rule.
 #[test]
 fn many_findings_fit_two_screens() {
     let temp = tempfile::tempdir().expect("a folder");
@@ -117,8 +118,8 @@ fn for_continuous_integration() {
     );
 }
 
-/// What the schema of SARIF 2.1.0 demands of the parts that are written: required properties, enumerations, minima, and no
-/// index that leads nowhere.
+/// What the schema of SARIF 2.1.0 demands of the parts that are written: required properties,
+/// enumerations, minima, and no index that leads nowhere.
 #[test]
 fn for_code_scanning() {
     let temp = tempfile::tempdir().expect("a folder");
@@ -182,13 +183,13 @@ fn safe_fixes_are_made_once_and_change_nothing_else() {
 }
 
 #[test]
-fn what_is_accepted_or_known_is_not_told_again() {
+fn suppressed_and_baselined_findings_are_not_reported() {
     let temp = tempfile::tempdir().expect("a folder");
     library(temp.path());
     let root = temp.path().to_path_buf();
     let all = outcome(&root);
     let total: usize = all.skills.iter().map(|skill| skill.diagnostics.len()).sum();
-    let told = |options: Options| {
+    let counts = |options: Options| {
         let found = lint(std::slice::from_ref(&root), &Options { base: root.clone(), ..options });
         let left: usize = found.skills.iter().map(|skill| skill.diagnostics.len()).sum();
         (left, found.summary.suppressed, found.summary.baselined)
@@ -205,20 +206,20 @@ fn what_is_accepted_or_known_is_not_told_again() {
         options
     };
     let long = root.join("long").display().to_string();
-    assert_eq!(told(allowing(allow(None))), (total - 1, 1, 0));
-    assert_eq!(told(allowing(allow(Some("long")))), (total - 1, 1, 0));
-    assert_eq!(told(allowing(allow(Some(&long)))), (total - 1, 1, 0));
-    assert_eq!(told(allowing(allow(Some("elsewhere")))), (total, 0, 0));
+    assert_eq!(counts(allowing(allow(None))), (total - 1, 1, 0));
+    assert_eq!(counts(allowing(allow(Some("long")))), (total - 1, 1, 0));
+    assert_eq!(counts(allowing(allow(Some(&long)))), (total - 1, 1, 0));
+    assert_eq!(counts(allowing(allow(Some("elsewhere")))), (total, 0, 0));
 
     let file = root.join("baseline.json");
     Baseline::of(&all, &file).expect("a folder").write(&file).expect("written");
     let baseline = || Some(Baseline::read(&file).expect("read"));
-    assert_eq!(told(Options { baseline: baseline(), ..Options::default() }), (0, 0, total));
-    // What is new is told, wherever the old has moved to.
+    assert_eq!(counts(Options { baseline: baseline(), ..Options::default() }), (0, 0, total));
+    // New findings are reported, even if the others move.
     let forms = root.join("forms/SKILL.md");
     let text = fs::read_to_string(&forms).expect("read");
     fs::write(&forms, format!("{text}\nSee [more](more.md).\n")).expect("written");
-    assert_eq!(told(Options { baseline: baseline(), ..Options::default() }), (1, 0, total));
+    assert_eq!(counts(Options { baseline: baseline(), ..Options::default() }), (1, 0, total));
     fs::write(&file, "{}").expect("written");
     assert!(Baseline::read(&file).is_err());
 }

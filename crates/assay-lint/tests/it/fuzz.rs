@@ -1,5 +1,6 @@
-//! Documents that are nearly well formed, for as long as `ASSAY_FUZZ_SECONDS` says (2 by default): nothing panics or hangs, every place is one of the
-//! document's, what a client is said to do is one story, and one run of `--fix` leaves nothing to fix.
+//! Documents that are nearly well formed, for as long as `ASSAY_FUZZ_SECONDS` says (2 by default):
+//! nothing panics or hangs, every place is one of the document's, what a client is said to do is
+//! one story, and one run of `--fix` leaves nothing to fix.
 
 use std::fs;
 use std::path::Path;
@@ -80,7 +81,7 @@ fn documents() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
-fn look(root: &Path, bytes: &[u8]) {
+fn lint_document(root: &Path, bytes: &[u8]) {
     let file = root.join("pdf/SKILL.md");
     fs::write(&file, bytes).expect("written");
     let outcome = lint(&[root.to_path_buf()], &Options::default());
@@ -92,16 +93,20 @@ fn look(root: &Path, bytes: &[u8]) {
         assert!(inside, "{shown:?}: {found:?}");
     }
     for client in CLIENTS {
-        let fate = skill.fate(client).expect("a fate");
+        let load_result = skill.load_result(client).expect("a load_result");
         // What is dangerous loads as well as anything else.
         let of_form = |code: &str| !assay_safety::RULES.iter().any(|rule| rule.code == code);
         let error = skill
             .diagnostics
             .iter()
             .any(|found| of_form(found.code) && found.clients.of(client) == Some(Severity::Error));
-        assert!(fate.valid != error || suppressed(&shown), "{shown:?}: {}: {fate:?}", client.name());
+        assert!(
+            load_result.valid != error || suppressed(&shown),
+            "{shown:?}: {}: {load_result:?}",
+            client.name()
+        );
         if AGENTS.contains(&client) {
-            assert_eq!(fate.loads, fate.valid, "{shown:?}: {}: {fate:?}", client.name());
+            assert_eq!(load_result.loads, load_result.valid, "{shown:?}: {}: {load_result:?}", client.name());
         }
     }
     let paths = [root.to_path_buf()];
@@ -132,7 +137,7 @@ fn documents_of_all_kinds_are_looked_at() {
     let mut count = 0_u32;
     while Instant::now() < end || count < 50 {
         let bytes = strategy.new_tree(&mut runner).expect("a document").current();
-        look(temp.path(), &bytes);
+        lint_document(temp.path(), &bytes);
         let body =
             String::from_utf8_lossy(&bodies.new_tree(&mut runner).expect("a body").current()).into_owned();
         for link in Outline::read(&body, 0, Dialect::GitHub).links {

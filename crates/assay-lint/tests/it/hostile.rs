@@ -1,4 +1,4 @@
-//! The worst that a file system can hold: each gives a diagnostic, and the run goes on.
+//! The worst that a file system can contain: each gives a diagnostic, and the run goes on.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -13,7 +13,7 @@ use assay_lint::{LintedSkill, Options, Outcome, lint, render};
 const GOOD: &str =
     "---\nname: good\ndescription: Fills in forms. Use when a form is empty.\n---\n# T\n\nText.\n";
 
-fn put(root: &Path, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
+fn write_file(root: &Path, path: &str, content: impl AsRef<[u8]>) -> PathBuf {
     let path = root.join(path);
     fs::create_dir_all(path.parent().expect("a parent")).expect("created");
     fs::write(&path, content).expect("written");
@@ -36,40 +36,44 @@ fn codes(outcome: &Outcome, folder: &str) -> Vec<&'static str> {
 fn each_has_its_diagnostic_and_the_run_goes_on() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path();
-    put(root, "good/SKILL.md", GOOD);
-    put(root, "latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9 forms\n---\n");
-    put(root, "wide/SKILL.md", GOOD.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
-    put(root, "mark/SKILL.md", format!("\u{feff}{GOOD}"));
-    put(root, "returns/SKILL.md", GOOD.replace('\n', "\r\n"));
-    put(root, "huge/SKILL.md", GOOD.replace("---\n# T", &format!("a: {}\n---\n# T", "x".repeat(300_000))));
-    put(root, "nul/SKILL.md", GOOD.replace("forms", "for\0ms"));
-    put(root, "dashes/SKILL.md", GOOD.replace("forms", "forms --- all"));
-    put(root, "colon/SKILL.md", GOOD.replace("forms.", "forms: all"));
-    put(root, "twice/SKILL.md", GOOD.replace("---\n# T", "name: other\n---\n# T"));
+    write_file(root, "good/SKILL.md", GOOD);
+    write_file(root, "latin/SKILL.md", b"---\nname: latin\ndescription: caf\xe9 forms\n---\n");
+    write_file(root, "wide/SKILL.md", GOOD.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
+    write_file(root, "mark/SKILL.md", format!("\u{feff}{GOOD}"));
+    write_file(root, "returns/SKILL.md", GOOD.replace('\n', "\r\n"));
+    write_file(
+        root,
+        "huge/SKILL.md",
+        GOOD.replace("---\n# T", &format!("a: {}\n---\n# T", "x".repeat(300_000))),
+    );
+    write_file(root, "nul/SKILL.md", GOOD.replace("forms", "for\0ms"));
+    write_file(root, "dashes/SKILL.md", GOOD.replace("forms", "forms --- all"));
+    write_file(root, "colon/SKILL.md", GOOD.replace("forms.", "forms: all"));
+    write_file(root, "twice/SKILL.md", GOOD.replace("---\n# T", "name: other\n---\n# T"));
     let mut laughs = String::from("---\nname: bomb\na0: &a0 [x, x, x, x, x, x, x, x, x]\n");
     for level in 1..12 {
         let parts = vec![format!("*a{}", level - 1); 9].join(", ");
         laughs.push_str(&format!("a{level}: &a{level} [{parts}]\n"));
     }
-    put(root, "bomb/SKILL.md", laughs + "---\n");
-    put(root, "deep/SKILL.md", format!("---\nname: {}\n---\n", "[".repeat(100_000)));
-    put(root, "deeper/SKILL.md", format!("---\n{}x\n---\n", "- ".repeat(50_000)));
-    put(root, "quotes/SKILL.md", format!("{GOOD}{}", "> ".repeat(50_000)));
-    put(root, "brackets/SKILL.md", format!("{GOOD}{}", "[".repeat(100_000)));
+    write_file(root, "bomb/SKILL.md", laughs + "---\n");
+    write_file(root, "deep/SKILL.md", format!("---\nname: {}\n---\n", "[".repeat(100_000)));
+    write_file(root, "deeper/SKILL.md", format!("---\n{}x\n---\n", "- ".repeat(50_000)));
+    write_file(root, "quotes/SKILL.md", format!("{GOOD}{}", "> ".repeat(50_000)));
+    write_file(root, "brackets/SKILL.md", format!("{GOOD}{}", "[".repeat(100_000)));
     fs::create_dir_all(root.join("folder/SKILL.md")).expect("created");
     fs::create_dir_all(root.join("dangling")).expect("created");
     symlink("nowhere", root.join("dangling/SKILL.md")).expect("linked");
     fs::create_dir_all(root.join("round")).expect("created");
     symlink("SKILL.md", root.join("round/SKILL.md")).expect("linked");
-    put(root, "cycle/SKILL.md", GOOD);
+    write_file(root, "cycle/SKILL.md", GOOD);
     symlink("..", root.join("cycle/up")).expect("linked");
-    put(root, "escape\u{1b}[2J/SKILL.md", GOOD.replace("name: good", "name: \"\\e]0;t\\a\\u202e\""));
-    put(root, "socket/SKILL.md", GOOD);
+    write_file(root, "escape\u{1b}[2J/SKILL.md", GOOD.replace("name: good", "name: \"\\e]0;t\\a\\u202e\""));
+    write_file(root, "socket/SKILL.md", GOOD);
     let _socket = UnixListener::bind(root.join("socket/pipe")).expect("bound");
-    put(root, "bytes/SKILL.md", GOOD);
+    write_file(root, "bytes/SKILL.md", GOOD);
     fs::write(root.join("bytes").join(OsStr::from_bytes(b"\xff.md")), "x").expect("written");
     // 300 MB that take no room on the disk.
-    let large = put(root, "large/SKILL.md", GOOD);
+    let large = write_file(root, "large/SKILL.md", GOOD);
     File::options().append(true).open(large).expect("opened").set_len(300 << 20).expect("grown");
 
     let outcome = lint(&[root.to_path_buf()], &Options::default());
@@ -99,12 +103,15 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
     check("large", "document-too-large");
     assert_eq!(codes(&outcome, "good"), ["name-clash", "description-duplicate"]);
     assert!(
-        skill(&outcome, "good").clients.iter().all(|(_, fate)| fate.valid && fate.listed && !fate.truncated)
+        skill(&outcome, "good")
+            .clients
+            .iter()
+            .all(|(_, load_result)| load_result.valid && load_result.listed && !load_result.truncated)
     );
     // The names clash, so that no agent can load more than one: but nothing else is lost.
     assert_eq!(outcome.summary.skills, 23);
 
-    // Nobody's text makes a message long.
+    // No one's text makes a message long.
     let all = || outcome.skills.iter().flat_map(|skill| &skill.diagnostics);
     let longest = all().map(|found| found.message.chars().count()).max();
     assert!(longest.is_some_and(|longest| longest <= 501), "{longest:?}");
@@ -119,13 +126,13 @@ fn each_has_its_diagnostic_and_the_run_goes_on() {
 }
 
 #[test]
-fn what_may_not_be_read_is_told() {
+fn unreadable_entries_are_reported() {
     let temp = tempfile::tempdir().expect("a folder");
     let root = temp.path();
-    put(root, "good/SKILL.md", GOOD);
-    let closed = put(root, "closed/SKILL.md", GOOD);
-    let part = put(root, "part/secret.md", "x");
-    put(root, "part/SKILL.md", GOOD);
+    write_file(root, "good/SKILL.md", GOOD);
+    let closed = write_file(root, "closed/SKILL.md", GOOD);
+    let part = write_file(root, "part/secret.md", "x");
+    write_file(root, "part/SKILL.md", GOOD);
     fs::create_dir_all(root.join("shut")).expect("created");
     for path in [&closed, &part, &root.join("shut")] {
         fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("closed");
@@ -145,8 +152,8 @@ fn what_may_not_be_read_is_told() {
 #[test]
 fn a_large_package_cannot_be_uploaded() {
     let temp = tempfile::tempdir().expect("a folder");
-    put(temp.path(), "good/SKILL.md", GOOD);
-    let asset = put(temp.path(), "good/assets/film.bin", b"\0");
+    write_file(temp.path(), "good/SKILL.md", GOOD);
+    let asset = write_file(temp.path(), "good/assets/film.bin", b"\0");
     let check = |size: u64, expected: bool| {
         File::options().write(true).open(&asset).expect("opened").set_len(size).expect("grown");
         let outcome = lint(&[temp.path().to_path_buf()], &Options::default());
@@ -159,7 +166,7 @@ fn a_large_package_cannot_be_uploaded() {
 #[test]
 fn a_path_may_be_a_document_or_nothing() {
     let temp = tempfile::tempdir().expect("a folder");
-    let file = put(temp.path(), "good/SKILL.md", GOOD);
+    let file = write_file(temp.path(), "good/SKILL.md", GOOD);
     let outcome = lint(&[file, temp.path().join("good")], &Options::default());
     assert_eq!((outcome.skills.len(), outcome.summary.errors), (1, 0));
     let outcome = lint(&[temp.path().join("nowhere")], &Options::default());
@@ -169,43 +176,45 @@ fn a_path_may_be_a_document_or_nothing() {
 /// What a manifest names outside the plugin is neither read nor quoted, whichever way it is named.
 #[test]
 fn a_manifest_reads_nothing_outside_its_plugin() {
-    let told = |build: &dyn Fn(&Path, &Path)| {
+    let messages = |build: &dyn Fn(&Path, &Path)| {
         let temp = tempfile::tempdir().expect("a folder");
-        let secret = put(
+        let secret = write_file(
             temp.path(),
             "secret/s.json",
             "{\"hooks\": {\"TopSecretKey\": [1]}, \"name\": \"Top Secret\"}",
         );
         let plugin = temp.path().join("plugin");
-        put(&plugin, "skills/good/SKILL.md", GOOD);
+        write_file(&plugin, "skills/good/SKILL.md", GOOD);
         fs::create_dir_all(plugin.join(".claude-plugin")).expect("created");
         fs::create_dir_all(plugin.join("hooks")).expect("created");
         build(&plugin, &secret);
         let outcome = lint(&[plugin], &Options::default());
-        let told: Vec<String> = outcome.diagnostics.iter().map(|found| found.message.clone()).collect();
-        assert!(!told.iter().any(|told| told.contains("Secret")), "{told:?}");
-        told
+        let messages: Vec<String> = outcome.diagnostics.iter().map(|found| found.message.clone()).collect();
+        assert!(!messages.iter().any(|message| message.contains("Secret")), "{messages:?}");
+        messages
     };
     let named = |path: &str| {
         let manifest = format!("{{\"name\": \"p\", \"hooks\": \"{path}\"}}");
-        told(&|plugin, _| drop(put(plugin, ".claude-plugin/plugin.json", &manifest)))
+        messages(&|plugin, _| drop(write_file(plugin, ".claude-plugin/plugin.json", &manifest)))
     };
     let leaves = |path: &str| vec![format!("`hooks`: `{path}` leaves the plugin's folder")];
     assert_eq!(named("../secret/s.json"), leaves("../secret/s.json"));
     assert_eq!(named("./hooks/../../secret/s.json"), leaves("./hooks/../../secret/s.json"));
-    let absolute = told(&|plugin, secret| {
+    let absolute = messages(&|plugin, secret| {
         let manifest = format!("{{\"name\": \"p\", \"hooks\": \"{}\"}}", secret.display());
-        put(plugin, ".claude-plugin/plugin.json", manifest);
+        write_file(plugin, ".claude-plugin/plugin.json", manifest);
     });
     assert!(absolute.len() == 1 && absolute[0].ends_with("leaves the plugin's folder"), "{absolute:?}");
     let link = "cannot be read: a link that leaves the folder";
     assert_eq!(
-        told(&|plugin, secret| symlink(secret, plugin.join(".claude-plugin/plugin.json")).expect("linked")),
+        messages(
+            &|plugin, secret| symlink(secret, plugin.join(".claude-plugin/plugin.json")).expect("linked")
+        ),
         [link]
     );
     let hooks = |fill: &dyn Fn(&Path, &Path)| {
-        told(&|plugin, secret| {
-            put(plugin, ".claude-plugin/plugin.json", "{\"name\": \"p\"}");
+        messages(&|plugin, secret| {
+            write_file(plugin, ".claude-plugin/plugin.json", "{\"name\": \"p\"}");
             fill(&plugin.join("hooks/hooks.json"), secret);
         })
     };

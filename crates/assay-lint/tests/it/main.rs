@@ -1,4 +1,4 @@
-//! The linter on its own pages, on real packages, and on the worst that a file system can hold.
+//! The linter on its own pages, on real packages, and on the worst that a file system can contain.
 
 mod conformance;
 mod coverage;

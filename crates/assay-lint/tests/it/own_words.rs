@@ -1,4 +1,5 @@
-//! The safety rules hold nothing of the sets that they are measured on: no host, no author, no package, no sentence.
+//! The safety rules hold nothing of the sets that they are measured on: no host, no author, no
+//! package, no sentence.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,11 +11,12 @@ use regex::Regex;
 
 use crate::shared::shared;
 
-/// Hosts that are in the sets as they are in half of all skills, and that rules name for what they are: public forges, public
-/// indexes of packages, and the addresses of this machine.
+/// Hosts that are in the sets as they are in half of all skills, and that rules name for what they
+/// are: public forges, public indexes of packages, and the addresses of this machine.
 const GENERIC: &[&str] = &["github.com", "gist.github.com", "pypi.org", "localhost", "127.0.0.1", "0.0.0.0"];
 
-/// Shorter names of packages are ordinary words or names of formats (`pdf`, `discord`, `summarize`).
+/// Shorter names of packages are ordinary words or names of formats (`pdf`, `discord`,
+/// `summarize`).
 const ORDINARY: usize = 12;
 
 struct Sets {
@@ -51,7 +53,7 @@ fn sets(archive: &Path) -> Sets {
         for hit in host.captures_iter(&text) {
             found.hosts.insert(hit[1].to_ascii_lowercase());
         }
-        // What stands in files of code is not written by the sets' authors to be said.
+        // What is in files of code is not written by the sets' authors to be said.
         if Path::new(&path).extension().is_some_and(|end| end == "md") || set == "own" {
             let said = text.split(['\n', '.', '!', '?']).map(str::trim);
             found.sentences.extend(

@@ -1,10 +1,12 @@
-//! The pages in tests/rules: prose, examples, and what is found in them. They are the rules' documentation and their tests.
+//! The pages in tests/rules: prose, examples, and what is found in them. They are the rules'
+//! documentation and their tests.
 //!
-//! A page is about one family; a second-level heading with a code begins the section of a rule. In a section, blocks of code
-//! make a folder: `file PATH` (a text, where `{{text*N}}` stands for N times the text and `\u{…}` for a character), `latin-1
-//! PATH`, `utf-16 PATH`, `executable PATH`, `link PATH` (the content is the target) and `folder PATH`. A block `expected`
-//! lists what the section's rule finds there, a line a finding; a block `fixed PATH` says what `--fix` makes of a file. With
-//! `ASSAY_BLESS=1` both are written anew, and docs/RULES.md with them.
+//! A page is about one family; a second-level heading with a code begins the section of a rule. In
+//! a section, blocks of code make a folder: `file PATH` (a text, where `{{text*N}}` stands for N
+//! times the text and `\u{…}` for a character), `latin-1 PATH`, `utf-16 PATH`, `executable PATH`,
+//! `link PATH` (the content is the target) and `folder PATH`. A block `expected` lists what the
+//! section's rule finds there, a line a finding; a block `fixed PATH` says what `--fix` makes of a
+//! file. With `ASSAY_BLESS=1` both are written anew, and docs/RULES.md with them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -35,7 +37,7 @@ const ELSEWHERE: [&str; 7] = [
 struct Block {
     info: String,
     content: String,
-    /// Where the content stands in the page.
+    /// Where the content is in the page.
     range: Range<usize>,
 }
 
@@ -151,8 +153,8 @@ fn line(found: &Diagnostic, root: &Path) -> String {
     format!("{}{place}: {}: {message}{fix}\n", shown(&found.file), found.severity)
 }
 
-fn look(root: &Path, code: &str) -> Vec<Diagnostic> {
-    // By its name, so that rules which are off until somebody asks for them are on.
+fn lint_rule(root: &Path, code: &str) -> Vec<Diagnostic> {
+    // By its name, so that rules which are off until someone asks for them are on.
     let form = Selection {
         select: Selector::parse(code).into_iter().collect(),
         comments: true,
@@ -180,7 +182,7 @@ fn every_example_has_its_findings() {
                 let found = match block.info.split_once(' ') {
                     None if block.info == "expected" => {
                         let root = temp.path().to_path_buf();
-                        before = look(&root, &section.code);
+                        before = lint_rule(&root, &section.code);
                         if !before.is_empty() {
                             shown.insert(section.code.clone());
                         }
@@ -190,7 +192,7 @@ fn every_example_has_its_findings() {
                         for fixed in fix::apply(&before) {
                             assert!(fixed.error.is_none(), "{}: {:?}", section.code, fixed.error);
                         }
-                        let again = look(temp.path(), &section.code);
+                        let again = lint_rule(temp.path(), &section.code);
                         assert!(
                             again.iter().all(|found| found.fix.is_none()),
                             "{} can be fixed twice",
@@ -273,7 +275,8 @@ fn the_reference_in_docs_is_made_of_the_pages() {
     }
 }
 
-/// docs/LINT.md holds what `assay lint --stats` printed of the corpus: a rule that is not in it has not been counted.
+/// docs/LINT.md contains what `assay lint --stats` printed of the corpus: a rule that is not in it
+/// has not been counted.
 #[test]
 fn every_rule_has_been_counted() {
     let text = include_str!("../../../../docs/LINT.md");

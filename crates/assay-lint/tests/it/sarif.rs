@@ -1,6 +1,7 @@
 //! SARIF against the schema of its standard.
 //!
-//! The schema is that of OASIS for SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/>, as the crate serde-sarif 0.8.0 carries it.
+//! The schema is that of OASIS for SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/>,
+//! as the crate serde-sarif 0.8.0 carries it.
 
 use std::ffi::OsStr;
 use std::fs;

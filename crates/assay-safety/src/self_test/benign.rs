@@ -1,4 +1,5 @@
-//! What looks like an attack and is none: documentation of attacks, comments, patterns of scanners, placeholders, honest uses of rare characters.
+//! What looks like an attack and is none: documentation of attacks, comments, patterns of scanners,
+//! placeholders, honest uses of rare characters.
 
 use rand_chacha::ChaCha8Rng;
 
@@ -140,6 +141,6 @@ pub(crate) const LOOK_ALIKES: &[LookAlike] = &[
         d.links.push(("latest.md".to_owned(), "references/notes.md".to_owned()));
     }),
     like(Family::Archive, "an archive of templates", |d, _| {
-        d.file("assets/t.zip", super::ways::zip("template.md", b"# Title\n\nText.\n"));
+        d.file("assets/t.zip", super::techniques::zip("template.md", b"# Title\n\nText.\n"));
     }),
 ];

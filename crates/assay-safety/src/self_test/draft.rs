@@ -57,8 +57,8 @@ pub fn hosts() -> Vec<Host> {
     ]
 }
 
-/// The skills beneath some paths, as clean ones to plant in. Whether they are clean is for the reader to know; what they raise by themselves is
-/// counted apart.
+/// The skills in some paths, as clean hosts. Whether they are clean is for the reader to know; what
+/// they raise by themselves is counted apart.
 #[must_use]
 pub fn hosts_at(paths: &[PathBuf]) -> Vec<Host> {
     let (folders, _) = assay_skill::find(paths);

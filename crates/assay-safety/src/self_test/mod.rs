@@ -1,15 +1,17 @@
-//! The scanner's error rates: known payloads hidden in clean skills in many ways, and look-alikes that are none.
+//! The scanner's error rates: known payloads hidden in clean skills in many ways, and look-alikes
+//! that are none.
 //!
-//! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing above `info` that the skill did not raise
-//! before; of rules that are themselves no more than `info`, their own finding counts. A look-alike is a false alarm when its planting raises
-//! anything above `info`. Intervals are Clopper & Pearson's at .95; they speak of draws from these payloads, ways and skills, and
-//! not of the attacks that somebody will think of next.
+//! Everything is drawn from a seed. A payload counts as missed when its planting raises nothing
+//! above `info` that the skill did not raise before; of rules that are themselves no more than
+//! `info`, their own finding counts. A look-alike is a false alarm when its planting raises
+//! anything above `info`. Intervals are Clopper & Pearson's at .95; they speak of draws from these
+//! payloads, ways and skills, and not of the attacks that someone will think of next.
 
 mod benign;
 mod draft;
 mod own;
 mod payloads;
-pub(crate) mod ways;
+pub(crate) mod techniques;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -25,12 +27,12 @@ pub use draft::{Host, hosts, hosts_at};
 use super::{Bundle, Family, scan};
 use draft::Draft;
 
-/// What is drawn.
+/// The parameters of the draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
-    /// Where the draws begin.
+    /// The seed.
     pub seed: u64,
-    /// How often each pair of payload and way is planted, each time in a skill that is drawn.
+    /// How often each payload is hidden with each technique, each time in a random skill.
     pub repetitions: usize,
 }
 
@@ -40,18 +42,18 @@ impl Default for Options {
     }
 }
 
-/// How often something went wrong.
+/// An error rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Rate {
-    /// What is counted: a family, a way, a look-alike.
+    /// What is counted: a family, a technique, a look-alike.
     pub name: String,
-    /// How many were planted.
+    /// The number of attacks or look-alikes.
     pub planted: u64,
-    /// How many of them were missed, or raised a false alarm.
+    /// How many of them were missed, or flagged by mistake.
     pub wrong: u64,
     /// Of those that were found, how many under their own family's name. 0 for look-alikes.
     pub named: u64,
-    /// The rate of what went wrong; `None` where nothing was planted.
+    /// The error rate; `None` for zero attacks.
     pub rate: Option<f64>,
     /// Lower and upper end of its interval.
     pub interval: [f64; 2],
@@ -60,25 +62,25 @@ pub struct Rate {
 /// Error rates.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
-    /// The form of this document.
+    /// The schema of this document.
     pub schema: &'static str,
-    /// Where the draws began.
+    /// The seed.
     pub seed: u64,
-    /// Clean skills that were planted in.
+    /// The number of clean skills.
     pub hosts: usize,
-    /// Of these, how many raised an alarm with nothing planted.
+    /// How many of these are flagged without an attack.
     pub clean: Rate,
-    /// Misses over all.
+    /// All misses.
     pub misses: Rate,
-    /// False alarms over all look-alikes.
+    /// False positives over all look-alikes.
     pub alarms: Rate,
     /// Misses by family of payload.
     pub misses_by_family: Vec<Rate>,
-    /// False alarms by the family that a look-alike looks like.
+    /// False positives by the family that a look-alike resembles.
     pub alarms_by_family: Vec<Rate>,
-    /// Misses by way.
-    pub misses_by_way: Vec<Rate>,
-    /// False alarms by look-alike.
+    /// Misses by technique.
+    pub misses_by_technique: Vec<Rate>,
+    /// False positives by look-alike.
     pub alarms_by_look_alike: Vec<Rate>,
 }
 
@@ -111,7 +113,7 @@ fn rate(name: &str, planted: u64, wrong: u64, named: u64) -> Rate {
     Rate { name: name.to_owned(), planted, wrong, named, rate, interval: [low, high] }
 }
 
-/// What a finding is known by, for telling new ones from those of the clean skill.
+/// The key of a finding, to separate new ones from those of the clean skill.
 type Seen = BTreeSet<(&'static str, String, String, bool)>;
 
 fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
@@ -131,7 +133,8 @@ fn findings(bundle: &Bundle) -> (Seen, Vec<(Family, bool)>) {
     (seen, families)
 }
 
-/// What planting brought about: whether anything loud is new, and whether the family's own finding is.
+/// The effect of an attack: whether there is any new finding above `info`, and one of its own
+/// family.
 fn raised(before: &Seen, draft: &Draft, family: Family) -> (bool, bool) {
     let (after, families) = findings(&draft.bundle());
     let loud = after.difference(before).any(|(.., loud)| *loud);
@@ -144,7 +147,7 @@ fn raised(before: &Seen, draft: &Draft, family: Family) -> (bool, bool) {
 /// Measures the scanner on clean skills.
 pub fn run(hosts: &[Host], options: Options) -> Report {
     let mut random = ChaCha8Rng::seed_from_u64(options.seed);
-    let (mut family_misses, mut way_misses, mut family_alarms, mut look_alikes, mut clean) =
+    let (mut family_misses, mut technique_misses, mut family_alarms, mut look_alikes, mut clean) =
         (Tally::default(), Tally::default(), Tally::default(), Tally::default(), Tally::default());
     for family in Family::ALL {
         family_misses.0.push((family.name().to_owned(), 0, 0, 0));
@@ -162,23 +165,28 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
     let mut plant =
         |family: Family, name: &str, plant: &dyn Fn(&mut Draft, &mut ChaCha8Rng), harmful: bool| {
             for _ in 0..options.repetitions {
-                let Some((draft, seen)) = ways::pick(&before, &mut random) else { return };
+                let Some((draft, seen)) = techniques::pick(&before, &mut random) else { return };
                 let mut draft = draft.clone();
                 plant(&mut draft, &mut random);
                 let (loud, own) = raised(seen, &draft, family);
                 if harmful {
                     let found = loud || own;
                     family_misses.count(family.name(), !found, own);
-                    way_misses.count(name, !found, own);
+                    technique_misses.count(name, !found, own);
                 } else {
                     family_alarms.count(family.name(), loud, false);
                     look_alikes.count(name, loud, false);
                 }
             }
         };
-    for way in ways::WAYS {
-        for payload in payloads::PAYLOADS.iter().filter(|payload| payload.form == way.form) {
-            plant(payload.family, way.name, &|draft, random| (way.plant)(draft, payload.text, random), true);
+    for technique in techniques::TECHNIQUES {
+        for payload in payloads::PAYLOADS.iter().filter(|payload| payload.form == technique.form) {
+            plant(
+                payload.family,
+                technique.name,
+                &|draft, random| (technique.plant)(draft, payload.text, random),
+                true,
+            );
         }
     }
     for (family, name, own) in own::OWN {
@@ -188,7 +196,7 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
         plant(like.family, like.name, &like.plant, false);
     }
     Report {
-        schema: "assay.lint-self-test/1",
+        schema: "assay.lint-self-test/2",
         seed: options.seed,
         hosts: hosts.len(),
         clean: clean.whole("clean skills"),
@@ -196,20 +204,22 @@ pub fn run(hosts: &[Host], options: Options) -> Report {
         alarms: family_alarms.whole("all look-alikes"),
         misses_by_family: family_misses.rates(),
         alarms_by_family: family_alarms.rates(),
-        misses_by_way: way_misses.rates(),
+        misses_by_technique: technique_misses.rates(),
         alarms_by_look_alike: look_alikes.rates(),
     }
 }
 
-/// The report as tables. It holds nothing but what stands in this module, so that it may be printed as it is.
+/// The report as tables. It contains only text from this module, so it needs no escaping.
 #[must_use]
 pub fn table(report: &Report) -> String {
     let mut out = format!(
-        "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95 %, over these draws\n\n",
+        "assay's safety rules, measured on {} clean skills, seed {}\nintervals: Clopper and Pearson, 95%, over these draws\n\n",
         report.hosts, report.seed
     );
     let cells = |rate: &Rate| {
-        let share = rate.rate.map_or("      -".to_owned(), |share| format!("{:5.1} %", share * 100.0));
+        let share = rate
+            .rate
+            .map_or("      -".to_owned(), |share| format!("{:>7}", format!("{:.1}%", share * 100.0)));
         let ends = match rate.rate {
             Some(_) => format!("[{:5.1}, {:5.1}]", rate.interval[0] * 100.0, rate.interval[1] * 100.0),
             None => String::new(),
@@ -218,8 +228,8 @@ pub fn table(report: &Report) -> String {
     };
     let _ = writeln!(
         out,
-        "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>6} {:>7}",
-        "family", "planted", "missed", "rate", "", "named", "alike", "alarms", "rate"
+        "{:<16} {:>7} {:>6} {:>7} {:<15} {:>6}   {:>7} {:>7} {:>7}",
+        "family", "planted", "missed", "rate", "", "named", "alike", "flagged", "rate"
     );
     let rows = report
         .misses_by_family
@@ -232,15 +242,15 @@ pub fn table(report: &Report) -> String {
             writeln!(out, "{name:<16} {} {:>6}   {}", cells(misses), misses.named, cells(alarms).trim_end());
     }
     for (title, first, second, rates) in [
-        ("way", "planted", "missed", &report.misses_by_way),
-        ("look-alike", "planted", "alarms", &report.alarms_by_look_alike),
+        ("technique", "planted", "missed", &report.misses_by_technique),
+        ("look-alike", "planted", "flagged", &report.alarms_by_look_alike),
     ] {
         let _ = writeln!(out, "\n{title:<40} {first:>7} {second:>6} {:>7}", "rate");
         for rate in rates {
-            let mark = if rate.wrong == rate.planted && title == "way" { "  MISSED" } else { "" };
+            let mark = if rate.wrong == rate.planted && title == "technique" { "  MISSED" } else { "" };
             let _ = writeln!(out, "{:<40} {}{mark}", rate.name, cells(rate).trim_end());
         }
     }
-    let _ = writeln!(out, "\nclean skills with an alarm: {} of {}", report.clean.wrong, report.clean.planted);
+    let _ = writeln!(out, "\nclean skills flagged: {} of {}", report.clean.wrong, report.clean.planted);
     out
 }

@@ -95,7 +95,7 @@ impl Order<'_> {
         });
         let mut last = Vec::new();
         let mut hear = |piece: &[u8]| {
-            log.append(piece);
+            log.take(piece);
             last.extend_from_slice(piece);
             let over = last.len().saturating_sub(REASON);
             last.drain(..over);

@@ -90,7 +90,7 @@ impl<'a> Unpack<'a> {
                 continue;
             }
             if self.admits(&path) {
-                self.unpack_entry(&mut entry, kind, path)?;
+                self.one(&mut entry, kind, path)?;
             } else {
                 self.pass_over(entry.size());
             }
@@ -150,7 +150,7 @@ impl<'a> Unpack<'a> {
         size <= self.caps.file_bytes.min(left)
     }
 
-    fn unpack_entry(
+    fn one(
         &mut self,
         entry: &mut Entry<'_, impl Read>,
         kind: EntryType,

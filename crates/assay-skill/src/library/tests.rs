@@ -29,7 +29,7 @@ fn packages_are_found_wherever_they_lie() {
     fs::write(root.join("README.md"), "").unwrap();
     let library = Library::load(&[root.to_path_buf()]);
     assert_eq!(found(&library), ["a", "b", "c", "e", "six"]);
-    // A package by itself, and twice the same.
+    // A package on its own, and twice the same.
     assert_eq!(found(&Library::load(&[root.join("a"), root.join("a/../a"), root.join("b")])), ["a", "b"]);
 }
 

@@ -22,8 +22,8 @@ pub(super) fn tolerance(target: usize) -> usize {
     (target / 50).max(3)
 }
 
-/// Fills the leaves of a skeleton and corrects them until the text has `target` tokens, `fixed` ones aside that `frame` adds to
-/// the blocks. Half a per cent is near enough to stop.
+/// Fills the leaves of a skeleton and corrects them until the text has `target` tokens, `fixed`
+/// ones aside that `frame` adds to the blocks. Half a per cent is near enough to stop.
 pub(super) fn balance(
     blocks: &mut Vec<Block>,
     leaves: &mut Vec<Leaf>,
@@ -48,7 +48,8 @@ pub(super) fn balance(
         }
         let want = target.cast_signed() - have.cast_signed();
         if want > 0 && leaves.iter().all(|leaf| leaf.target == 0) {
-            // Nothing that could grow, and something to make up for: link definitions, blank lines, empty headings.
+            // Nothing that could grow, and something to make up for: link definitions, blank lines,
+            // empty headings.
             leaves.push(Leaf::new(Shape::Text, want.unsigned_abs(), 1));
             blocks.push(Block::Text(leaves.len() - 1));
             let last = leaves.len() - 1;
@@ -91,7 +92,8 @@ fn spread(leaves: &mut [Leaf], want: isize, draw: &mut Draw<'_>) {
                 left -= change;
             }
         }
-        // The third pass is the first that takes all kinds, the fourth the first that takes much from each.
+        // The third pass is the first that takes all kinds, the fourth the first that takes much
+        // from each.
         if pass >= 3 && left == begun {
             return;
         }

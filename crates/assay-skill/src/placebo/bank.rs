@@ -1,4 +1,5 @@
-//! The fixed bank: true and useless sentences, written for this purpose and kept as text, one a line.
+//! The fixed bank: true and useless sentences, written for this purpose and kept as text, one a
+//! line.
 
 use std::sync::{Arc, LazyLock};
 
@@ -19,7 +20,8 @@ pub(super) enum Kind {
     Inert,
     /// Single words.
     Word,
-    /// The opening of a description, with the words of the skill's name in it. Made for each skill and never dealt.
+    /// The opening of a description, with the words of the skill's name in it. Made for each skill
+    /// and never dealt.
     Lead,
 }
 

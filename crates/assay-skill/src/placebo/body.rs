@@ -29,8 +29,8 @@ pub(super) fn body(text: &str, draw: &mut Draw<'_>) -> Result<String, PlaceboErr
     Ok(filled.text)
 }
 
-/// The placebo of another Markdown file, as near as it comes; its front matter, if it has any, is left out. `None` when it is
-/// too long.
+/// The placebo of another Markdown file, as near as it comes; its front matter, if it has any, is
+/// omitted. `None` when it is too long.
 pub(super) fn filled(text: &str, draw: &mut Draw<'_>) -> Option<String> {
     if text.len() > BYTE_LIMIT {
         return None;
@@ -59,7 +59,8 @@ fn blocks(text: &str, wanted: usize, draw: &mut Draw<'_>) -> Filled {
 pub(super) fn description(original: &str, name: &str, draw: &mut Draw<'_>) -> String {
     let wanted = tokens(original);
     let mut text = String::new();
-    // English words have more characters to a token than most descriptions: stay where clients would cut.
+    // English words have more characters to a token than most descriptions: stay where clients
+    // would cut.
     for percent in (20..=100).rev().step_by(4) {
         let goal = wanted * percent / 100;
         if goal == 0 {
@@ -77,7 +78,8 @@ pub(super) fn description(original: &str, name: &str, draw: &mut Draw<'_>) -> St
     text
 }
 
-/// An opening with the words of the name, of those that are short enough and repeat nothing but the name.
+/// An opening with the words of the name, of those that are short enough and repeat nothing but the
+/// name.
 fn lead(name: &str, goal: usize, draw: &mut Draw<'_>) -> Option<Piece> {
     let mut known: Vec<String> = Vec::new();
     for word in words(name) {

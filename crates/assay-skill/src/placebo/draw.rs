@@ -1,4 +1,5 @@
-//! Drawing from the bank, so that the draw depends on the digest and the seed and repeats nothing of the original.
+//! Drawing from the bank, so that the draw depends on the digest and the seed and repeats nothing
+//! of the original.
 
 use super::bank::{Entry, Kind, Piece, entries};
 use super::facts::Facts;
@@ -20,7 +21,8 @@ impl Rng {
         Self(hasher.finalize_xof())
     }
 
-    /// A number below `n`; 0 when `n` is 0. Of 64 random bits the remainder is biased by less than n / 2^64.
+    /// A number below `n`; 0 when `n` is 0. Of 64 random bits the remainder is biased by less than
+    /// n / 2^64.
     pub(super) fn below(&mut self, n: usize) -> usize {
         let mut bytes = [0; 8];
         self.0.fill(&mut bytes);
@@ -75,7 +77,7 @@ impl<'a> Draw<'a> {
         self.facts.admits_run(marks)
     }
 
-    /// Whether a text from elsewhere may stand in the placebo, some words excepted.
+    /// Whether a text may be used in the placebo, except for some words.
     pub(super) fn admits_text(&self, piece: &Entry, except: &[String]) -> bool {
         piece.words.iter().all(|word| except.contains(word) || self.facts.admits_word(word))
             && piece.marks.windows(3).zip(piece.words.windows(3)).all(|(marks, words)| {
@@ -88,8 +90,8 @@ impl<'a> Draw<'a> {
         self.facts.admits_run(&run)
     }
 
-    /// Deals the next card of a part, or of the next [`WINDOW`] cards the one nearest to `want` tokens. `None` when no card fits
-    /// between its neighbours.
+    /// Deals the next card of a part, or of the next [`WINDOW`] cards the one nearest to `want`
+    /// tokens. `None` when no card fits between its neighbours.
     pub(super) fn deal(
         &mut self,
         kind: Kind,
@@ -127,8 +129,8 @@ impl<'a> Draw<'a> {
         None
     }
 
-    /// A card of the same part whose length differs from that of `old` by as near to `delta` tokens as there is, and by more
-    /// than nothing in that direction.
+    /// A card of the same part whose length differs from that of `old` by as near to `delta` tokens
+    /// as there is, and by more than nothing in that direction.
     pub(super) fn exchange(
         &mut self,
         old: &Entry,
@@ -148,8 +150,9 @@ impl<'a> Draw<'a> {
             .cloned()
     }
 
-    /// A word that no language has, for when nothing in the bank fits. There is always one: the words grow until they fit.
-    pub(super) fn made(&mut self, before: &[Mark], after: &[Mark]) -> Piece {
+    /// A word that no language has, for when nothing in the bank fits. There is always one: the
+    /// words grow until they fit.
+    pub(super) fn made_piece(&mut self, before: &[Mark], after: &[Mark]) -> Piece {
         const SYLLABLES: [&str; 20] = [
             "ba", "lo", "mi", "ru", "ta", "ve", "no", "sa", "ki", "du", "pe", "la", "mo", "ri", "fu", "na",
             "zo", "te", "gi", "wa",
@@ -205,7 +208,7 @@ mod tests {
         }
         let mut draw = Draw::new(&facts, Rng::new("a", 1, "x"));
         assert_eq!(draw.deal(Kind::Sentence, None, &[], &[]), None);
-        let made = draw.made(&[], &[]);
+        let made = draw.made_piece(&[], &[]);
         assert!(facts.repeated_by(&made.text).is_empty(), "{}", made.text);
     }
 }

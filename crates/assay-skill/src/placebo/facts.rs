@@ -1,4 +1,5 @@
-//! What a text says that its placebo may not: runs of three words, identifiers, commands, paths and numbers.
+//! What a text says that its placebo may not: runs of three words, identifiers, commands, paths and
+//! numbers.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -51,7 +52,8 @@ impl Facts {
         self.code_words(text);
     }
 
-    /// Adds structured data: a quoted word, and a word before a colon or an equals sign, is an identifier.
+    /// Adds structured data: a quoted word, and a word before a colon or an equals sign, is an
+    /// identifier.
     pub(super) fn data(&mut self, text: &str) {
         self.prose(text);
         self.tags(text);
@@ -117,7 +119,7 @@ impl Facts {
         !self.identifiers.contains(word) && !self.commands.contains(word) && !self.numbers.contains(word)
     }
 
-    /// Whether no three words in a row stand in the original.
+    /// Whether no three words in a row are in the original.
     pub(super) fn admits_run(&self, marks: &[Mark]) -> bool {
         !grams(marks).any(|gram| self.grams.contains(&gram))
     }
@@ -150,7 +152,7 @@ impl Facts {
     }
 }
 
-/// A word of code that can be somebody's: longer than a letter, no stop word, no number.
+/// A word of code that can be distinctive: longer than a letter, no stop word, no number.
 fn counts(word: &str) -> bool {
     word.chars().nth(1).is_some() && !is_stop(word) && !word.chars().all(char::is_numeric)
 }
@@ -162,7 +164,8 @@ fn is_identifier(word: &str) -> bool {
     letters && (inner || word.contains('_') || word.chars().any(char::is_numeric))
 }
 
-/// Words with a slash, a backslash or an inner full stop, lower-cased, without the punctuation around them.
+/// Words with a slash, a backslash or an inner full stop, lower-cased, without the punctuation
+/// around them.
 fn paths(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| {
         c.is_whitespace()

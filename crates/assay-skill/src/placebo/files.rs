@@ -59,7 +59,7 @@ pub(super) fn format(file: &MadeFile) -> Format {
     let name = file.path.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
     if !file.bytes.is_empty() && is_binary(&file.bytes) {
-        // A program is a script in another form: somebody may run it.
+        // A program is treated like a script: it may be run.
         return if file.executable { SHELL } else { Format::Binary };
     }
     let first = file.bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -129,8 +129,8 @@ pub(super) fn is_binary(bytes: &[u8]) -> bool {
     bytes.contains(&0) || std::str::from_utf8(bytes).is_err()
 }
 
-/// Makes the file that stands in a file's place: same path, same executable bit, about the same size, and an empty file where
-/// it was empty.
+/// Makes the file that is in a file's place: same path, same executable bit, about the same size,
+/// and an empty file where it was empty.
 pub(super) fn make(file: &MadeFile, draw: &mut Draw<'_>) -> MadeFile {
     let size = file.bytes.len();
     let text = String::from_utf8_lossy(&file.bytes);
@@ -185,7 +185,7 @@ pub(super) fn make(file: &MadeFile, draw: &mut Draw<'_>) -> MadeFile {
 /// One piece of a part of the bank, or a word made up.
 fn piece(draw: &mut Draw<'_>, kind: Kind, want: usize) -> String {
     let piece = draw.deal(kind, Some(want), &[], &[]).or_else(|| draw.deal(Kind::Word, Some(want), &[], &[]));
-    piece.unwrap_or_else(|| draw.made(&[], &[])).text.clone()
+    piece.unwrap_or_else(|| draw.made_piece(&[], &[])).text.clone()
 }
 
 /// Sentences of about so many bytes in all, at least one piece.
@@ -203,7 +203,7 @@ fn sentences(draw: &mut Draw<'_>, bytes: usize) -> Vec<String> {
         };
         let piece =
             draw.deal(kind, want, &before, &[]).or_else(|| draw.deal(Kind::Word, Some(1), &before, &[]));
-        let piece = piece.unwrap_or_else(|| draw.made(&before, &[]));
+        let piece = piece.unwrap_or_else(|| draw.made_piece(&before, &[]));
         before.extend_from_slice(&piece.marks);
         before.drain(..before.len().saturating_sub(2));
         have += piece.text.len() + 1;
@@ -287,18 +287,18 @@ mod tests {
     use super::super::facts::Facts;
     use super::*;
 
-    fn made(path: &str, content: &[u8], executable: bool) -> MadeFile {
+    fn made_file(path: &str, content: &[u8], executable: bool) -> MadeFile {
         let facts = Facts::default();
         let mut draw = Draw::new(&facts, Rng::new("d", 1, path));
         make(&MadeFile { path: path.to_owned(), bytes: content.to_vec(), executable }, &mut draw)
     }
 
     fn text(path: &str, content: &str) -> String {
-        String::from_utf8(made(path, content.as_bytes(), false).bytes).unwrap()
+        String::from_utf8(made_file(path, content.as_bytes(), false).bytes).unwrap()
     }
 
     #[test]
-    fn formats_are_told_by_name_first_line_and_bytes() {
+    fn formats_are_detected_by_name_first_line_and_bytes() {
         let check = |path: &str, content: &[u8], executable, expected| {
             assert_eq!(
                 format(&MadeFile { path: path.to_owned(), bytes: content.to_vec(), executable }),
@@ -330,15 +330,15 @@ mod tests {
                 assert!(have.abs_diff(size) <= size / 5 + 30, "{path} {size}: {have}");
             }
         }
-        assert_eq!(made("a.bin", &[0; 500], false).bytes, vec![0; 500]);
-        assert_eq!(made("a.bin", &vec![0; 2 * BINARY_CAP], false).bytes.len(), BINARY_CAP);
+        assert_eq!(made_file("a.bin", &[0; 500], false).bytes, vec![0; 500]);
+        assert_eq!(made_file("a.bin", &vec![0; 2 * BINARY_CAP], false).bytes.len(), BINARY_CAP);
         assert!(text("a.txt", &"word ".repeat(1_000_000)).len() < TEXT_CAP + 500);
     }
 
     #[test]
     fn what_was_empty_stays_empty() {
         for path in ["__init__.py", "a.md", "a.json", "a", ".gitkeep"] {
-            assert_eq!(made(path, b"", true).bytes, b"", "{path}");
+            assert_eq!(made_file(path, b"", true).bytes, b"", "{path}");
         }
     }
 
@@ -362,7 +362,7 @@ mod tests {
     fn scripts_print_a_usage_line_and_end_well() {
         let folder = tempfile::tempdir().unwrap();
         let check = |interpreter: &str, path: &str, content: &str| {
-            let made = made(path, content.as_bytes(), true);
+            let made = made_file(path, content.as_bytes(), true);
             assert!(made.executable);
             assert!(made.bytes.starts_with(b"#!/usr/bin/env "));
             let at = folder.path().join(path);

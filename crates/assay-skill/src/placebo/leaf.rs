@@ -100,8 +100,8 @@ impl Leaf {
     }
 }
 
-/// Sentences as they are; other pieces between them in lists, as sentences of their own. A capital letter can cost a token, which
-/// the shortest texts have not got.
+/// Sentences as they are; other pieces between them in lists, as sentences of their own. A capital
+/// letter can cost a token, which the shortest texts have not got.
 fn prose(pieces: &[Piece], capital: bool) -> String {
     let whole = pieces.iter().any(|piece| piece.is_sentence());
     let mut out = String::new();
@@ -167,7 +167,8 @@ fn added(leaf: &Leaf, piece: &Piece) -> usize {
     piece.tokens + usize::from(separated)
 }
 
-/// Appends about `want` tokens to a leaf: from the part of the bank that suits, else from its single words, else made up.
+/// Appends about `want` tokens to a leaf: from the part of the bank that suits, else from its
+/// single words, else made up.
 fn append(
     leaves: &mut [Leaf],
     at: usize,
@@ -182,17 +183,19 @@ fn append(
     let wanted = if any { None } else { Some(want) };
     let piece = draw
         .deal(kind, wanted, &before, after)
-        // A short piece is no place for a long word, and a long one no place for a single word, unless nothing else is left.
+        // A short piece is no place for a long word, and a long one no place for a single word,
+        // unless nothing else is left.
         .filter(|piece| piece.tokens <= want + 3 || kind == Kind::Inert)
         .or_else(|| draw.deal(Kind::Phrase, wanted, &before, after).filter(|piece| piece.tokens <= want + 3))
         .or_else(|| draw.deal(Kind::Word, wanted, &before, after))
-        .unwrap_or_else(|| draw.made(&before, after));
+        .unwrap_or_else(|| draw.made_piece(&before, after));
     let more = added(&leaves[at], &piece);
     leaves[at].pieces.push(piece);
     more
 }
 
-/// Fills the leaves in order, each with about as many tokens as its target. Leaves after the one being filled are still empty.
+/// Fills the leaves in order, each with about as many tokens as its target. Leaves after the one
+/// being filled are still empty.
 pub(super) fn fill(leaves: &mut [Leaf], draw: &mut Draw<'_>) {
     for at in 0..leaves.len() {
         let target = leaves[at].target;
@@ -243,8 +246,9 @@ pub(super) fn edit(leaves: &mut [Leaf], at: usize, want: isize, draw: &mut Draw<
     }
     if want > 0 {
         let (before, after) = (before(leaves, at, last), after(leaves, at, last));
-        let piece =
-            draw.deal(Kind::Word, Some(1), &before, &after).unwrap_or_else(|| draw.made(&before, &after));
+        let piece = draw
+            .deal(Kind::Word, Some(1), &before, &after)
+            .unwrap_or_else(|| draw.made_piece(&before, &after));
         let more = added(&leaves[at], &piece).cast_signed();
         leaves[at].pieces.push(piece);
         return more;

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-/// Keys that change what a client does with a skill rather than what the skill says. They are kept with their values, so that
-/// the arms differ in nothing but the text.
+/// Keys that change what a client does with a skill rather than what the skill says. They are kept
+/// with their values, so that the arms differ in nothing but the text.
 pub(super) const KEPT: [&str; 8] = [
     "allowed-tools",
     "disallowed-tools",

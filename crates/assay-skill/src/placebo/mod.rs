@@ -1,27 +1,31 @@
 //! The placebo of a skill: the same package with nothing in it.
 //!
-//! What a skill is worth is what it adds to a text of the same name, shape and length that says nothing. [`placebo`] makes that
-//! text. It keeps the name, every path, the headings with their levels, the lists with their items, the code blocks, tables and
-//! quotes, and the number of tokens of the body within 2 % (3 tokens, if that is more). All words are drawn from a fixed bank of
+//! What a skill is worth is what it adds to a text of the same name, shape and length that says
+//! nothing. [`placebo`] makes that text. It keeps the name, every path, the headings with their
+//! levels, the lists with their items, the code blocks, tables and quotes, and the number of tokens
+//! of the body within 2 % (3 tokens, if that is more). All words are drawn from a fixed bank of
 //! true and useless sentences, by the package's digest and the seed.
 //!
-//! Nothing drawn repeats three words in a row, an identifier, a command, a path or a number of the original; [`shared`] tells
-//! what does. Where the bank has nothing left that fits, single words of it are used, and at last words that no language has.
-//! By necessity some things are in common all the same:
+//! Nothing drawn repeats three words in a row, an identifier, a command, a path or a number of the
+//! original; [`shared`] tells what does. Where the bank has nothing left that fits, single words of
+//! it are used, and at last words that no language has. By necessity some things are in common all
+//! the same:
 //!
 //! - the name, and its words in the description;
 //! - the paths of files, since the layout is kept (no text names them);
-//! - the numbers that count the items of a list (every list counts from 1) and the stop words of English;
+//! - the numbers that count the items of a list (every list counts from 1) and the stop words of
+//!   English;
 //! - in scripts, the interpreter's line and the one call that prints, since they must run;
-//! - the values of the few front-matter keys that change what a client does rather than what the skill says (`allowed-tools`,
-//!   `disable-model-invocation`, `user-invocable`, `model` and their like). All other keys are left out, the licence too: the
-//!   text is not the author's.
+//! - the values of the few front-matter keys that change what a client does rather than what the
+//!   skill says (`allowed-tools`, `disable-model-invocation`, `user-invocable`, `model` and their
+//!   like). All other keys are omitted, the licence too: the text is not the author's.
 //!
-//! Other files: a script prints one usage line and exits 0, the rest of it is comment; Markdown is treated as the body is; JSON,
-//! CSV, XML and settings stay valid and say nothing; what is not text becomes as many zero bytes, 1 MiB at most, and a compiled
-//! program becomes a shell script. Sizes stay about the same, up to 256 KiB for a text and 64 KiB for a script. What was empty
-//! stays empty. Lists nested more than 48 deep are drawn up to that depth. The language of a placebo is English, whatever the
-//! original's.
+//! Other files: a script prints one usage line and exits 0, the rest of it is comment; Markdown is
+//! treated as the body is; JSON, CSV, XML and settings stay valid and say nothing; what is not text
+//! becomes as many zero bytes, 1 MiB at most, and a compiled program becomes a shell script. Sizes
+//! stay about the same, up to 256 KiB for a text and 64 KiB for a script. What was empty stays
+//! empty. Lists nested more than 48 deep are drawn up to that depth. The language of a placebo is
+//! English, whatever the original's.
 
 mod balance;
 mod bank;
@@ -98,7 +102,8 @@ pub enum PlaceboError {
         /// The most there may be.
         limit: usize,
     },
-    /// The skeleton alone is longer than the body, or no words bring it to the body's length: a body that is hardly a text.
+    /// The skeleton alone is longer than the body, or no words bring it to the body's length: a
+    /// body that is hardly a text.
     #[error("placebo of {made} tokens for a body of {wanted}")]
     Uneven {
         /// Tokens of the body.
@@ -108,8 +113,8 @@ pub enum PlaceboError {
     },
 }
 
-/// Makes the same package with nothing in it: every file of the original in its order, `SKILL.md` last if it was not among
-/// them. Deterministic in (digest, seed). Paths are passed on as they are.
+/// Makes the same package with nothing in it: every file of the original in its order, `SKILL.md`
+/// last if it was not among them. Deterministic in (digest, seed). Paths are passed on as they are.
 pub fn placebo(original: &Original<'_>, seed: u64) -> Result<Vec<MadeFile>, PlaceboError> {
     if original.body.len() > body::BYTE_LIMIT {
         return Err(PlaceboError::TooLarge { bytes: original.body.len(), limit: body::BYTE_LIMIT });
@@ -145,10 +150,11 @@ pub fn placebo(original: &Original<'_>, seed: u64) -> Result<Vec<MadeFile>, Plac
     Ok(made)
 }
 
-/// Lists what a placebo shares with its original that it should not, each item once as `kind: item`, sorted: runs of three words
-/// that are not all stop words, identifiers (every word of code counts, and every `snake_case` or `camelCase` one of prose),
-/// commands, paths and numbers. Case is ignored, and so are the numbers that count the placebo's list items. Both texts are read
-/// as Markdown.
+/// Lists what a placebo shares with its original that it should not, each item once as `kind:
+/// item`, sorted: runs of three words that are not all stop words, identifiers (every word of code
+/// counts, and every `snake_case` or `camelCase` one of prose), commands, paths and numbers. Case
+/// is ignored, and so are the numbers that count the placebo's list items. Both texts are read as
+/// Markdown.
 pub fn shared(original: &str, placebo: &str) -> Vec<String> {
     let mut facts = Facts::default();
     facts.markdown(original);

@@ -15,7 +15,7 @@ pub(super) fn render(blocks: &[Block], leaves: &[Leaf]) -> String {
 
 fn lines(blocks: &[Block], leaves: &[Leaf], tight: bool, in_item: bool) -> Vec<String> {
     let mut out = Vec::new();
-    // Two lists in a row are told apart by their markers.
+    // Two lists in a row are distinguished by their markers.
     let mut other_marker = false;
     for (at, block) in blocks.iter().enumerate() {
         let previous = at.checked_sub(1).map(|at| &blocks[at]);
@@ -29,7 +29,8 @@ fn lines(blocks: &[Block], leaves: &[Leaf], tight: bool, in_item: bool) -> Vec<S
             }
             Block::Code(leaf, indented) => {
                 let text = leaves[*leaf].text();
-                // Indented code needs a blank line before it, and a list or other code before it would take it in.
+                // Indented code needs a blank line before it, and a list or other code before it
+                // would take it in.
                 let plain = *indented && !tight && !text.is_empty();
                 let apart = match previous {
                     Some(Block::List(_) | Block::Code(_, true)) => false,
@@ -45,7 +46,8 @@ fn lines(blocks: &[Block], leaves: &[Leaf], tight: bool, in_item: bool) -> Vec<S
                 }
             }
             Block::Html(leaf) => out.push(format!("<!-- {} -->", leaves[*leaf].text())),
-            // Under a tight line dashes would make a heading of it; after a star, stars would make a rule of the item.
+            // Under a tight line dashes would make a heading of it; after a star, stars would make
+            // a rule of the item.
             Block::Rule => out.push(if in_item { "___" } else { "---" }.to_owned()),
             Block::Quote(blocks) => {
                 let inner = lines(blocks, leaves, false, false);

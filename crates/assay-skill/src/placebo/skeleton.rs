@@ -1,4 +1,5 @@
-//! The Markdown skeleton of a text: which blocks it has, nested how, and how long each of them is. Nothing of its words.
+//! The Markdown skeleton of a text: which blocks it has, nested how, and how long each of them is.
+//! Nothing of its words.
 
 use std::ops::Range;
 
@@ -48,7 +49,7 @@ pub(super) struct List {
 pub(super) struct Item {
     /// Whether it begins with a box to tick.
     pub(super) task: bool,
-    /// What it holds.
+    /// Its content.
     pub(super) blocks: Vec<Block>,
 }
 
@@ -247,7 +248,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Takes note of something inside a paragraph, a heading, a cell, or of a tight item, where nothing announces it.
+    /// Takes note of something inside a paragraph, a heading, a cell, or of a tight item, where
+    /// nothing announces it.
     fn inline(&mut self, range: Range<usize>, breaks: usize) {
         let run = self.run.get_or_insert_default();
         run.lines += breaks;
@@ -273,8 +275,8 @@ impl Builder<'_> {
         self.leaf(Leaf::new(shape, tokens(text), run.lines + 1))
     }
 
-    /// Gives an item a text when all it holds is what no event tells of, a link definition: an empty one could not stand under a
-    /// paragraph.
+    /// Gives an item a text when all it contains is what no event tells of, a link definition: an
+    /// empty one could not stand under a paragraph.
     fn fill_blank_item(&mut self, range: &Range<usize>) {
         let blank = matches!(self.frames.last(), Some(Frame::Item(item)) if item.blocks.is_empty());
         let text = self.text.get(range.clone()).unwrap_or_default();
@@ -291,7 +293,7 @@ impl Builder<'_> {
 
     fn open(&mut self, frame: Frame) {
         self.end_run();
-        // A list and its item are opened together, so that an item always stands in a list.
+        // A list and its item are opened together, so that an item is always in a list.
         if self.ignored > 0 || (self.frames.len() > DEPTH && !matches!(frame, Frame::Item(_))) {
             self.ignored += 1;
         } else {

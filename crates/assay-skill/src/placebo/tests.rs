@@ -59,7 +59,7 @@ fn split(files: &[MadeFile]) -> (Value, String) {
     (serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{error}: {yaml}")), body.to_owned())
 }
 
-/// Makes the placebo of a body and holds it against the promises. Returns the body.
+/// Makes the placebo of a body and checks its guarantees. Returns the body.
 fn check(name: &str, description: &str, body: &str, seed: u64) -> String {
     let front_matter = Map::new();
     let files = placebo(&original(name, description, body, &front_matter), seed).unwrap();
@@ -72,7 +72,8 @@ fn check(name: &str, description: &str, body: &str, seed: u64) -> String {
 
     let new = front_matter["description"].as_str().unwrap();
     let (wanted, have) = (tokens(description), tokens(new));
-    // Where as many tokens would be more characters than clients take, it has about as many characters as they take.
+    // Where as many tokens would be more characters than clients take, it has about as many
+    // characters as they take.
     let full = (900..=1024).contains(&new.chars().count());
     assert!(full || have.abs_diff(wanted) <= (wanted / 10).max(2), "{name}: {wanted} {have} {new}");
     let common: Vec<_> = shared(description, new)

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// English words that carry no content. Three of them in a row are nobody's.
+/// English stop words. Three of them in a row are not distinctive.
 static STOP: LazyLock<HashSet<&'static str>> =
     LazyLock::new(|| include_str!("bank/stop.txt").lines().collect());
 
@@ -27,7 +27,8 @@ pub(super) fn is_stop(word: &str) -> bool {
 }
 
 impl Mark {
-    /// The mark of a lower-cased word: its FNV-1a hash, 64 bits. A collision costs a needless redraw and nothing else.
+    /// The mark of a lower-cased word: its FNV-1a hash, 64 bits. A collision costs a needless
+    /// redraw and nothing else.
     pub(super) fn of(word: &str) -> Self {
         let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -46,7 +47,8 @@ pub(super) fn gram(run: [Mark; 3]) -> Option<u64> {
     if run.iter().all(|mark| mark.stop) {
         return None;
     }
-    // The multiplier is 2^64 over the golden ratio; order matters, so that "a b c" and "c b a" differ.
+    // The multiplier is 2^64 over the golden ratio; order matters, so that "a b c" and "c b a"
+    // differ.
     Some(
         run.iter()
             .fold(0, |sum: u64, mark| (sum.rotate_left(21) ^ mark.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)),

@@ -1,7 +1,8 @@
-//! Packages and vectors gathered from public repositories, read for what they are: nothing may panic, and what is well formed has no finding.
+//! Packages and vectors gathered from public repositories, read for what they are: nothing may
+//! panic, and what is well formed has no finding.
 //!
-//! They lie outside the project. `ASSAY_SHARED` names the folder; without it these tests say that they were skipped, and with
-//! `ASSAY_REQUIRE_SHARED=1` they fail.
+//! They lie outside the project. `ASSAY_SHARED` names the folder; without it these tests say that
+//! they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +34,8 @@ fn published_skills_load() {
     let Some(health) = shared("health") else { return };
     let library = Library::load(&[health.join("175cee7"), health.join("99fb4d8")]);
     assert_eq!(library.packages.len(), 30);
-    // The commonest real mistake, `: ` in a plain value, and no other; each is read as its author meant it.
+    // The commonest real mistake, `: ` in a plain value, and no other; each is read as its author
+    // meant it.
     let errors: Vec<_> = library.diagnostics.iter().filter(|d| d.severity == Severity::Error).collect();
     assert!(!errors.is_empty() && errors.iter().all(|d| d.code == "yaml-unquoted"), "{errors:#?}");
     for package in &library.packages {
@@ -43,7 +45,8 @@ fn published_skills_load() {
     }
 }
 
-/// What the reference validator calls an error and this loader has no rule for yet: rules of fields other than name and description.
+/// What the reference validator calls an error and this loader has no rule for yet: rules of fields
+/// other than name and description.
 const LINT_ONLY: [&str; 8] = [
     "anchor",
     "compat-501",
@@ -78,7 +81,8 @@ fn vectors_load_as_their_validators_say() {
         fs::write(root.join(name), bytes).expect("written");
         let loaded = Package::load(&root);
         let findings: Vec<_> = loaded.diagnostics.iter().filter(|d| d.severity != Severity::Info).collect();
-        // What one of the two validators refuses gives a finding; it loads all the same, save under a file name that nobody looks for.
+        // What one of the two validators refuses gives a finding; it loads all the same, save under
+        // a file name that no one looks for.
         assert_eq!(loaded.package.is_some(), name.eq("SKILL.md") || name.eq("skill.md"), "{id}");
         let refused = vector["skills_ref_ok"] == Value::Bool(false);
         if refused && findings.is_empty() {

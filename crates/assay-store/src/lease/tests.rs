@@ -100,13 +100,13 @@ fn a_dead_lease_goes_to_one() {
                 })
                 .collect();
             barrier.wait();
-            take_away(&path, &lock).unwrap();
+            remove_dead(&path, &lock).unwrap();
             let claims = claims.into_iter().map(|claim| claim.join().unwrap());
             let mine = |claim| if let Claim::Mine(lease) = claim { Some(lease) } else { None };
             claims.filter_map(mine).collect()
         });
         assert_eq!(leases.len(), 1, "round {round}");
-        assert!(read(&path).is_some_and(|holder| holder.is_alive()), "round {round}");
+        assert!(read_owner(&path).is_some_and(|holder| holder.is_alive()), "round {round}");
     }
 }
 
@@ -161,7 +161,7 @@ fn threads_and_processes_never_hold_one_lease_at_once() {
     let contenders: Vec<Child> = (0..3).map(|_| start()).collect();
     // Sweeping while they are at it takes nothing from the living.
     for _ in 0..20 {
-        store.sweep();
+        store.clean_up();
     }
     for mut contender in contenders {
         assert!(contender.wait().unwrap().success());
@@ -171,7 +171,7 @@ fn threads_and_processes_never_hold_one_lease_at_once() {
         assert!(!store.trial_folder(&id(number)).join("lease").exists(), "{number}");
     }
     // The folders of the dead contenders go with the next sweep.
-    store.sweep();
+    store.clean_up();
     let left = fs::read_dir(folder.path().join("scratch")).unwrap().count();
     assert!(left <= 1, "{left} scratch folders are left");
 }

@@ -110,11 +110,11 @@ fn a_sweep_takes_what_the_dead_left_and_nothing_else() {
         scratch("2-2-00000000", None),
         scratch("other", Some(&elsewhere)),
     ];
-    let swept = store.sweep();
-    assert_eq!((swept.scratch, swept.leases), (3, 1));
+    let report = store.clean_up();
+    assert_eq!((report.scratch, report.leases), (3, 1));
     assert!(own.exists() && held.exists() && foreign.iter().all(|path| path.exists()));
     assert!(!left.exists() && gone.iter().all(|path| !path.exists()));
-    assert_eq!(store.sweep().scratch, 0);
+    assert_eq!(store.clean_up().scratch, 0);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn lines_of_several_threads_do_not_mix() {
             let store = &store;
             scope.spawn(move || {
                 for number in 0..50 {
-                    store.remember(&json!([thread, number, "x".repeat(500)])).unwrap();
+                    store.append_history(&json!([thread, number, "x".repeat(500)])).unwrap();
                 }
             });
         }

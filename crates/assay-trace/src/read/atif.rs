@@ -27,13 +27,13 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(TrajectoryDecoder)
+        Box::new(Whole)
     }
 }
 
-struct TrajectoryDecoder;
+struct Whole;
 
-impl Decoder for TrajectoryDecoder {
+impl Decoder for Whole {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let value: Value = serde_json::from_slice(json)?;
         let trajectory = adapt(value)?;

@@ -37,7 +37,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(EventDecoder::default())
+        Box::new(Whole::default())
     }
 }
 
@@ -72,7 +72,7 @@ const TOOLS: [&str; 13] = [
 ];
 
 #[derive(Default)]
-struct EventDecoder {
+struct Whole {
     /// The calls by the events that made them.
     calls: BTreeMap<u64, String>,
     ids: BTreeSet<String>,
@@ -88,7 +88,7 @@ struct Account {
     raw: Value,
 }
 
-impl Decoder for EventDecoder {
+impl Decoder for Whole {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let document: Value = serde_json::from_slice(json)?;
         "openhands".clone_into(&mut out.head.agent.name);
@@ -115,7 +115,7 @@ fn moment(text: &str, out: &mut Builder) -> Option<String> {
     if has_zone { out.time(Some(text)) } else { out.time(Some(&format!("{text}Z"))) }
 }
 
-impl EventDecoder {
+impl Whole {
     fn action(&mut self, event: &Value, action: &str, time: Option<String>, out: &mut Builder) {
         self.account(event);
         let args = event.get("args").unwrap_or(&Value::Null);
@@ -125,27 +125,25 @@ impl EventDecoder {
         match action {
             "system" => {
                 out.head.hidden.listing = false;
-                out.add_message(None, Source::System, content(), time);
+                out.say(None, Source::System, content(), time);
             }
             "message" if is_agents => {
                 let step = out.message(None, Some(&format!("event-{number}")), time);
                 content().clone_into(&mut step.message);
             }
             "message" => {
-                out.add_message(None, Source::User, content(), time);
+                out.say(None, Source::User, content(), time);
             }
             "condensation" => {
                 let text = word(args, "summary").unwrap_or_default();
-                out.add_message(None, Source::System, text, time)
-                    .extra
-                    .insert("compacted".to_owned(), true.into());
+                out.say(None, Source::System, text, time).extra.insert("compacted".to_owned(), true.into());
             }
             action if STEERING.contains(&action) => {}
             _ if is_agents => self.call(event, action, args, time, out),
             // A person can run commands too.
             _ => {
                 let text = word(args, "command").or(word(event, "message")).unwrap_or_default();
-                out.add_message(None, Source::User, text, time);
+                out.say(None, Source::User, text, time);
             }
         }
     }
@@ -240,7 +238,7 @@ impl EventDecoder {
             let result = ObservationResult { extra: kept, ..ObservationResult::new(Some(content)) };
             out.result(None, id, result, time);
         } else if !content.is_empty() {
-            out.add_message(None, Source::System, content, time);
+            out.say(None, Source::System, content, time);
         }
     }
 }
@@ -260,6 +258,6 @@ fn recalled(extras: &Value, content: &str, time: Option<String>, out: &mut Build
     if parts.is_empty() {
         return;
     }
-    let step = out.add_message(None, Source::System, parts.join("\n"), time);
+    let step = out.say(None, Source::System, parts.join("\n"), time);
     step.extra.insert("injected".to_owned(), true.into());
 }

@@ -7,11 +7,11 @@ use assay_model::Usage;
 use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::Value;
 
-use super::condition::Witnesses;
+use super::condition::ConditionEvidence;
 use super::exception::Meaning;
 use super::times;
-use super::trial::{Came, Exception, ForeignTrial, Ran, number, plain, text};
-use super::walk::Found;
+use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plain, text};
+use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
 
 /// What its categories of errors are called among Harbor's exceptions, by which they are judged.
@@ -37,7 +37,7 @@ pub(super) fn is_result(result: &Value) -> bool {
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
+pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let result = &found.result;
     let of = |key: &str| text(result.get(key));
     let task = of("task_name").ok_or("it names no task")?;
@@ -55,10 +55,10 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
     if finished.is_none() && reward.is_none() && error.is_none() {
         return Err("it did not end");
     }
-    let (came, ended) = came(error, reward.as_ref());
+    let (outcome, ended) = outcome(error, reward.as_ref());
     let kind = text(result.pointer("/usage_tracking/environment"));
     Ok(ForeignTrial {
-        by: Ran::BenchFlow,
+        by: Origin::BenchFlow,
         source: format!("blake3:{}", found.digest),
         task,
         task_digest: of("task_digest").unwrap_or_default(),
@@ -79,10 +79,10 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
         },
         usage: usage(result),
         cost_usd: number(figure(result, "cost_usd")),
-        witnesses: witnesses(found, result),
+        evidence: evidence(found, result),
         reward,
         ctrf: verifier::ctrf(&found.folder.join("verifier")),
-        came,
+        outcome,
         tampered: Vec::new(),
         ended,
         late: false,
@@ -91,10 +91,10 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
 }
 
 /// What the names and its own word say of the condition. Its word for a run with skills does not say whose: a name may.
-fn witnesses(found: &Found, result: &Value) -> Witnesses {
+fn evidence(found: &TrialFolder, result: &Value) -> ConditionEvidence {
     let mode = text(result.get("skill_mode")).unwrap_or_default();
     let given = mode == "with-skill" || text(result.get("effective_skills_dir")).is_some();
-    Witnesses {
+    ConditionEvidence {
         mode: if given { Vec::new() } else { vec![mode] },
         job: found.job.clone(),
         agent: Vec::new(),
@@ -117,24 +117,24 @@ fn error(result: &Value) -> Option<Exception> {
     Some(Exception { class: class.unwrap_or(category), message })
 }
 
-fn came(error: Option<Exception>, reward: Option<&Reward>) -> (Came, Option<Ended>) {
+fn outcome(error: Option<Exception>, reward: Option<&Reward>) -> (ForeignOutcome, Option<Ended>) {
     let graded = |reason: Option<String>| {
         let full = reward.is_some_and(Reward::is_full);
-        Came::Of(if full { Outcome::Passed } else { Outcome::Failed }, None, reason)
+        ForeignOutcome::Of(if full { Outcome::Passed } else { Outcome::Failed }, None, reason)
     };
     let Some(error) = error else {
         if reward.is_some() {
             return (graded(None), Some(Ended::Finished));
         }
         let reason = Some("there is no reward, and no error says why".to_owned());
-        return (Came::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
+        return (ForeignOutcome::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
     let because = Some(error.because());
     match error.meaning(&[]) {
-        Meaning::Cancelled => (Came::Cancelled(error.class), Some(Ended::Cancelled)),
-        Meaning::TimedOut => (Came::Of(Outcome::TimedOut, None, because), Some(Ended::Deadline)),
+        Meaning::Cancelled => (ForeignOutcome::Cancelled(error.class), Some(Ended::Cancelled)),
+        Meaning::TimedOut => (ForeignOutcome::Of(Outcome::TimedOut, None, because), Some(Ended::Deadline)),
         Meaning::Agent(ended) => (graded(because), ended),
-        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), because), None),
+        Meaning::Broken(cause) => (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), because), None),
     }
 }
 

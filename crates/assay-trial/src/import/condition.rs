@@ -67,8 +67,8 @@ const PHRASES: &[(&str, &[&str])] = &[
 ///
 /// # Errors
 /// A name that says two things.
-fn said(name: &str) -> Result<Option<&'static str>, ()> {
-    let plain = plain(name);
+fn named_condition(name: &str) -> Result<Option<&'static str>, ()> {
+    let plain = normalize(name);
     let words: Vec<&str> = words(&plain);
     // "without curated skills", "no self-generated skills": the adjective takes nothing back.
     let denied = words.windows(2).any(|pair| {
@@ -99,7 +99,7 @@ fn said(name: &str) -> Result<Option<&'static str>, ()> {
 }
 
 /// A name in lower case, with a dash for whatever is neither letter nor digit.
-fn plain(name: &str) -> String {
+fn normalize(name: &str) -> String {
     let mut plain = String::new();
     for c in name.chars() {
         match c {
@@ -117,8 +117,8 @@ fn words(plain: &str) -> Vec<&str> {
 
 /// What a name says of skills where it only names them, `…-skills-…`, or denies them, `…-noskills-…`: what stands before the word, and whether
 /// it is denied.
-fn spoken_of(name: &str) -> Option<(String, bool)> {
-    let plain = plain(name);
+fn mentioned_skills(name: &str) -> Option<(String, bool)> {
+    let plain = normalize(name);
     let words = words(&plain);
     let is_word = |at: usize| matches!(words.get(at), Some(&("skill" | "skills")));
     (0..words.len()).find_map(|at| {
@@ -135,21 +135,21 @@ fn spoken_of(name: &str) -> Option<(String, bool)> {
 
 /// Names that deny skills, for those beside them that only name them: `skills/` beside `noskills/`, `x-skills-7` beside `x-no-skills-3`.
 #[derive(Debug, Default)]
-pub(super) struct Beside {
+pub(super) struct NameContrast {
     /// What stands before the denial, in names of one kind.
     before: BTreeSet<(usize, String)>,
     /// Every name of trials without skills: one that stands above both arms tells nothing.
     shared: BTreeSet<String>,
 }
 
-impl Beside {
+impl NameContrast {
     /// The names of an import's trials.
-    pub(super) fn of<'a>(all: impl Iterator<Item = &'a Witnesses>) -> Self {
+    pub(super) fn of<'a>(all: impl Iterator<Item = &'a ConditionEvidence>) -> Self {
         let mut beside = Self::default();
-        for witnesses in all.filter(|witnesses| witnesses.infer() == Inferred::Known("none")) {
-            for (kind, names) in witnesses.kinds().into_iter().enumerate() {
+        for evidence in all.filter(|evidence| evidence.infer() == Inferred::Known("none")) {
+            for (kind, names) in evidence.kinds().into_iter().enumerate() {
                 for name in names {
-                    if let Some((before, true)) = spoken_of(name) {
+                    if let Some((before, true)) = mentioned_skills(name) {
                         beside.before.insert((kind, before));
                     }
                     beside.shared.insert(name.clone());
@@ -160,10 +160,10 @@ impl Beside {
     }
 
     /// Whether a trial's names say `skills` where those of others deny them.
-    pub(super) fn holds(&self, witnesses: &Witnesses) -> bool {
-        witnesses.kinds().into_iter().enumerate().any(|(kind, names)| {
+    pub(super) fn implies_skills(&self, evidence: &ConditionEvidence) -> bool {
+        evidence.kinds().into_iter().enumerate().any(|(kind, names)| {
             names.iter().filter(|name| !self.shared.contains(*name)).any(|name| {
-                spoken_of(name)
+                mentioned_skills(name)
                     .is_some_and(|(before, denied)| !denied && self.before.contains(&(kind, before)))
             })
         })
@@ -172,7 +172,7 @@ impl Beside {
 
 /// What is known about a trial's condition.
 #[derive(Debug, Default)]
-pub(super) struct Witnesses {
+pub(super) struct ConditionEvidence {
     /// What the trial itself calls its way with skills.
     pub(super) mode: Vec<String>,
     /// Names of folders above the trial and of the job, nearest first.
@@ -198,7 +198,7 @@ pub(super) enum Inferred {
     Unknown(&'static str),
 }
 
-impl Witnesses {
+impl ConditionEvidence {
     /// Names by kind.
     fn kinds(&self) -> [&[String]; 4] {
         [&self.mode, &self.agent, &self.job, &self.dataset]
@@ -209,7 +209,11 @@ impl Witnesses {
         let mut answer = None;
         for names in self.kinds() {
             // The first name of a kind that says anything speaks for the kind.
-            let said = names.iter().map(|name| said(name)).find(|said| *said != Ok(None)).unwrap_or(Ok(None));
+            let said = names
+                .iter()
+                .map(|name| named_condition(name))
+                .find(|said| *said != Ok(None))
+                .unwrap_or(Ok(None));
             match (said, answer) {
                 (Err(()), _) => return Inferred::Unknown("a name says two things"),
                 (Ok(Some(one)), Some(other)) if one != other => {
@@ -266,8 +270,9 @@ mod tests {
 
     #[test]
     fn names_say_what_people_mean_by_them() {
-        let check =
-            |name: &str, expected: Result<Option<&str>, ()>| assert_eq!(said(name), expected, "{name}");
+        let check = |name: &str, expected: Result<Option<&str>, ()>| {
+            assert_eq!(named_condition(name), expected, "{name}")
+        };
         for none in [
             "claude-no-skills",
             "noskills",
@@ -299,14 +304,14 @@ mod tests {
     #[test]
     fn witnesses_agree_or_nothing_is_known() {
         let check = |agent: &str, job: &[&str], dataset: &str, skills: Option<bool>, expected: Inferred| {
-            let witnesses = Witnesses {
+            let evidence = ConditionEvidence {
                 mode: Vec::new(),
                 agent: vec![agent.into()],
                 job: job.iter().map(|&name| name.to_owned()).collect(),
                 dataset: vec![dataset.into()],
                 skills,
             };
-            assert_eq!(witnesses.infer(), expected, "{witnesses:?}");
+            assert_eq!(evidence.infer(), expected, "{evidence:?}");
         };
         check("claude-code", &["with-skills"], "tasks", None, Inferred::Known("curated"));
         check("claude-code", &["run"], "tasks-no-skills", None, Inferred::Known("none"));
@@ -319,24 +324,24 @@ mod tests {
         check("c", &["run"], "tasks", Some(false), Inferred::NoneGiven);
         check("c", &["run"], "tasks", None, Inferred::Silent);
         for (agent, job, skills) in [("c", "no-skills", Some(true)), ("c-with-skills", "baseline", None)] {
-            let witnesses = Witnesses {
+            let evidence = ConditionEvidence {
                 agent: vec![agent.into()],
                 job: vec![job.into()],
                 skills,
-                ..Witnesses::default()
+                ..ConditionEvidence::default()
             };
-            assert!(matches!(witnesses.infer(), Inferred::Unknown(_)), "{witnesses:?}");
+            assert!(matches!(evidence.infer(), Inferred::Unknown(_)), "{evidence:?}");
         }
     }
 
     #[test]
     fn skills_beside_no_skills_are_the_treatment() {
         let check = |none: &[&str], other: &[&str], expected: bool| {
-            let jobs = |names: &[&str]| Witnesses {
+            let jobs = |names: &[&str]| ConditionEvidence {
                 job: names.iter().map(|&name| name.to_owned()).collect(),
-                ..Witnesses::default()
+                ..ConditionEvidence::default()
             };
-            let found = Beside::of([jobs(none)].iter()).holds(&jobs(other));
+            let found = NameContrast::of([jobs(none)].iter()).implies_skills(&jobs(other));
             assert_eq!(found, expected, "{none:?} {other:?}");
         };
         check(&["j1", "noskills", "flash"], &["j2", "skills", "flash"], true);

@@ -9,11 +9,11 @@ use assay_model::Usage;
 use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use serde_json::{Value, json};
 
-use super::condition::Witnesses;
+use super::condition::ConditionEvidence;
 use super::exception::Meaning;
 use super::times;
-use super::trial::{Came, Exception, ForeignTrial, Ran, number, plain, text};
-use super::walk::Found;
+use super::trial::{Exception, ForeignOutcome, ForeignTrial, Origin, number, plain, text};
+use super::walk::TrialFolder;
 use crate::run::verifier::{self, Reward};
 
 /// Most files of an agent's logs that are looked at, and that are read, to find out why it died.
@@ -27,7 +27,7 @@ const LOG_CAP: u64 = 32 << 20;
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
+pub(super) fn read(found: &TrialFolder) -> Result<ForeignTrial, &'static str> {
     let result = &found.result;
     let config = config(found);
     if config.get("install_only").and_then(Value::as_bool) == Some(true) {
@@ -50,12 +50,12 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
     let tampered = disagreement(reward.as_ref(), &found.folder);
     let logs = if exception.is_some() { last_logs(found) } else { Vec::new() };
     let late = late(result, reward.as_ref());
-    let (came, ended) = came(exception.as_ref(), &logs, reward.as_ref(), &tampered, late.as_ref());
-    let late = late.is_some() && matches!(came, Came::Of(Outcome::TimedOut, ..));
+    let (outcome, ended) = outcome(exception.as_ref(), &logs, reward.as_ref(), &tampered, late.as_ref());
+    let late = late.is_some() && matches!(outcome, ForeignOutcome::Of(Outcome::TimedOut, ..));
     let lock = super::walk::read_json(&found.folder, "lock.json").ok().flatten().map(|(lock, _)| lock);
     let skills = lock.as_ref().map(given).unwrap_or_default();
     Ok(ForeignTrial {
-        by: Ran::Harbor,
+        by: Origin::Harbor,
         source: text(result.get("id")).unwrap_or_else(|| format!("blake3:{}", found.digest)),
         task,
         task_digest: lock
@@ -80,10 +80,10 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
             sum
         }),
         cost_usd: summed(result, |result| number(result.get("cost_usd")), |sum, one| sum + one),
-        witnesses: witnesses(found, result, &config, !skills.is_empty()),
+        evidence: evidence(found, result, &config, !skills.is_empty()),
         ctrf: ctrf(&found.folder),
         reward,
-        came,
+        outcome,
         tampered,
         ended,
         late,
@@ -92,7 +92,7 @@ pub(super) fn read(found: &Found) -> Result<ForeignTrial, &'static str> {
 }
 
 /// The whole configuration lies in the result; where it does not, what the trial's own file says, which may leave defaults out.
-fn config(found: &Found) -> Value {
+fn config(found: &TrialFolder) -> Value {
     match found.result.get("config") {
         Some(config) if config.is_object() => config.clone(),
         _ => super::walk::read_json(&found.folder, "config.json")
@@ -219,7 +219,7 @@ fn disagreement(reward: Option<&Reward>, folder: &Path) -> Vec<String> {
 }
 
 /// The ends of what the agent logged, and of the exception's traceback.
-fn last_logs(found: &Found) -> Vec<String> {
+fn last_logs(found: &TrialFolder) -> Vec<String> {
     let traceback = found.result.pointer("/exception_info/exception_traceback").and_then(Value::as_str);
     let mut logs: Vec<String> = traceback.map(str::to_owned).into_iter().collect();
     let folder = found.folder.join("agent");
@@ -242,19 +242,19 @@ fn last_logs(found: &Found) -> Vec<String> {
     logs
 }
 
-fn came(
+fn outcome(
     exception: Option<&Exception>,
     logs: &[String],
     reward: Option<&Reward>,
     tampered: &[String],
     late: Option<&String>,
-) -> (Came, Option<Ended>) {
+) -> (ForeignOutcome, Option<Ended>) {
     let graded = |reason: Option<String>| {
         if tampered.is_empty() {
             let full = reward.is_some_and(Reward::is_full);
-            Came::Of(if full { Outcome::Passed } else { Outcome::Failed }, None, reason)
+            ForeignOutcome::Of(if full { Outcome::Passed } else { Outcome::Failed }, None, reason)
         } else {
-            Came::Of(Outcome::Tampered, None, Some(tampered.join("; ")))
+            ForeignOutcome::Of(Outcome::Tampered, None, Some(tampered.join("; ")))
         }
     };
     let Some(exception) = exception else {
@@ -262,17 +262,19 @@ fn came(
             return (graded(None), Some(Ended::Finished));
         }
         let reason = Some("there is no reward, and no exception says why".to_owned());
-        return (Came::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
+        return (ForeignOutcome::Of(Outcome::Infrastructure, Some(Cause::Verifier), reason), None);
     };
     let because = exception.because();
     match exception.meaning(logs) {
-        Meaning::Cancelled => (Came::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
+        Meaning::Cancelled => (ForeignOutcome::Cancelled(exception.class.clone()), Some(Ended::Cancelled)),
         Meaning::TimedOut => {
             let reason = Some(late.cloned().unwrap_or(because));
-            (Came::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
+            (ForeignOutcome::Of(Outcome::TimedOut, None, reason), Some(Ended::Deadline))
         }
         Meaning::Agent(ended) => (graded(Some(because)), ended),
-        Meaning::Broken(cause) => (Came::Of(Outcome::Infrastructure, Some(cause), Some(because)), None),
+        Meaning::Broken(cause) => {
+            (ForeignOutcome::Of(Outcome::Infrastructure, Some(cause), Some(because)), None)
+        }
     }
 }
 
@@ -323,7 +325,7 @@ fn given(lock: &Value) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn witnesses(found: &Found, result: &Value, config: &Value, locked: bool) -> Witnesses {
+fn evidence(found: &TrialFolder, result: &Value, config: &Value, locked: bool) -> ConditionEvidence {
     let configured =
         config.pointer("/agent/skills").and_then(Value::as_array).map(|skills| !skills.is_empty());
     // The nearest folder first; the last one is the task's own.
@@ -336,7 +338,7 @@ fn witnesses(found: &Found, result: &Value, config: &Value, locked: bool) -> Wit
     };
     let path = text(result.pointer("/task_id/path")).or_else(|| text(config.pointer("/task/path")));
     let source = text(result.get("source")).or_else(|| text(config.pointer("/task/source")));
-    Witnesses {
+    ConditionEvidence {
         mode: Vec::new(),
         job: found.job.clone(),
         agent: [

@@ -25,9 +25,9 @@ use serde_json::{Value, json};
 
 pub use error::ImportError;
 
-use condition::{Beside, Inferred, Overrides, UNKNOWN};
-use trial::{Came, ForeignTrial, Ran};
-use walk::{Found, Walk};
+use condition::{Inferred, NameContrast, Overrides, UNKNOWN};
+use trial::{ForeignOutcome, ForeignTrial, Origin};
+use walk::{TrialFolder, Walk};
 
 /// The version of what identifies an imported trial.
 const PROTOCOL: &str = "assay.import/1";
@@ -75,7 +75,7 @@ pub struct Imported {
 }
 
 /// A trial with its place in the run.
-struct Placed {
+struct PlacedTrial {
     folder: PathBuf,
     trial: ForeignTrial,
     condition: String,
@@ -113,14 +113,14 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
         );
     }
     let conditions = conditions(&read, &overrides, &mut notes);
-    let (placed, excluded) = place(read, conditions);
+    let (placed, excluded) = place_trials(read, conditions);
     let mut unusable = unusable;
     for exclusion in &excluded {
         *unusable.entry(exclusion.reason.clone()).or_default() += 1;
     }
     let mut run = run_folder(&placed, &excluded, options, &mut notes)?;
-    let by_outcome = write(store, &placed)?;
-    let count = |key: fn(&Placed) -> &str| {
+    let by_outcome = write_trials(store, &placed)?;
+    let count = |key: fn(&PlacedTrial) -> &str| {
         placed.iter().fold(BTreeMap::<String, usize>::new(), |mut counts, placed| {
             *counts.entry(key(placed).to_owned()).or_default() += 1;
             counts
@@ -144,7 +144,7 @@ pub fn harbor(store: &Store, folders: &[PathBuf], options: &ImportOptions) -> Re
 }
 
 /// Reads every trial once, in a fixed order.
-fn read_all(walk: &mut Walk) -> Vec<(Found, ForeignTrial)> {
+fn read_all(walk: &mut Walk) -> Vec<(TrialFolder, ForeignTrial)> {
     let mut seen = BTreeSet::new();
     let mut read = Vec::new();
     let mut found = std::mem::take(&mut walk.trials);
@@ -166,14 +166,18 @@ fn read_all(walk: &mut Walk) -> Vec<(Found, ForeignTrial)> {
 }
 
 /// Each trial's condition.
-fn conditions(read: &[(Found, ForeignTrial)], overrides: &Overrides, notes: &mut Vec<String>) -> Vec<String> {
+fn conditions(
+    read: &[(TrialFolder, ForeignTrial)],
+    overrides: &Overrides,
+    notes: &mut Vec<String>,
+) -> Vec<String> {
     // Given none where others of the same agent were given some: that is a condition.
     let given: BTreeSet<(&str, Option<&str>)> = read
         .iter()
-        .filter(|(_, trial)| trial.witnesses.skills == Some(true))
+        .filter(|(_, trial)| trial.evidence.skills == Some(true))
         .map(|(_, trial)| (trial.agent.name.as_str(), trial.agent.model.as_deref()))
         .collect();
-    let beside = Beside::of(read.iter().map(|(_, trial)| &trial.witnesses));
+    let beside = NameContrast::of(read.iter().map(|(_, trial)| &trial.evidence));
     let mut unknown: BTreeMap<&str, (usize, BTreeSet<&str>)> = BTreeMap::new();
     let mut by_pair = 0;
     let conditions = read
@@ -183,8 +187,10 @@ fn conditions(read: &[(Found, ForeignTrial)], overrides: &Overrides, notes: &mut
             if let Some(condition) = overrides.find(job, &found.name, &trial.agent.name) {
                 return condition.to_owned();
             }
-            let inferred = trial.witnesses.infer();
-            if matches!(inferred, Inferred::NoneGiven | Inferred::Silent) && beside.holds(&trial.witnesses) {
+            let inferred = trial.evidence.infer();
+            if matches!(inferred, Inferred::NoneGiven | Inferred::Silent)
+                && beside.implies_skills(&trial.evidence)
+            {
                 by_pair += 1;
                 return "curated".to_owned();
             }
@@ -227,8 +233,11 @@ fn conditions(read: &[(Found, ForeignTrial)], overrides: &Overrides, notes: &mut
 }
 
 /// Numbers repetitions by time, and tells apart who was cancelled and who cannot be compared.
-fn place(read: Vec<(Found, ForeignTrial)>, conditions: Vec<String>) -> (Vec<Placed>, Vec<Exclusion>) {
-    let mut all: Vec<(Found, ForeignTrial, String)> = read
+fn place_trials(
+    read: Vec<(TrialFolder, ForeignTrial)>,
+    conditions: Vec<String>,
+) -> (Vec<PlacedTrial>, Vec<Exclusion>) {
+    let mut all: Vec<(TrialFolder, ForeignTrial, String)> = read
         .into_iter()
         .zip(conditions)
         .map(|((found, trial), condition)| (found, trial, condition))
@@ -245,7 +254,7 @@ fn place(read: Vec<(Found, ForeignTrial)>, conditions: Vec<String>) -> (Vec<Plac
     let mut next: BTreeMap<(String, AgentLabel, String), u32> = BTreeMap::new();
     let (mut placed, mut excluded) = (Vec::new(), Vec::new());
     for (found, trial, condition) in all {
-        if let Came::Cancelled(class) = &trial.came {
+        if let ForeignOutcome::Cancelled(class) = &trial.outcome {
             let reason = format!("cancelled ({class})");
             excluded.push(Exclusion { task: trial.task.clone(), condition: Some(condition), reason });
             continue;
@@ -265,7 +274,7 @@ fn place(read: Vec<(Found, ForeignTrial)>, conditions: Vec<String>) -> (Vec<Plac
         });
         let id = TrialId::of(&specification);
         let repetition = *repetition;
-        placed.push(Placed { folder: found.folder, trial, condition, repetition, id, specification });
+        placed.push(PlacedTrial { folder: found.folder, trial, condition, repetition, id, specification });
     }
     excluded.sort();
     (placed, excluded)
@@ -273,7 +282,7 @@ fn place(read: Vec<(Found, ForeignTrial)>, conditions: Vec<String>) -> (Vec<Plac
 
 /// The plan that these trials would have had.
 fn run_folder(
-    placed: &[Placed],
+    placed: &[PlacedTrial],
     excluded: &[Exclusion],
     options: &ImportOptions,
     notes: &mut Vec<String>,
@@ -331,7 +340,7 @@ fn run_folder(
             &other.trial,
         ))
     });
-    let origins: BTreeSet<Ran> = placed.iter().map(|placed| placed.trial.by).collect();
+    let origins: BTreeSet<Origin> = placed.iter().map(|placed| placed.trial.by).collect();
     Ok(RunFolder {
         schema: RunFolder::SCHEMA.to_owned(),
         run: String::new(),
@@ -381,13 +390,14 @@ fn measures(label: &AgentLabel) -> bool {
 }
 
 /// Writes records that are not there yet, or that say something else; counts all by outcome.
-fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, StoreError> {
+fn write_trials(store: &Store, placed: &[PlacedTrial]) -> Result<BTreeMap<String, usize>, StoreError> {
     let mut by_outcome: BTreeMap<String, usize> = BTreeMap::new();
     for placed in placed {
         let bytes =
             read_beneath(&placed.folder, Path::new("agent/trajectory.json"), TRAJECTORY_CAP).ok().flatten();
         let trajectory = bytes.as_deref().and_then(assay_trace::read::atif::parse);
-        let Some(mut record) = record(placed, trajectory.as_ref().map_or(0, assay_trace::Trajectory::turns))
+        let Some(mut record) =
+            to_record(placed, trajectory.as_ref().map_or(0, assay_trace::Trajectory::turns))
         else {
             continue;
         };
@@ -432,9 +442,9 @@ fn write(store: &Store, placed: &[Placed]) -> Result<BTreeMap<String, usize>, St
     Ok(by_outcome)
 }
 
-fn record(placed: &Placed, turns: usize) -> Option<Record> {
+fn to_record(placed: &PlacedTrial, turns: usize) -> Option<Record> {
     let trial = &placed.trial;
-    let Came::Of(outcome, cause, reason) = &trial.came else { return None };
+    let ForeignOutcome::Of(outcome, cause, reason) = &trial.outcome else { return None };
     let time =
         |time: Option<times::Time>| time.map_or(jiff::Timestamp::UNIX_EPOCH, |time| time.at).to_string();
     let reward = trial.reward.clone();

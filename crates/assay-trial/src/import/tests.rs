@@ -9,12 +9,12 @@ use tempfile::TempDir;
 use super::*;
 
 /// A store, and a folder for jobs beside it.
-struct Place {
+struct Fixture {
     folder: TempDir,
     store: Store,
 }
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(&folder.path().join("store")).unwrap();
@@ -96,13 +96,13 @@ fn dying(result: &mut Value, code: i32, printed: &str) {
 
 #[test]
 fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
-    let place = Place::new();
-    place.write("new/config.json", r#"{"job_name": "claude-with-skills"}"#);
-    place.write("new/result.json", r#"{"id": "x", "stats": {}, "n_total_trials": 1}"#);
-    place.trial("new/hello__aaaaaaa", |_| {});
+    let fixture = Fixture::new();
+    fixture.write("new/config.json", r#"{"job_name": "claude-with-skills"}"#);
+    fixture.write("new/result.json", r#"{"id": "x", "stats": {}, "n_total_trials": 1}"#);
+    fixture.trial("new/hello__aaaaaaa", |_| {});
     // Old: all of the configuration, naive times, one reward, a path and checksum of its own, no skills key.
-    place.write("old-no-skills/job.log", "");
-    place.trial("old-no-skills/hello__bbbbbbb", |result| {
+    fixture.write("old-no-skills/job.log", "");
+    fixture.trial("old-no-skills/hello__bbbbbbb", |result| {
         result["config"] =
             json!({ "agent": { "name": "claude-code" }, "environment": { "type": "daytona" } });
         result["task_id"] = json!({ "git_url": "x", "path": "elsewhere/hello" });
@@ -112,13 +112,13 @@ fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
         result["verifier_result"] = json!({ "reward": 0.0 });
         result["agent_result"] = Value::Null;
     });
-    let imported = place.import();
+    let imported = fixture.import();
     assert_eq!(imported.imported, 2);
     assert_eq!(imported.by_condition, [("curated".to_owned(), 1), ("none".to_owned(), 1)].into());
     assert_eq!(imported.unusable, BTreeMap::new());
-    let run = place.store.run("run").unwrap();
+    let run = fixture.store.run("run").unwrap();
     assert_eq!((run.conditions, run.tasks.len()), (vec!["none".to_owned(), "curated".to_owned()], 1));
-    let records = place.records("run");
+    let records = fixture.records("run");
     let (new, old) = (&records[0], &records[1]);
     assert_eq!((new.condition.as_str(), new.outcome), ("curated", Outcome::Passed));
     assert_eq!((old.condition.as_str(), old.outcome), ("none", Outcome::Failed));
@@ -142,9 +142,9 @@ fn a_new_job_and_an_old_one_pair_by_the_tasks_name() {
 #[test]
 fn missing_counts_are_unknown_and_never_zero() {
     let check = |agent: Value, expected: Option<(u64, u64, u64)>| {
-        let place = Place::new();
-        place.trial("job/t__1", |result| result["agent_result"] = agent.clone());
-        let usage = place.only().usage.map(|usage| (usage.input, usage.cache_read, usage.output));
+        let fixture = Fixture::new();
+        fixture.trial("job/t__1", |result| result["agent_result"] = agent.clone());
+        let usage = fixture.only().usage.map(|usage| (usage.input, usage.cache_read, usage.output));
         assert_eq!(usage, expected, "{agent}");
     };
     check(json!({ "n_input_tokens": 5, "n_cache_tokens": null, "n_output_tokens": 2 }), Some((5, 0, 2)));
@@ -159,12 +159,12 @@ fn missing_counts_are_unknown_and_never_zero() {
 fn what_came_of_a_trial_is_read_from_exception_and_reward() {
     type Expected<'a> = (Outcome, Option<Cause>, Option<&'a str>);
     let check = |change: fn(&mut Value), files: &[(&str, &str)], expected: Expected<'_>| {
-        let place = Place::new();
-        place.trial("job/t__1", change);
+        let fixture = Fixture::new();
+        fixture.trial("job/t__1", change);
         for (name, text) in files {
-            place.write(&format!("job/t__1/verifier/{name}"), text);
+            fixture.write(&format!("job/t__1/verifier/{name}"), text);
         }
-        let record = place.only();
+        let record = fixture.only();
         assert_eq!((record.outcome, record.cause), (expected.0, expected.1), "{record:?}");
         match (record.reason, expected.2) {
             (None, None) => {}
@@ -251,11 +251,11 @@ fn what_came_of_a_trial_is_read_from_exception_and_reward() {
 
 #[test]
 fn what_cannot_be_used_is_counted_by_reason() {
-    let check = |make: fn(&Place), reason: &str| {
-        let place = Place::new();
-        place.trial("job/good__1", |_| {});
-        make(&place);
-        let imported = place.import();
+    let check = |make: fn(&Fixture), reason: &str| {
+        let fixture = Fixture::new();
+        fixture.trial("job/good__1", |_| {});
+        make(&fixture);
+        let imported = fixture.import();
         assert_eq!(imported.imported, 1, "{reason}");
         assert_eq!(imported.unusable, [(reason.to_owned(), 1)].into(), "{reason}");
     };
@@ -345,11 +345,11 @@ fn what_cannot_be_used_is_counted_by_reason() {
 
 #[test]
 fn a_cancelled_trial_is_left_out_of_the_run_with_its_reason() {
-    let place = Place::new();
-    place.trial("with-skills/a__1", |_| {});
-    place.trial("with-skills/a__2", |result| failing(result, "CancelledError"));
-    place.import();
-    let excluded = place.store.run("run").unwrap().excluded;
+    let fixture = Fixture::new();
+    fixture.trial("with-skills/a__1", |_| {});
+    fixture.trial("with-skills/a__2", |result| failing(result, "CancelledError"));
+    fixture.import();
+    let excluded = fixture.store.run("run").unwrap().excluded;
     assert_eq!(
         excluded,
         [Exclusion {
@@ -362,35 +362,35 @@ fn a_cancelled_trial_is_left_out_of_the_run_with_its_reason() {
 
 #[test]
 fn a_second_import_of_the_same_adds_nothing() {
-    let place = Place::new();
-    place.trial("with-skills/a__1", |_| {});
-    place.trial("no-skills/a__2", |_| {});
-    let first = place.import();
-    let trials = place.store.trials();
-    let second = place.import();
+    let fixture = Fixture::new();
+    fixture.trial("with-skills/a__1", |_| {});
+    fixture.trial("no-skills/a__2", |_| {});
+    let first = fixture.import();
+    let trials = fixture.store.trials();
+    let second = fixture.import();
     assert_eq!(first, second);
-    assert_eq!(place.store.trials(), trials);
-    assert_eq!(place.store.run_names(), ["run"]);
+    assert_eq!(fixture.store.trials(), trials);
+    assert_eq!(fixture.store.run_names(), ["run"]);
     assert!(trials.iter().all(|(_, folder)| !folder.join("attempts/2").exists()));
     // A result that says something else is another attempt at the same trial.
-    place.trial("with-skills/a__1", |result| result["verifier_result"]["rewards"]["reward"] = 0.into());
-    place.import();
-    assert_eq!(place.store.run_names(), ["run"]);
-    assert_eq!(place.records("run")[0].outcome, Outcome::Failed);
-    assert_eq!(place.records("run")[0].attempt, 2);
+    fixture.trial("with-skills/a__1", |result| result["verifier_result"]["rewards"]["reward"] = 0.into());
+    fixture.import();
+    assert_eq!(fixture.store.run_names(), ["run"]);
+    assert_eq!(fixture.records("run")[0].outcome, Outcome::Failed);
+    assert_eq!(fixture.records("run")[0].attempt, 2);
 }
 
 #[test]
 fn repetitions_are_numbered_by_time_within_task_agent_and_condition() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for (name, hour) in [("a__1", 12), ("a__2", 9), ("a__3", 10)] {
-        place.trial(&format!("with-skills/{name}"), |result| {
+        fixture.trial(&format!("with-skills/{name}"), |result| {
             result["started_at"] = format!("2026-01-15T{hour:02}:00:00Z").into();
         });
     }
-    place.trial("no-skills/a__4", |_| {});
-    place.import();
-    let found: Vec<(String, u32, String)> = place
+    fixture.trial("no-skills/a__4", |_| {});
+    fixture.import();
+    let found: Vec<(String, u32, String)> = fixture
         .records("run")
         .into_iter()
         .map(|record| (record.condition, record.repetition, record.started_at[11..13].to_owned()))
@@ -403,16 +403,16 @@ fn repetitions_are_numbered_by_time_within_task_agent_and_condition() {
 fn conditions_come_of_names_of_skills_and_of_the_user() {
     type Expected<'a> = Result<&'a [(&'a str, usize)], &'a str>;
     let check = |conditions: &[(&str, &str)], baseline: Option<&str>, expected: Expected<'_>| {
-        let place = Place::new();
+        let fixture = Fixture::new();
         // One agent twice in one job, once with skills; and a job nothing is known of.
-        place.trial("both/a__1", |result| result["config"]["agent"]["skills"] = json!(["skills/one"]));
-        place.trial("both/a__2", |_| {});
-        place.trial("other/a__3", |result| result["config"]["agent"] = json!({ "name": "codex" }));
-        match (place.import_with(conditions, baseline), expected) {
+        fixture.trial("both/a__1", |result| result["config"]["agent"]["skills"] = json!(["skills/one"]));
+        fixture.trial("both/a__2", |_| {});
+        fixture.trial("other/a__3", |result| result["config"]["agent"] = json!({ "name": "codex" }));
+        match (fixture.import_with(conditions, baseline), expected) {
             (Ok(imported), Ok(expected)) => {
                 let expected = expected.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect();
                 assert_eq!(imported.by_condition, expected);
-                let first = place.store.run("run").unwrap().conditions[0].clone();
+                let first = fixture.store.run("run").unwrap().conditions[0].clone();
                 assert_eq!(first, baseline.unwrap_or("none"));
             }
             (Err(error), Err(expected)) => assert!(error.to_string().contains(expected), "{error}"),
@@ -430,23 +430,23 @@ fn conditions_come_of_names_of_skills_and_of_the_user() {
 
 #[test]
 fn trials_of_no_known_condition_are_an_arm_only_where_their_agent_has_no_other() {
-    let place = Place::new();
-    place.trial("with-skills/a__1", |_| {});
-    place.trial("other/a__2", |_| {});
-    place.trial("other/a__3", |result| result["agent_info"]["name"] = "codex".into());
-    let imported = place.import();
+    let fixture = Fixture::new();
+    fixture.trial("with-skills/a__1", |_| {});
+    fixture.trial("other/a__2", |_| {});
+    fixture.trial("other/a__3", |result| result["agent_info"]["name"] = "codex".into());
+    let imported = fixture.import();
     assert_eq!(imported.by_condition, [("curated".to_owned(), 1), ("unknown".to_owned(), 1)].into());
     let reason = "its condition is not known, and that of others of its agent is".to_owned();
     assert_eq!(imported.unusable, [(reason.clone(), 1)].into());
-    let run = place.store.run("run").unwrap();
+    let run = fixture.store.run("run").unwrap();
     assert_eq!((run.excluded.len(), &run.excluded[0].reason), (1, &reason));
 }
 
 #[test]
 fn trajectory_tests_and_output_are_kept() {
-    let place = Place::new();
-    place.trial("job/t__1", |_| {});
-    place.write(
+    let fixture = Fixture::new();
+    fixture.trial("job/t__1", |_| {});
+    fixture.write(
         "job/t__1/agent/trajectory.json",
         json!({ "schema_version": "ATIF-v1.2", "agent": { "name": "x", "version": "1" }, "steps": [
             { "step_id": 1, "source": "user", "message": "do" },
@@ -455,11 +455,11 @@ fn trajectory_tests_and_output_are_kept() {
         .to_string(),
     );
     let tests = json!([{ "name": "one", "status": "failed" }]);
-    place.write("job/t__1/verifier/ctrf.json", json!({ "results": { "tests": tests } }).to_string());
-    place.write("job/t__1/verifier/test-stdout.txt", "said");
-    let record = place.only();
+    fixture.write("job/t__1/verifier/ctrf.json", json!({ "results": { "tests": tests } }).to_string());
+    fixture.write("job/t__1/verifier/test-stdout.txt", "said");
+    let record = fixture.only();
     assert_eq!((record.turns, &record.ctrf.unwrap()["tests"]), (1, &tests));
-    let attempt = place.store.trial_folder(&record.trial).join("attempts/1");
+    let attempt = fixture.store.trial_folder(&record.trial).join("attempts/1");
     let kept: assay_trace::Trajectory =
         serde_json::from_slice(&fs::read(attempt.join("trajectory.json")).unwrap()).unwrap();
     assert_eq!(kept.steps[1].message, "done");
@@ -468,13 +468,13 @@ fn trajectory_tests_and_output_are_kept() {
 
 #[test]
 fn the_tests_of_steps_carry_the_steps_name() {
-    let place = Place::new();
-    place.trial("job/t__1", |_| {});
+    let fixture = Fixture::new();
+    fixture.trial("job/t__1", |_| {});
     for step in ["a", "b"] {
         let report = json!({ "results": { "tests": [{ "name": "same", "status": "passed" }] } });
-        place.write(&format!("job/t__1/steps/{step}/verifier/ctrf.json"), report.to_string());
+        fixture.write(&format!("job/t__1/steps/{step}/verifier/ctrf.json"), report.to_string());
     }
-    let ctrf = place.only().ctrf.unwrap();
+    let ctrf = fixture.only().ctrf.unwrap();
     assert_eq!(
         (&ctrf["tests"][0]["name"], &ctrf["tests"][1]["name"]),
         (&json!("a: same"), &json!("b: same"))
@@ -484,10 +484,10 @@ fn the_tests_of_steps_carry_the_steps_name() {
 #[test]
 fn trials_may_lie_directly_in_the_folder_or_be_it() {
     let check = |trial: &str, root: &str| {
-        let place = Place::new();
-        place.trial(trial, |_| {});
+        let fixture = Fixture::new();
+        fixture.trial(trial, |_| {});
         let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
-        let imported = harbor(&place.store, &[place.folder.path().join(root)], &options).unwrap();
+        let imported = harbor(&fixture.store, &[fixture.folder.path().join(root)], &options).unwrap();
         assert_eq!(imported.by_condition, [("curated".to_owned(), 1)].into(), "{trial} in {root}");
     };
     check("with-skills/t__1", "jobs");
@@ -499,45 +499,45 @@ fn trials_may_lie_directly_in_the_folder_or_be_it() {
 
 #[test]
 fn a_folder_without_trials_is_an_error_that_says_what_was_there() {
-    let place = Place::new();
-    place.write("job/t__1/trial.log", "");
-    match place.import_with(&[], None) {
+    let fixture = Fixture::new();
+    fixture.write("job/t__1/trial.log", "");
+    match fixture.import_with(&[], None) {
         Err(ImportError::Nothing { unusable, .. }) => {
             assert_eq!(unusable, [("no result.json: the trial did not end".to_owned(), 1)].into());
         }
         other => panic!("{other:?}"),
     }
-    let missing = [place.jobs().join("missing")];
+    let missing = [fixture.jobs().join("missing")];
     let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
-    assert!(matches!(harbor(&place.store, &missing, &options), Err(ImportError::NotAFolder(_))));
+    assert!(matches!(harbor(&fixture.store, &missing, &options), Err(ImportError::NotAFolder(_))));
     let options = ImportOptions { name: "../run".into(), ..ImportOptions::default() };
-    assert!(matches!(harbor(&place.store, &[place.jobs()], &options), Err(ImportError::Name { .. })));
+    assert!(matches!(harbor(&fixture.store, &[fixture.jobs()], &options), Err(ImportError::Name { .. })));
 }
 
 #[test]
 fn why_an_agent_died_is_read_from_its_logs_too() {
-    let place = Place::new();
-    place.trial("job/t__1", |result| dying(result, 1, ""));
-    place.write("job/t__1/agent/agent.txt", "at work\nAPIConnectionError: no route\n");
-    let record = place.only();
+    let fixture = Fixture::new();
+    fixture.trial("job/t__1", |result| dying(result, 1, ""));
+    fixture.write("job/t__1/agent/agent.txt", "at work\nAPIConnectionError: no route\n");
+    let record = fixture.only();
     assert_eq!((record.outcome, record.cause), (Outcome::Infrastructure, Some(Cause::ModelProvider)));
 }
 
 #[test]
 fn trials_of_skills_beside_no_skills_are_the_treatment() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for (folder, word) in [("skills", "skills"), ("noskills", "noskills")] {
         for task in ["a", "b"] {
-            place.trial(&format!("flash/{folder}/flash-{word}-{task}-7/{task}__1"), |_| {});
+            fixture.trial(&format!("flash/{folder}/flash-{word}-{task}-7/{task}__1"), |_| {});
         }
     }
-    let imported = place.import();
+    let imported = fixture.import();
     assert_eq!(imported.by_condition, [("curated".to_owned(), 2), ("none".to_owned(), 2)].into());
     assert!(imported.notes.iter().any(|note| note.contains("`skills`")), "{:?}", imported.notes);
     // Alone the name tells nothing: agents without skills have such folders too.
-    let place = Place::new();
-    place.trial("flash/skills/a__1", |_| {});
-    assert_eq!(place.import().by_condition, [("unknown".to_owned(), 1)].into());
+    let fixture = Fixture::new();
+    fixture.trial("flash/skills/a__1", |_| {});
+    assert_eq!(fixture.import().by_condition, [("unknown".to_owned(), 1)].into());
 }
 
 /// What BenchFlow writes of a rollout that passed.
@@ -558,16 +558,16 @@ fn rollout(mode: &str) -> Value {
 
 #[test]
 fn benchflows_results_are_read_as_what_they_are() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     for (at, mode) in ["no-skill", "with-skill", "self-gen"].into_iter().enumerate() {
-        place.write(&format!("run/r{at}/result.json"), rollout(mode).to_string());
+        fixture.write(&format!("run/r{at}/result.json"), rollout(mode).to_string());
     }
-    let imported = place.import();
+    let imported = fixture.import();
     let expected = [("curated", 1), ("none", 1), ("self-generated", 1)].map(|(name, n)| (name.to_owned(), n));
     assert_eq!(imported.by_condition, expected.into());
     assert_eq!(imported.by_outcome, [("passed".to_owned(), 3)].into());
-    assert_eq!(place.store.run("run").unwrap().imported.as_deref(), Some("benchflow"));
-    let record = &place.records("run")[0];
+    assert_eq!(fixture.store.run("run").unwrap().imported.as_deref(), Some("benchflow"));
+    let record = &fixture.records("run")[0];
     assert_eq!(
         (record.agent.name.as_str(), record.agent.model.as_deref(), record.sandbox.as_str()),
         ("openhands", Some("deepseek:v4"), "benchflow-docker")
@@ -582,11 +582,11 @@ fn benchflows_results_are_read_as_what_they_are() {
 #[test]
 fn benchflows_errors_are_judged_like_harbors() {
     let check = |change: &dyn Fn(&mut Value), expected: (Outcome, Option<Cause>)| {
-        let place = Place::new();
+        let fixture = Fixture::new();
         let mut result = rollout("no-skill");
         change(&mut result);
-        place.write("run/r/result.json", result.to_string());
-        let record = place.only();
+        fixture.write("run/r/result.json", result.to_string());
+        let record = fixture.only();
         assert_eq!((record.outcome, record.cause), expected, "{record:?}");
     };
     let failing = |category: &str, message: &str| {
@@ -639,10 +639,10 @@ fn real_jobs_come_out_as_what_happened() {
         return;
     };
     let import = |folder: &str| {
-        let place = Place::new();
+        let fixture = Fixture::new();
         let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
-        let imported = harbor(&place.store, &[real.path().join(folder)], &options).unwrap();
-        let records = place.records("run");
+        let imported = harbor(&fixture.store, &[real.path().join(folder)], &options).unwrap();
+        let records = fixture.records("run");
         (imported, records)
     };
     // A public set's trials with and without skills, in its own tree.
@@ -695,12 +695,12 @@ fn real() -> Option<PathBuf> {
 #[test]
 fn harbors_own_jobs_are_read() {
     let Some(jobs) = real() else { return };
-    let place = Place::new();
+    let fixture = Fixture::new();
     let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
-    let imported = harbor(&place.store, &[jobs], &options).unwrap();
+    let imported = harbor(&fixture.store, &[jobs], &options).unwrap();
     assert_eq!(imported.unusable, BTreeMap::new());
     assert_eq!(imported.imported, 24);
-    let records = place.records("run");
+    let records = fixture.records("run");
     let of = |task: &str| records.iter().find(|record| record.task == task).unwrap();
     let late = of("t-late");
     assert_eq!((late.outcome, late.reward), (Outcome::TimedOut, Some(1.0)));

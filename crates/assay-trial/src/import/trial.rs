@@ -7,7 +7,7 @@ use assay_store::{AgentLabel, Cause, Outcome, Seconds};
 use assay_trace::Ended;
 use serde_json::Value;
 
-use super::condition::Witnesses;
+use super::condition::ConditionEvidence;
 use super::exception::{self, Meaning};
 use super::times::Time;
 use crate::run::verifier::Reward;
@@ -22,7 +22,7 @@ const REASON: usize = 300;
 #[derive(Debug)]
 pub(super) struct ForeignTrial {
     /// What executed it.
-    pub(super) by: Ran,
+    pub(super) by: Origin,
     /// Its uuid, or the digest of result.json.
     pub(super) source: String,
     pub(super) task: String,
@@ -34,10 +34,10 @@ pub(super) struct ForeignTrial {
     pub(super) seconds: Seconds,
     pub(super) usage: Option<Usage>,
     pub(super) cost_usd: Option<f64>,
-    pub(super) witnesses: Witnesses,
+    pub(super) evidence: ConditionEvidence,
     pub(super) reward: Option<Reward>,
     pub(super) ctrf: Option<Value>,
-    pub(super) came: Came,
+    pub(super) outcome: ForeignOutcome,
     pub(super) tampered: Vec<String>,
     pub(super) ended: Option<Ended>,
     /// Whether the reward was read after the agent's deadline, with nothing having ended the agent.
@@ -48,14 +48,14 @@ pub(super) struct ForeignTrial {
 
 /// What executes trials elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Ran {
+pub(super) enum Origin {
     /// Harbor.
     Harbor,
     /// BenchFlow.
     BenchFlow,
 }
 
-impl Ran {
+impl Origin {
     /// The name in a trial's identity and in runs.
     pub(super) fn word(self) -> &'static str {
         match self {
@@ -67,7 +67,7 @@ impl Ran {
 
 /// What came of it.
 #[derive(Debug, PartialEq)]
-pub(super) enum Came {
+pub(super) enum ForeignOutcome {
     /// A record's outcome, with cause and reason.
     Of(Outcome, Option<Cause>, Option<String>),
     /// Somebody stopped it.

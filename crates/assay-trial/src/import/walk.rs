@@ -19,14 +19,14 @@ const JSON_CAP: u64 = 64 << 20;
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Walk {
-    pub(super) trials: Vec<Found>,
+    pub(super) trials: Vec<TrialFolder>,
     /// What could not be used, by reason.
     pub(super) unusable: BTreeMap<String, usize>,
 }
 
 /// A trial's folder.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct TrialFolder {
     pub(super) folder: PathBuf,
     /// The folder's name.
     pub(super) name: String,
@@ -60,7 +60,7 @@ impl Walk {
         let name = folder.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         match read_json(folder, "result.json") {
             Ok(Some((result, digest))) if is_result(&result) => {
-                self.trials.push(Found {
+                self.trials.push(TrialFolder {
                     folder: folder.to_owned(),
                     name,
                     job: above.to_vec(),

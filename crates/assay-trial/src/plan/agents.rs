@@ -10,7 +10,7 @@ use assay_trace::Placement;
 use crate::Experiment;
 use crate::plan::error::PlanError;
 use crate::run::context::MachineContext;
-use crate::run::open_agent::{AgentSetting, OpenedAgent, open_agent};
+use crate::run::open_agent::{AgentContext, OpenedAgent, open_agent};
 use crate::run::route::ModelRoute;
 
 /// An agent of a plan.
@@ -29,7 +29,7 @@ pub struct AgentEntry {
     /// What its tokens cost.
     pub price: Option<Price>,
     /// The way to its model, for one that works inside.
-    pub way: Option<Arc<ModelRoute>>,
+    pub route: Option<Arc<ModelRoute>>,
 }
 
 impl AgentEntry {
@@ -38,12 +38,12 @@ impl AgentEntry {
         let label = label(&*agent);
         let price = spec.price;
         let arm = label.name.clone();
-        Self { spec: Arc::new(spec.clone()), label, arm, placement: None, agent, price, way: None }
+        Self { spec: Arc::new(spec.clone()), label, arm, placement: None, agent, price, route: None }
     }
 
     /// What was opened for it.
     pub(crate) fn opened(&self) -> OpenedAgent {
-        OpenedAgent { agent: self.agent.clone(), way: self.way.clone(), placement: self.placement }
+        OpenedAgent { agent: self.agent.clone(), route: self.route.clone(), placement: self.placement }
     }
 }
 
@@ -61,20 +61,20 @@ pub(crate) fn open_agents(
     experiment: &Experiment,
     machine: &MachineContext<'_>,
 ) -> Result<Vec<AgentEntry>, PlanError> {
-    let setting = AgentSetting {
+    let context = AgentContext {
         scripts: &experiment.directory,
         sandbox: experiment.sandbox.kind,
         disclosure: experiment.disclosure,
     };
     let mut agents = Vec::new();
     for spec in &experiment.agents {
-        let opened = open_agent(spec, setting, machine).map_err(|error| PlanError::Agent {
+        let opened = open_agent(spec, context, machine).map_err(|error| PlanError::Agent {
             path: experiment.path.clone(),
             agent: spec.name.clone(),
             error,
         })?;
-        let OpenedAgent { agent, way, placement } = opened;
-        agents.push(AgentEntry { placement, way, ..AgentEntry::new(spec, agent) });
+        let OpenedAgent { agent, route, placement } = opened;
+        agents.push(AgentEntry { placement, route, ..AgentEntry::new(spec, agent) });
     }
     name_arms(&mut agents);
     Ok(agents)

@@ -76,7 +76,7 @@ impl SkillPlace {
     ///
     /// # Errors
     /// A sandbox that does not start.
-    pub fn missing(&self, sought: &Dependencies) -> Result<Option<Dependencies>, SandboxError> {
+    pub fn missing(&self, required: &Dependencies) -> Result<Option<Dependencies>, SandboxError> {
         let BackendKind::Folders { sandbox, root } = &self.backend.inner else { return Ok(None) };
         let list = |names: &BTreeSet<String>| {
             let plain =
@@ -85,9 +85,9 @@ impl SkillPlace {
         };
         let env = [
             ("PATH", PATH.to_owned()),
-            ("COMMANDS", list(&sought.commands)),
-            ("PYTHON", list(&sought.python)),
-            ("NODE", list(&sought.node)),
+            ("COMMANDS", list(&required.commands)),
+            ("PYTHON", list(&required.python)),
+            ("NODE", list(&required.node)),
         ];
         let mut session = sandbox.start(&Spec {
             root: root.clone(),

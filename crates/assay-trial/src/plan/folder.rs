@@ -16,7 +16,7 @@ impl Plan {
         let provided = self.trials.values().flat_map(|trial| &trial.provision.skills);
         let provided: BTreeMap<Digest, &SkillRef> = provided.map(|skill| (skill.digest, skill)).collect();
         for skill in provided.values().filter_map(|skill| self.package(skill)) {
-            store.keep_skill(&skill.digest.hex(), skill.document.as_bytes())?;
+            store.write_skill(&skill.digest.hex(), skill.document.as_bytes())?;
         }
         let source = ("experiment.toml", self.experiment.source.as_bytes());
         store.begin_run(self.run_folder(), &self.experiment.name, source)

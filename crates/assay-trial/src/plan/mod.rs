@@ -159,7 +159,7 @@ impl Plan {
             library: &self.library,
             pairing: self.experiment.pairings.get(&task.name),
             seed: self.experiment.seed,
-            made: &store.made(),
+            made: &store.made_folder(),
         };
         let own = condition::curated(&context).unwrap_or_default();
         if !own.is_empty() {
@@ -286,7 +286,7 @@ impl Plan {
     /// Opens the plan's trials on this machine. What was opened for planning is not opened again: tasks, skills, backends and agents
     /// stay what they were then, however long the run takes.
     pub fn resolver<'a>(&self, store: &Store, machine: &'a MachineContext<'a>) -> Resolver<'a> {
-        let resolver = Resolver::new(machine, Sources { made: store.made(), ..Sources::default() });
+        let resolver = Resolver::new(machine, Sources { made: store.made_folder(), ..Sources::default() });
         for task in &self.tasks {
             resolver.seed_task(task);
         }
@@ -308,12 +308,13 @@ impl Plan {
 }
 
 /// The processors that a trial gets of those that are asked for, and what there is to say where that is fewer.
-fn capped_cpus(asked: Option<f64>, have: f64) -> (Option<f64>, Vec<String>) {
-    match asked {
-        Some(asked) if asked > have => {
-            (Some(have), vec![format!("{asked} processors are asked for, and this machine has {have}")])
-        }
-        asked => (asked, Vec::new()),
+fn capped_cpus(requested: Option<f64>, available: f64) -> (Option<f64>, Vec<String>) {
+    match requested {
+        Some(requested) if requested > available => (
+            Some(available),
+            vec![format!("{requested} processors are asked for, and this machine has {available}")],
+        ),
+        requested => (requested, Vec::new()),
     }
 }
 
@@ -366,11 +367,11 @@ impl Setup {
         let directory = &experiment.directory;
         let backend = Backend::choose(task, &experiment.sandbox, directory, machine.sandboxes)?;
         let (network, verifier_network) = policy(task, experiment)?;
-        if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.shipping.as_ref()) {
+        if !egress_proxy::can_hold([&network, &verifier_network], &backend, machine.cli_agents.as_ref()) {
             return Err(Infeasible::NoEgressProxy);
         }
-        let asked = experiment.cpus.or(config.environment.cpus);
-        let (cpus, warnings) = capped_cpus(asked, backend.processors());
+        let requested = experiment.cpus.or(config.environment.cpus);
+        let (cpus, warnings) = capped_cpus(requested, backend.processors());
         let limits = SandboxLimits {
             cpus,
             memory_bytes: Some(limits::memory_bytes(experiment, config).value),
@@ -409,7 +410,7 @@ impl Setup {
             agent: entry.agent.clone(),
             label: entry.label.clone(),
             price: entry.price,
-            way: entry.way.clone(),
+            route: entry.route.clone(),
             condition: provided.condition.clone(),
             provision: provided.provision.clone(),
             disclosure: experiment.disclosure,
@@ -418,7 +419,7 @@ impl Setup {
             warnings: self.warnings.clone(),
             network: self.network.clone(),
             verifier_network: self.verifier_network.clone(),
-            shipping: None,
+            cli_agents: None,
             agent_timeout: limits::agent_seconds(&entry.spec, &self.task.config).value,
             repetition,
             absent: provided.absent.clone(),

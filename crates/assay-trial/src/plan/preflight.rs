@@ -65,7 +65,7 @@ pub struct PreflightError {
 
 /// A model as it is asked: agents that ask it alike are one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Asked {
+struct ModelKey {
     model: String,
     base_url: Option<String>,
     api_key_env: Option<String>,
@@ -84,16 +84,16 @@ pub fn preflight(
     options: &RunOptions,
     env: &(dyn Fn(&str) -> Option<String> + Sync),
     cancel: &AtomicBool,
-    listen: &mut dyn FnMut(&PreflightEvent),
+    events: &mut dyn FnMut(&PreflightEvent),
 ) -> Result<(), PreflightError> {
-    for (asked, most) in models(plan, store, options) {
-        ask(&asked, most, plan, env, cancel, listen)?;
+    for (model, most) in models(plan, store, options) {
+        request_reply(&model, most, plan, env, cancel, events)?;
     }
     Ok(())
 }
 
 /// The distinct models that are still needed, and how long each may take.
-fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, Duration> {
+fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<ModelKey, Duration> {
     let mut models = BTreeMap::new();
     if options.max_trials == Some(0) {
         return models;
@@ -103,7 +103,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
         let Some(model) = entry.spec.model.clone().filter(|_| entry.agent.measures_a_model()) else {
             continue;
         };
-        if !options.only.holds(cell, &entry.label.name) {
+        if !options.only.matches(cell, &entry.label.name) {
             continue;
         }
         // As the pool decides which trials are executed.
@@ -113,7 +113,7 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
             })
         });
         let Some(trial) = plan.trials.get(&cell.trial).filter(|_| !is_done) else { continue };
-        let asked = Asked {
+        let model = ModelKey {
             model,
             base_url: entry.spec.base_url.clone(),
             api_key_env: entry.spec.api_key_env.clone(),
@@ -126,24 +126,24 @@ fn models(plan: &Plan, store: &Store, options: &RunOptions) -> BTreeMap<Asked, D
                 Api::Chat
             },
         };
-        let most = models.entry(asked).or_insert(Duration::ZERO);
+        let most = models.entry(model).or_insert(Duration::ZERO);
         *most = (*most).max(Duration::from_secs_f64(trial.agent_seconds));
     }
     models
 }
 
-fn ask(
-    asked: &Asked,
+fn request_reply(
+    model: &ModelKey,
     most: Duration,
     plan: &Plan,
     env: &(dyn Fn(&str) -> Option<String> + Sync),
     cancel: &AtomicBool,
-    listen: &mut dyn FnMut(&PreflightEvent),
+    events: &mut dyn FnMut(&PreflightEvent),
 ) -> Result<(), PreflightError> {
     let options = ModelOptions {
-        base_url: asked.base_url.clone(),
-        api_key_env: asked.api_key_env.clone(),
-        max_output_tokens: asked.max_output_tokens,
+        base_url: model.base_url.clone(),
+        api_key_env: model.api_key_env.clone(),
+        max_output_tokens: model.max_output_tokens,
         request_timeout: most,
         // A connection that is refused now is not worth a minute of retries.
         max_retries: 0,
@@ -152,18 +152,18 @@ fn ask(
     };
     let began = Instant::now();
     let deadline = Some(began + most);
-    let address = address(&asked.model, &options, env);
+    let address = address(&model.model, &options, env);
     let fail = |source: ModelError| PreflightError {
-        model: asked.model.clone(),
+        model: model.model.clone(),
         address: address.clone(),
-        api_key_env: asked.api_key_env.clone(),
+        api_key_env: model.api_key_env.clone(),
         source,
     };
     let request = || {
         let script_context = ScriptContext::default();
         let call = Call { deadline, cancel, script_context: &script_context };
         for tried in 1.. {
-            match assay_model::preflight(&asked.model, asked.api, &options, env, &call) {
+            match assay_model::preflight(&model.model, model.api, &options, env, &call) {
                 Err(ModelError::Server { .. }) if tried < TRIES && !cancel.load(Ordering::Relaxed) => {
                     std::thread::sleep(PAUSE);
                 }
@@ -180,11 +180,11 @@ fn ask(
         let first = receiver.recv_timeout(PATIENCE);
         if matches!(first, Err(RecvTimeoutError::Timeout)) {
             let address = address.clone().unwrap_or_default();
-            listen(&PreflightEvent::Waiting { model: asked.model.clone(), address, most });
+            events(&PreflightEvent::Waiting { model: model.model.clone(), address, most });
             let result = receiver.recv().unwrap_or(Err(ModelError::Cancelled));
             if result.is_ok() {
-                let model = asked.model.clone();
-                listen(&PreflightEvent::Replied { model, after: began.elapsed() });
+                let model = model.model.clone();
+                events(&PreflightEvent::Replied { model, after: began.elapsed() });
             }
             return result;
         }
@@ -193,7 +193,7 @@ fn ask(
     match result {
         Ok(_) => Ok(()),
         Err(ModelError::RateLimited { message, .. }) => {
-            listen(&PreflightEvent::RateLimited { model: asked.model.clone(), message });
+            events(&PreflightEvent::RateLimited { model: model.model.clone(), message });
             Ok(())
         }
         Err(error) => Err(fail(error)),

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::plan::feasible::network;
 use crate::run::env::{expand, serves_login};
-use crate::run::route::Shipping;
-use crate::testing::{House, SKILL};
+use crate::run::route::CliAgentContext;
+use crate::testing::{Fixture, SKILL};
 use crate::{NetworkGrant, Sandboxes};
 
 #[test]
@@ -52,8 +52,8 @@ fn a_trial_reaches_what_both_task_and_experiment_want() {
 }
 
 /// The trials of a plan in order of its cells, by condition, and those of its checks.
-fn identities(house: &House) -> BTreeMap<&'static str, Vec<TrialId>> {
-    let plan = house.plan();
+fn identities(fixture: &Fixture) -> BTreeMap<&'static str, Vec<TrialId>> {
+    let plan = fixture.plan();
     assert!(plan.excluded.is_empty(), "{:?}", plan.excluded);
     let of = |condition: &str| {
         let cells = plan.cells.iter().filter(|cell| cell.condition == condition);
@@ -74,27 +74,27 @@ fn with_bubblewrap<T>(work: impl FnOnce(&MachineContext<'_>) -> T) -> T {
         Ok(bubblewrap),
         Err(crate::SandboxUnavailable::NotOffered("no Docker in these tests")),
     );
-    work(&MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: false, shipping: None })
+    work(&MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: false, cli_agents: None })
 }
 
 #[test]
 fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
-    let house = House::new();
-    house.write("turns.jsonl", "{\"say\": \"done\"}\n");
-    house.write("root/etc/os-release", "ID=one\n");
-    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
-    house.experiment("sandbox = \"none\"", "[sandbox]\nkind = \"bubblewrap\"\nroots = { host = \"root\" }");
-    let experiment = Experiment::load(&house.path("experiment.toml")).unwrap();
-    let plan = with_bubblewrap(|machine| Plan::make(experiment, &house.store, machine)).unwrap();
+    let fixture = Fixture::new();
+    fixture.write("turns.jsonl", "{\"say\": \"done\"}\n");
+    fixture.write("root/etc/os-release", "ID=one\n");
+    fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    fixture.experiment("sandbox = \"none\"", "[sandbox]\nkind = \"bubblewrap\"\nroots = { host = \"root\" }");
+    let experiment = Experiment::load(&fixture.path("experiment.toml")).unwrap();
+    let plan = with_bubblewrap(|machine| Plan::make(experiment, &fixture.store, machine)).unwrap();
     assert!(plan.excluded.is_empty() && !plan.trials.is_empty(), "{:?}", plan.excluded);
-    house.write("turns.jsonl", "{\"say\": \"another\"}\n");
-    house.write("root/etc/os-release", "ID=another\n");
+    fixture.write("turns.jsonl", "{\"say\": \"another\"}\n");
+    fixture.write("root/etc/os-release", "ID=another\n");
     for spec in plan.trials.values().chain(plan.checks.iter().map(|check| &check.nop)) {
-        let resolved = with_bubblewrap(|machine| plan.resolver(&house.store, machine).resolve(spec));
+        let resolved = with_bubblewrap(|machine| plan.resolver(&fixture.store, machine).resolve(spec));
         assert_eq!(resolved.map(|trial| trial.id).map_err(|error| error.to_string()), Ok(spec.id.clone()));
         // Nobody but the plan knows what they were.
         let anew = with_bubblewrap(|machine| {
-            let sources = Sources { made: house.store.made(), ..Sources::default() };
+            let sources = Sources { made: fixture.store.made_folder(), ..Sources::default() };
             Resolver::new(machine, sources).resolve(spec).map(|trial| trial.id)
         });
         assert!(anew.unwrap_err().to_string().contains("would be another one here"));
@@ -103,52 +103,52 @@ fn a_plans_trials_are_those_that_were_planned_however_late_they_begin() {
 
 #[test]
 fn hosts_are_listed_only_where_something_holds_a_trial_to_them() {
-    let house = House::new();
-    house.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\"\nnetwork = [\"example.org\"]");
-    house.edit("tasks/a/task.toml", "[metadata]", "[environment]\nallow_internet = true\n[metadata]");
-    let experiment = Experiment::load(&house.path("experiment.toml")).unwrap();
+    let fixture = Fixture::new();
+    fixture.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\"\nnetwork = [\"example.org\"]");
+    fixture.edit("tasks/a/task.toml", "[metadata]", "[environment]\nallow_internet = true\n[metadata]");
+    let experiment = Experiment::load(&fixture.path("experiment.toml")).unwrap();
     let plan = with_bubblewrap(|machine| {
-        let (cache, forwarder) = (house.path("cache"), PathBuf::from("/bin/false"));
-        let shipping = Shipping { cache, forwarder, forwarder_args: Vec::new(), replay: None };
-        Plan::make(experiment, &house.store, &MachineContext { shipping: Some(shipping), ..*machine })
+        let (cache, forwarder) = (fixture.path("cache"), PathBuf::from("/bin/false"));
+        let cli_agents = CliAgentContext { cache, forwarder, forwarder_args: Vec::new(), replay: None };
+        Plan::make(experiment, &fixture.store, &MachineContext { cli_agents: Some(cli_agents), ..*machine })
     });
     let plan = plan.unwrap();
     let spec = plan.trials.values().next().unwrap();
     assert_eq!(spec.network, NetworkPolicy::Hosts(vec!["example.org".to_owned()]));
-    let error = with_bubblewrap(|machine| plan.resolver(&house.store, machine).resolve(spec).err());
+    let error = with_bubblewrap(|machine| plan.resolver(&fixture.store, machine).resolve(spec).err());
     assert!(error.unwrap().to_string().contains("which nothing holds it to here"));
 }
 
 #[test]
 fn a_root_is_read_once() {
-    let house = House::new();
-    house.write("root/file", "1");
+    let fixture = Fixture::new();
+    fixture.write("root/file", "1");
     let roots = BTreeMap::from([("host".to_owned(), "root".to_owned())]);
     let choice = SandboxChoice { kind: crate::SandboxKind::Bubblewrap, roots, ..SandboxChoice::default() };
     with_bubblewrap(|machine| {
         let base = |sandboxes: &Sandboxes| {
-            let backend = Backend::choose(&house.load_task("a"), &choice, &house.path(""), sandboxes);
+            let backend = Backend::choose(&fixture.load_task("a"), &choice, &fixture.path(""), sandboxes);
             backend.unwrap().base().clone()
         };
         let first = base(machine.sandboxes);
-        house.write("root/file", "22");
+        fixture.write("root/file", "22");
         assert_eq!(base(machine.sandboxes), first);
         assert_ne!(with_bubblewrap(|other| base(other.sandboxes)), first);
     });
 }
 
 /// Which identities an edit changes: all of a kind, or none of it.
-fn check(edit: impl Fn(&House), expected: &[&str]) {
-    let house = House::new();
-    house.write("turns.jsonl", "{\"say\": \"done\"}\n");
-    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
-    compare(&house, edit, expected);
+fn check(edit: impl Fn(&Fixture), expected: &[&str]) {
+    let fixture = Fixture::new();
+    fixture.write("turns.jsonl", "{\"say\": \"done\"}\n");
+    fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    compare(&fixture, edit, expected);
 }
 
-fn compare(house: &House, edit: impl Fn(&House), expected: &[&str]) {
-    let before = identities(house);
-    edit(house);
-    let after = identities(house);
+fn compare(fixture: &Fixture, edit: impl Fn(&Fixture), expected: &[&str]) {
+    let before = identities(fixture);
+    edit(fixture);
+    let after = identities(fixture);
     let mut changed = Vec::new();
     for (kind, old) in &before {
         let new = &after[kind];
@@ -170,9 +170,10 @@ const ARMS: [&str; 2] = ["none", "curated"];
 #[test]
 fn what_can_change_an_outcome_changes_the_trial() {
     let task = |file: &'static str, from: &'static str, to: &'static str| {
-        move |house: &House| house.edit(&format!("tasks/a/{file}"), from, to)
+        move |fixture: &Fixture| fixture.edit(&format!("tasks/a/{file}"), from, to)
     };
-    let experiment = |from: &'static str, to: &'static str| move |house: &House| house.experiment(from, to);
+    let experiment =
+        |from: &'static str, to: &'static str| move |fixture: &Fixture| fixture.experiment(from, to);
     check(task("instruction.md", "a", "b"), &ALL);
     check(task("tests/test.sh", "echo 1", "echo  1"), &ALL);
     check(task("environment/data/in.txt", "1", "2"), &ALL);
@@ -180,11 +181,11 @@ fn what_can_change_an_outcome_changes_the_trial() {
     check(task("task.toml", "version", "[verifier]\ntimeout_sec = 9\n[environment]\nmemory_mb = 9\n#"), &ALL);
     check(task("solution/solve.sh", "true", "false"), &["oracle"]);
     // A skill: its text, its files, their names and modes, and where it is mounted.
-    check(|house| house.edit("skills/one/SKILL.md", "minor", "major"), &["curated"]);
-    check(|house| house.write("skills/one/scripts/x.py", ""), &["curated"]);
+    check(|fixture| fixture.edit("skills/one/SKILL.md", "minor", "major"), &["curated"]);
+    check(|fixture| fixture.write("skills/one/scripts/x.py", ""), &["curated"]);
     check(
-        |house| {
-            fs::rename(house.path("skills/one"), house.path("skills/uno")).unwrap();
+        |fixture| {
+            fs::rename(fixture.path("skills/one"), fixture.path("skills/uno")).unwrap();
         },
         &["curated"],
     );
@@ -201,31 +202,31 @@ fn what_can_change_an_outcome_changes_the_trial() {
         "max_output_tokens = 7",
         "temperature = 0.7",
     ] {
-        check(|house| house.experiment("timeout = 300", &format!("timeout = 300\n{option}")), &ARMS);
+        check(|fixture| fixture.experiment("timeout = 300", &format!("timeout = 300\n{option}")), &ARMS);
     }
-    check(|house| house.write("turns.jsonl", "{\"say\": \"done.\"}\n"), &ARMS);
-    let house = House::new();
-    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"openai:one\"");
-    compare(&house, experiment("openai:one", "openai:two"), &ARMS);
+    check(|fixture| fixture.write("turns.jsonl", "{\"say\": \"done.\"}\n"), &ARMS);
+    let fixture = Fixture::new();
+    fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"openai:one\"");
+    compare(&fixture, experiment("openai:one", "openai:two"), &ARMS);
 }
 
 #[test]
 fn a_tasks_own_skills_count_for_the_oracle_alone() {
-    let house = House::new();
-    house.edit(
+    let fixture = Fixture::new();
+    fixture.edit(
         "tasks/a/environment/Dockerfile",
         "WORKDIR /app",
         "WORKDIR /app\nCOPY skills /root/.claude/skills",
     );
-    house.write("tasks/a/environment/skills/two/SKILL.md", SKILL);
-    house.write("tasks/a/environment/skills/two/run.py", "1");
+    fixture.write("tasks/a/environment/skills/two/SKILL.md", SKILL);
+    fixture.write("tasks/a/environment/skills/two/run.py", "1");
     // `curated` provides them by themselves, and `none` knows nothing of them.
     compare(
-        &house,
-        |house| house.write("tasks/a/environment/skills/two/run.py", "2"),
+        &fixture,
+        |fixture| fixture.write("tasks/a/environment/skills/two/run.py", "2"),
         &["curated", "oracle"],
     );
-    let plan = house.plan();
+    let plan = fixture.plan();
     let holds = |trial: &TrialSpec| trial.specification.get("task_skills").is_some();
     assert!(holds(plan.checks[0].oracle.as_ref().unwrap()) && !holds(&plan.checks[0].nop));
     assert!(plan.trials.values().all(|trial| !holds(trial)));
@@ -235,14 +236,14 @@ fn a_tasks_own_skills_count_for_the_oracle_alone() {
 fn no_trial_asks_for_more_processors_than_there_are() {
     let here = std::thread::available_parallelism().unwrap().get() as f64;
     let check = |experiment: &str, task: &str, cpus: Option<f64>, is_capped: bool| {
-        let house = House::new();
-        house.experiment("margin = 0.10", &format!("margin = 0.10\n{experiment}"));
-        house.edit("tasks/a/task.toml", "[metadata]", &format!("{task}\n[metadata]"));
-        let plan = house.plan();
+        let fixture = Fixture::new();
+        fixture.experiment("margin = 0.10", &format!("margin = 0.10\n{experiment}"));
+        fixture.edit("tasks/a/task.toml", "[metadata]", &format!("{task}\n[metadata]"));
+        let plan = fixture.plan();
         let trial = plan.trials.values().next().unwrap();
         assert_eq!((trial.limits.cpus, trial.warnings.is_empty()), (cpus, !is_capped), "{experiment} {task}");
         assert_eq!(plan.warnings().count(), usize::from(is_capped), "{:?}", plan.diagnostics);
-        let run = plan.begin_run(&house.store).unwrap();
+        let run = plan.begin_run(&fixture.store).unwrap();
         assert_eq!(run.warnings.len(), usize::from(is_capped));
     };
     check("", "", None, false);
@@ -255,29 +256,30 @@ fn no_trial_asks_for_more_processors_than_there_are() {
 
 #[test]
 fn what_cannot_change_an_outcome_changes_no_trial() {
-    let experiment = |from: &'static str, to: &'static str| move |house: &House| house.experiment(from, to);
+    let experiment =
+        |from: &'static str, to: &'static str| move |fixture: &Fixture| fixture.experiment(from, to);
     check(experiment("margin = 0.10", "margin = 0.20"), &[]);
     check(experiment("margin = 0.10", "concurrency = 7\nretry = { infrastructure = 2 }"), &[]);
     check(experiment("name = \"test\"", "name = \"other\""), &[]);
     check(experiment("margin", "allow_env = [\"HOME\"]\nmargin"), &[]);
     check(experiment("timeout = 300", "timeout = 300\nprice = { input = 1.0, output = 2.0 }"), &[]);
-    check(|house| house.write("tasks/a/README.md", "for reviewers"), &[]);
-    check(|house| house.write("skills/two/SKILL.md", &SKILL.replacen("one", "two", 1)), &[]);
+    check(|fixture| fixture.write("tasks/a/README.md", "for reviewers"), &[]);
+    check(|fixture| fixture.write("skills/two/SKILL.md", &SKILL.replacen("one", "two", 1)), &[]);
     // A script lies where it likes, under any name.
     check(
-        |house| {
-            fs::rename(house.path("turns.jsonl"), house.path("moved.jsonl")).unwrap();
-            house.experiment("turns.jsonl", "moved.jsonl");
+        |fixture| {
+            fs::rename(fixture.path("turns.jsonl"), fixture.path("moved.jsonl")).unwrap();
+            fixture.experiment("turns.jsonl", "moved.jsonl");
         },
         &[],
     );
-    // Suite, library and store elsewhere: equal content in another house.
-    assert_eq!(identities(&House::new()), identities(&House::new()));
+    // Suite, library and store elsewhere: equal content in another fixture.
+    assert_eq!(identities(&Fixture::new()), identities(&Fixture::new()));
     check(
-        |house| {
-            fs::create_dir(house.path("elsewhere")).unwrap();
-            fs::rename(house.path("tasks/a"), house.path("elsewhere/a")).unwrap();
-            house.experiment("tasks/*", "elsewhere/*");
+        |fixture| {
+            fs::create_dir(fixture.path("elsewhere")).unwrap();
+            fs::rename(fixture.path("tasks/a"), fixture.path("elsewhere/a")).unwrap();
+            fixture.experiment("tasks/*", "elsewhere/*");
         },
         &[],
     );
@@ -285,43 +287,43 @@ fn what_cannot_change_an_outcome_changes_no_trial() {
 
 #[test]
 fn an_explicit_limit_of_the_experiment_wins_over_the_tasks() {
-    let house = House::new();
-    house.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
-    let seconds = |house: &House| house.plan().trials.values().next().unwrap().agent_seconds;
-    assert!((seconds(&house) - 300.0).abs() < 1e-12, "{}", seconds(&house));
-    let limits = house.plan().limits();
+    let fixture = Fixture::new();
+    fixture.edit("tasks/a/task.toml", "version", "[agent]\ntimeout_sec = 10\n[x]\nversion");
+    let seconds = |fixture: &Fixture| fixture.plan().trials.values().next().unwrap().agent_seconds;
+    assert!((seconds(&fixture) - 300.0).abs() < 1e-12, "{}", seconds(&fixture));
+    let limits = fixture.plan().limits();
     assert_eq!((limits[0].agent_seconds.value, limits[0].agent_seconds.overrides), (300.0, Some(10.0)));
     // It is the agent's alone: solution and doing nothing have the task's time.
-    let plan = house.plan();
+    let plan = fixture.plan();
     let checked: Vec<f64> =
         plan.checks[0].oracle.iter().chain([&plan.checks[0].nop]).map(|t| t.agent_seconds).collect();
     assert_eq!(checked, [10.0, 10.0]);
-    house.experiment("timeout = 300", "");
-    assert!((seconds(&house) - 10.0).abs() < 1e-12, "{}", seconds(&house));
+    fixture.experiment("timeout = 300", "");
+    assert!((seconds(&fixture) - 10.0).abs() < 1e-12, "{}", seconds(&fixture));
 }
 
 #[test]
 fn a_secret_is_no_part_of_a_trial() {
-    let house = House::new();
-    house.edit("tasks/a/task.toml", "version", "[environment.env]\nTOKEN = \"${A_KEY}\"\n[x]\nversion");
-    house.experiment("margin", "allow_env = [\"A_KEY\"]\nmargin");
-    let plan = house.plan();
+    let fixture = Fixture::new();
+    fixture.edit("tasks/a/task.toml", "version", "[environment.env]\nTOKEN = \"${A_KEY}\"\n[x]\nversion");
+    fixture.experiment("margin", "allow_env = [\"A_KEY\"]\nmargin");
+    let plan = fixture.plan();
     let trial = plan.trials.values().next().unwrap();
-    let env = house.resolve(&plan, trial).env.agent.clone();
+    let env = fixture.resolve(&plan, trial).env.agent.clone();
     assert_eq!(env, [("TOKEN".to_owned(), "key".to_owned())]);
     assert!(!trial.specification.to_string().contains("\"key\""), "{}", trial.specification);
     // Unless the experiment allows it, the task is left out and says why.
-    house.experiment("allow_env = [\"A_KEY\"]\n", "");
-    let plan = house.plan();
+    fixture.experiment("allow_env = [\"A_KEY\"]\n", "");
+    let plan = fixture.plan();
     assert!(plan.cells.is_empty() && plan.excluded[0].reason.contains("`A_KEY`"), "{:?}", plan.excluded);
 }
 
 #[test]
 fn more_repetitions_keep_the_trials_that_are_there() {
-    let house = House::new();
-    let few = house.plan();
-    house.experiment("repetitions = 2", "repetitions = 5");
-    let many = house.plan();
+    let fixture = Fixture::new();
+    let few = fixture.plan();
+    fixture.experiment("repetitions = 2", "repetitions = 5");
+    let many = fixture.plan();
     assert_eq!((few.trials.len(), many.trials.len()), (4, 10));
     assert!(few.trials.keys().all(|id| many.trials.contains_key(id)));
     // All arms take turns.
@@ -332,26 +334,26 @@ fn more_repetitions_keep_the_trials_that_are_there() {
 
 #[test]
 fn equal_provision_is_the_same_trial_under_any_condition() {
-    let house = House::new();
+    let fixture = Fixture::new();
     // The whole library is the one skill of the task.
-    house.experiment("\"curated\"]", "\"curated\", \"full\"]");
-    let plan = house.plan();
+    fixture.experiment("\"curated\"]", "\"curated\", \"full\"]");
+    let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len()), (6, 4));
     assert_eq!(plan.equal_conditions(), [("curated".to_owned(), "full".to_owned(), 1)]);
     // A script that asks for the condition's name makes them differ.
-    house.write("turns.jsonl", "{\"condition\": \"full\", \"say\": \"x\"}\n{\"say\": \"done\"}\n");
-    house.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
-    let plan = house.plan();
+    fixture.write("turns.jsonl", "{\"condition\": \"full\", \"say\": \"x\"}\n{\"say\": \"done\"}\n");
+    fixture.experiment("name = \"nop\"", "name = \"loop\"\nmodel = \"scripted:turns.jsonl\"");
+    let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len()), (6, 6));
     assert_eq!(plan.equal_conditions(), []);
 }
 
 #[test]
 fn a_task_under_two_names_is_one_task() {
-    let house = House::new();
-    house.task("b");
-    house.edit("tasks/b/instruction.md", "b", "a");
-    let plan = house.plan();
+    let fixture = Fixture::new();
+    fixture.task("b");
+    fixture.edit("tasks/b/instruction.md", "b", "a");
+    let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len(), plan.equal_conditions().len()), (4, 4, 0));
     let excluded: Vec<_> = plan.excluded.iter().map(|it| (it.task.as_str(), it.reason.as_str())).collect();
     assert_eq!(excluded, [("b", "it is the task `a` under another name")]);
@@ -359,16 +361,17 @@ fn a_task_under_two_names_is_one_task() {
 
 #[test]
 fn what_cannot_be_run_is_left_out_and_says_why() {
-    let exclusion = |edit: &dyn Fn(&House)| {
-        let house = House::new();
-        edit(&house);
-        let plan = house.plan();
+    let exclusion = |edit: &dyn Fn(&Fixture)| {
+        let fixture = Fixture::new();
+        edit(&fixture);
+        let plan = fixture.plan();
         let excluded = plan.excluded.first().expect("something is left out");
         (excluded.condition.clone(), excluded.reason.clone(), plan.cells.len())
     };
     let check = |toml: &str, expected: &str| {
-        let (condition, reason, cells) =
-            exclusion(&|house| house.edit("tasks/a/task.toml", "[metadata]", &format!("{toml}\n[metadata]")));
+        let (condition, reason, cells) = exclusion(&|fixture| {
+            fixture.edit("tasks/a/task.toml", "[metadata]", &format!("{toml}\n[metadata]"))
+        });
         assert_eq!((condition, cells), (None, 0), "{toml}");
         assert!(reason.contains(expected), "{toml}: {reason}");
     };
@@ -376,20 +379,20 @@ fn what_cannot_be_run_is_left_out_and_says_why() {
     check("[environment]\nos = \"windows\"", "needs Windows");
     check("[verifier]\nenvironment_mode = \"separate\"", "an environment of its own");
     let (condition, reason, cells) =
-        exclusion(&|house| house.edit("tasks/a/task.toml", "required_skills = [\"one\"]", ""));
+        exclusion(&|fixture| fixture.edit("tasks/a/task.toml", "required_skills = [\"one\"]", ""));
     assert_eq!((condition.as_deref(), cells), (Some("curated"), 2));
     assert!(reason.contains("no curated skill: pair it in the experiment"), "{reason}");
     let (_, reason, cells) =
-        exclusion(&|house| house.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\""));
+        exclusion(&|fixture| fixture.experiment("sandbox = \"none\"", "sandbox = \"bubblewrap\""));
     assert_eq!((reason.as_str(), cells), ("not in these tests", 0));
 }
 
 #[test]
 fn a_name_that_leads_nowhere_is_no_plan() {
     let check = |from: &str, to: &str, expected: &str| {
-        let house = House::new();
-        house.experiment(from, to);
-        let error = house.try_plan().err().expect("no plan").to_string();
+        let fixture = Fixture::new();
+        fixture.experiment(from, to);
+        let error = fixture.try_plan().err().expect("no plan").to_string();
         assert!(error.contains(expected), "{to}: {error}");
     };
     check("tasks/*", "taks/*", "cannot be used as tasks");
@@ -401,9 +404,9 @@ fn a_name_that_leads_nowhere_is_no_plan() {
 #[test]
 fn a_library_pattern_without_a_match_is_an_error() {
     let check = |pattern: &str, expected: &str| {
-        let house = House::new();
-        house.experiment("skills/*", pattern);
-        let error = house.try_plan().err().unwrap().to_string();
+        let fixture = Fixture::new();
+        fixture.experiment("skills/*", pattern);
+        let error = fixture.try_plan().err().unwrap().to_string();
         assert!(
             error.contains(&format!("library pattern {pattern:?} matches no folder{expected}")),
             "{error}"
@@ -416,61 +419,61 @@ fn a_library_pattern_without_a_match_is_an_error() {
 
 #[test]
 fn ten_thousand_cells_are_planned() {
-    let house = House::new();
+    let fixture = Fixture::new();
     for number in 1..50 {
-        house.task(&format!("t{number}"));
+        fixture.task(&format!("t{number}"));
     }
-    house.experiment("repetitions = 2", "repetitions = 100");
-    let plan = house.plan();
+    fixture.experiment("repetitions = 2", "repetitions = 100");
+    let plan = fixture.plan();
     assert_eq!((plan.cells.len(), plan.trials.len(), plan.checks.len()), (10_000, 10_000, 50));
 }
 
 #[test]
 fn a_task_that_cannot_be_read_leaves_the_others_alone() {
-    let house = House::new();
-    house.task("b");
-    house.write("tasks/b/task.toml", "[task\n");
-    house.write("tasks/c/README.md", "not yet\n");
+    let fixture = Fixture::new();
+    fixture.task("b");
+    fixture.write("tasks/b/task.toml", "[task\n");
+    fixture.write("tasks/c/README.md", "not yet\n");
     // A pairing for it is no mistake: it was meant to be there.
-    house.experiment("[[agents]]", "[tasks.b]\ncurated = [\"one\"]\n[[agents]]");
-    let plan = house.plan();
+    fixture.experiment("[[agents]]", "[tasks.b]\ncurated = [\"one\"]\n[[agents]]");
+    let plan = fixture.plan();
     assert!(!plan.cells.is_empty() && plan.cells.iter().all(|cell| cell.task == "a"));
     assert_eq!(plan.unreadable, ["b", "c"]);
     let reasons: Vec<&str> = plan.excluded.iter().map(|excluded| excluded.reason.as_str()).collect();
     assert!(reasons[0].starts_with("it cannot be read as a task: tasks/b/task.toml:1:"), "{reasons:?}");
     assert!(reasons[1].starts_with("it cannot be read as a task: tasks/c is not a task"), "{reasons:?}");
     // Where nothing is left there is nothing to plan.
-    house.write("tasks/a/task.toml", "[task\n");
-    assert!(matches!(house.try_plan(), Err(PlanError::Tasks(problems)) if problems.len() == 3));
+    fixture.write("tasks/a/task.toml", "[task\n");
+    assert!(matches!(fixture.try_plan(), Err(PlanError::Tasks(problems)) if problems.len() == 3));
 }
 
 #[test]
 fn a_suite_can_leave_tasks_out() {
-    let house = House::new();
-    house.task("b");
-    house.write("tasks/b/task.toml", "[task\n");
-    house.experiment("suite = [\"tasks/*\"]", "suite = [\"tasks/*\", \"!tasks/b\"]");
-    let plan = house.plan();
+    let fixture = Fixture::new();
+    fixture.task("b");
+    fixture.write("tasks/b/task.toml", "[task\n");
+    fixture.experiment("suite = [\"tasks/*\"]", "suite = [\"tasks/*\", \"!tasks/b\"]");
+    let plan = fixture.plan();
     assert_eq!((plan.tasks.len(), plan.excluded.len(), plan.unreadable.len()), (1, 0, 0));
     assert!(plan.diagnostics.iter().any(|note| note.message.starts_with("1 task excluded")));
 }
 
 #[test]
 fn mounts_of_logins_can_be_dropped() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let compose =
         "services:\n  main:\n    build: .\n    volumes: [\"~/.config/cloud:/root/.config/cloud:ro\"]\n";
-    house.write("tasks/a/environment/docker-compose.yaml", compose);
-    let reason = |house: &House| house.plan().excluded[0].reason.clone();
-    assert!(reason(&house).contains("(`drop_login_mounts = true` under `[sandbox]` leaves it out)"));
-    house.experiment("sandbox = \"none\"", "sandbox = { kind = \"none\", drop_login_mounts = true }");
-    assert_eq!(reason(&house), "it has a compose file, which only Docker can do");
+    fixture.write("tasks/a/environment/docker-compose.yaml", compose);
+    let reason = |fixture: &Fixture| fixture.plan().excluded[0].reason.clone();
+    assert!(reason(&fixture).contains("(`drop_login_mounts = true` under `[sandbox]` leaves it out)"));
+    fixture.experiment("sandbox = \"none\"", "sandbox = { kind = \"none\", drop_login_mounts = true }");
+    assert_eq!(reason(&fixture), "it has a compose file, which only Docker can do");
     // What else reaches the host is refused all the same.
-    house.write(
+    fixture.write(
         "tasks/a/environment/docker-compose.yaml",
         &compose.replace("build: .", "build: .\n    privileged: true"),
     );
-    assert!(reason(&house).contains("is privileged"));
+    assert!(reason(&fixture).contains("is privileged"));
 
     let login = LoginMount {
         service: "main".to_owned(),

@@ -30,16 +30,16 @@ pub(crate) struct Attempt<'a> {
 impl Attempt<'_> {
     /// The folder of the agent's way to its model.
     pub(crate) fn proxy_folder(&self) -> PathBuf {
-        self.scratch.join("door")
+        self.scratch.join("proxy")
     }
 
     /// The folder of the way to the hosts that a phase may reach.
     pub(crate) fn egress_folder(&self) -> PathBuf {
-        self.scratch.join("outlet")
+        self.scratch.join("egress")
     }
 
     /// Writes down what went to hosts in a phase.
-    pub(crate) fn keep_egress(&self, ledger: &EgressLedger, phase: &str) -> Result<(), Broken> {
+    pub(crate) fn write_egress(&self, ledger: &EgressLedger, phase: &str) -> Result<(), Broken> {
         let path = self.folder.join(format!("egress-{phase}.json"));
         let text = serde_json::to_vec(ledger).map_err(|error| Broken::harness(error.to_string()))?;
         fs::write(&path, text)

@@ -12,7 +12,7 @@ use assay_gateway::{
     CapKind, CapScope, Capped, Cassette, Exchange, Ledger, Listen, PauseSignal, Proxy, SessionConfig,
     WatchedSkill,
 };
-use assay_sandbox::{FreezeSignal, Mount, Network};
+use assay_sandbox::{Hold, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
 use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 
@@ -40,21 +40,21 @@ pub(crate) struct ProxyHandle {
 
 impl ProxyHandle {
     /// Opens it in a folder, which [`mounts`] shows to the sandbox.
-    pub(crate) fn open(attempt: &Attempt<'_>, way: &ModelRoute) -> Result<Self, Broken> {
+    pub(crate) fn open(attempt: &Attempt<'_>, route: &ModelRoute) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let folder = attempt.proxy_folder();
         create_folder(&folder)?;
         let mut session = SessionConfig::new(
             trial.id.as_str(),
-            way.provider.clone(),
+            route.provider.clone(),
             Listen::Socket(folder.join("socket")),
         );
-        session.model.clone_from(&way.model);
-        session.caps = way.caps;
+        session.model.clone_from(&route.model);
+        session.caps = route.caps;
         session.budget = attempt.budget.clone();
         session.patience = Some(patience(Duration::from_secs_f64(trial.agent_timeout)));
         session.prices = trial.price.map(prices);
-        session.max_output_tokens = way.max_output_tokens;
+        session.max_output_tokens = route.max_output_tokens;
         session.skills = trial
             .provision
             .skills
@@ -66,8 +66,8 @@ impl ProxyHandle {
             })
             .collect();
         session.script_context = trial.script_context();
-        session.varying.clone_from(&way.varying);
-        session.cassette = match &way.shipping.replay {
+        session.varying.clone_from(&route.varying);
+        session.cassette = match &route.cli_agents.replay {
             Some(store) => Cassette::Replay(cassette(store, &trial.id)?),
             None => Cassette::Record(attempt.folder.join(CASSETTE)),
         };
@@ -80,7 +80,7 @@ impl ProxyHandle {
                 .map_or(PORT, |address| address.port()),
         };
         let mut launcher = vec![format!("{INSIDE}/assay")];
-        launcher.extend(way.shipping.forwarder_args.iter().cloned());
+        launcher.extend(route.cli_agents.forwarder_args.iter().cloned());
         launcher.extend([port.to_string(), format!("{INSIDE}/door/socket")]);
         Ok(Self { proxy, port, launcher })
     }
@@ -91,7 +91,7 @@ impl ProxyHandle {
     }
 
     /// Says when the sandbox is to stand still.
-    pub(crate) fn pause(&self) -> Arc<dyn FreezeSignal> {
+    pub(crate) fn pause(&self) -> Arc<dyn Hold> {
         Arc::new(PauseOnWait(self.proxy.pause_signal()))
     }
 
@@ -111,12 +111,12 @@ fn patience(time: Duration) -> Duration {
 #[derive(Debug)]
 struct PauseOnWait(PauseSignal);
 
-impl FreezeSignal for PauseOnWait {
-    fn is_set(&self) -> bool {
+impl Hold for PauseOnWait {
+    fn is_held(&self) -> bool {
         self.0.is_waiting()
     }
 
-    fn set_time(&self) -> Duration {
+    fn held(&self) -> Duration {
         self.0.waited()
     }
 
@@ -145,16 +145,16 @@ fn cassette(store: &Path, id: &TrialId) -> Result<PathBuf, Broken> {
 
 /// What is shown of this machine to an agent with a way to its model; the folder is the proxy's.
 pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
-    let Some(way) = &trial.way else { return Vec::new() };
+    let Some(route) = &trial.route else { return Vec::new() };
     let shown = |source: PathBuf, target: String| Mount { source, target: target.into(), writable: false };
     let mut mounts = trial.agent.mounts();
-    mounts.push(shown(way.shipping.forwarder.clone(), format!("{INSIDE}/assay")));
+    mounts.push(shown(route.cli_agents.forwarder.clone(), format!("{INSIDE}/assay")));
     mounts.push(shown(folder.to_path_buf(), format!("{INSIDE}/door")));
     mounts
 }
 
 /// Overrides the agent's own report with the gateway's: tokens, waits, and why it ended. `time` is the agent's time limit.
-pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
+pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
     let totals = &ledger.totals;
     run.usage = Some(totals.tokens);
     run.estimated = Estimated { requests: totals.estimated, usage: totals.estimated_tokens };
@@ -193,11 +193,7 @@ pub(crate) fn settle(run: &mut AgentRun, ledger: &Ledger, time: Duration) {
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
     }
-    run.ended = ending::classify_ending(
-        run.ended.clone(),
-        &provider_side(ledger, run.ended == Ended::Deadline),
-        time,
-    );
+    run.ended = ending::judge(run.ended.clone(), &provider_side(ledger, run.ended == Ended::Deadline), time);
 }
 
 /// What an agent's provider did, read from what went through the proxy. Requests without tools are made beside the work, and so are
@@ -208,10 +204,10 @@ fn provider_side(ledger: &Ledger, is_late: bool) -> ProviderSide {
     let is_answered = asked.last().is_some_and(|last| last.status != 0 && !last.abandoned);
     let requests = if works.is_empty() && !(is_late && is_answered) { asked.len() } else { works.len() };
     // What goes wrong beside the work counts where there is no work.
-    let told = if works.is_empty() { asked } else { works };
-    let answered = told.iter().rfind(|exchange| exchange.status != 0);
+    let counted = if works.is_empty() { asked } else { works };
+    let answered = counted.iter().rfind(|exchange| exchange.status != 0);
     let last = match answered.filter(|exchange| !exchange.abandoned).map(|exchange| last_answer(exchange)) {
-        Some(LastAnswer::Whole) if told.last().is_some_and(|last| last.status == 0) => LastAnswer::Awaited,
+        Some(LastAnswer::Whole) if counted.last().is_some_and(|last| last.status == 0) => LastAnswer::Awaited,
         Some(last) => last,
         // The agent disconnected before the reply was complete.
         None => LastAnswer::Awaited,
@@ -243,7 +239,7 @@ fn last_answer(exchange: &Exchange) -> LastAnswer {
 }
 
 /// What the proxy counted, beside what the agent says of itself.
-pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &ModelRoute) -> Metered {
+pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, route: &ModelRoute) -> Metered {
     let own = trajectory.final_metrics.as_ref();
     let own = own.and_then(|own| Some(own.total_prompt_tokens? + own.total_completion_tokens?));
     let works = ledger.exchanges.iter().any(|exchange| exchange.tools > 0);
@@ -257,12 +253,12 @@ pub(crate) fn metered(trajectory: &Trajectory, ledger: &Ledger, way: &ModelRoute
         tokens: ledger.totals.tokens.total(),
         estimated_tokens: ledger.totals.estimated_tokens.total(),
         transcript_tokens: own,
-        replayed: way.shipping.replay.is_some(),
+        replayed: route.cli_agents.replay.is_some(),
     }
 }
 
 /// What stood in the requests counts for more than what the transcript shows.
-pub(crate) fn true_exposure(found: &mut [Exposure], trajectory: &Trajectory, ledger: &Ledger) {
+pub(crate) fn correct_exposure(found: &mut [Exposure], trajectory: &Trajectory, ledger: &Ledger) {
     let turns: Vec<usize> = trajectory
         .steps
         .iter()
@@ -318,7 +314,7 @@ mod tests {
 
     fn settled(ended: &Ended, ledger: &Ledger) -> Value {
         let mut run = AgentRun::new(Trajectory::new(assay_trace::AgentInfo::default()), ended.clone());
-        settle(&mut run, ledger, Duration::from_mins(1));
+        apply_ledger(&mut run, ledger, Duration::from_mins(1));
         serde_json::to_value(&run.ended).unwrap()
     }
 
@@ -331,7 +327,7 @@ mod tests {
         ledger.totals.estimated = 1;
         ledger.totals.estimated_tokens = assay_trace::Usage { input: 100, output: 8, ..Default::default() };
         let mut run = AgentRun::new(Trajectory::new(assay_trace::AgentInfo::default()), Ended::Finished);
-        settle(&mut run, &ledger, Duration::from_mins(1));
+        apply_ledger(&mut run, &ledger, Duration::from_mins(1));
         assert_eq!(run.ended, Ended::Finished);
         assert_eq!(run.usage.map(|usage| (usage.input, usage.output)), Some((1_100, 50)));
         let Estimated { requests, usage } = run.estimated;

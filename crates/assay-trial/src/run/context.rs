@@ -1,7 +1,7 @@
 //! What planning and executing ask of the machine they run on.
 
 use crate::run::backend::Sandboxes;
-use crate::run::route::Shipping;
+use crate::run::route::CliAgentContext;
 
 /// What planning and executing ask of the machine they run on.
 pub struct MachineContext<'a> {
@@ -12,5 +12,5 @@ pub struct MachineContext<'a> {
     /// Whether the plan is only looked at: then no model needs its key.
     pub dry: bool,
     /// What third-party CLI agents need; `None` where there are none.
-    pub shipping: Option<Shipping>,
+    pub cli_agents: Option<CliAgentContext>,
 }

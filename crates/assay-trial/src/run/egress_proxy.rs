@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_gateway::{EgressLedger, EgressListener, Hosts};
+use assay_gateway::{Egress, EgressLedger, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_store::{Cause, NetworkPolicy};
 
 use crate::run::backend::Backend;
 use crate::run::broken::Broken;
-use crate::run::route::Shipping;
+use crate::run::route::CliAgentContext;
 use crate::run::trial::ResolvedTrial;
 
 /// Where the way out lies inside a sandbox.
@@ -22,7 +22,7 @@ const PORT: u16 = 8791;
 /// A way out that is open for one phase of one attempt.
 #[derive(Debug)]
 pub(crate) struct EgressProxy {
-    egress: EgressListener,
+    egress: Egress,
     line: Vec<String>,
 }
 
@@ -30,41 +30,41 @@ pub(crate) struct EgressProxy {
 pub(crate) fn can_hold(
     policies: [&NetworkPolicy; 2],
     backend: &Backend,
-    shipping: Option<&Shipping>,
+    cli_agents: Option<&CliAgentContext>,
 ) -> bool {
     let by_host = policies.iter().any(|policy| matches!(policy, NetworkPolicy::Hosts(_)));
-    !by_host || backend.kind() != "none" && shipping.is_some()
+    !by_host || backend.kind() != "none" && cli_agents.is_some()
 }
 
 /// What is shown of this machine to a sandbox, in one of whose phases hosts can be reached.
 pub(crate) fn mounts(trial: &ResolvedTrial, folder: &Path) -> Vec<Mount> {
     let wanted = [&trial.network, &trial.verifier_network]
         .iter()
-        .any(|reach| matches!(reach, NetworkPolicy::Hosts(_)));
-    let Some(shipping) = trial.shipping.as_ref().filter(|_| wanted) else { return Vec::new() };
+        .any(|policy| matches!(policy, NetworkPolicy::Hosts(_)));
+    let Some(cli_agents) = trial.cli_agents.as_ref().filter(|_| wanted) else { return Vec::new() };
     let shown = |source: &Path, name: &str| Mount {
         source: source.to_path_buf(),
         target: format!("{INSIDE}/{name}").into(),
         writable: false,
     };
-    vec![shown(&shipping.forwarder, "assay"), shown(folder, "way")]
+    vec![shown(&cli_agents.forwarder, "assay"), shown(folder, "way")]
 }
 
 impl EgressProxy {
     /// Opens it in the folder that [`mounts`] shows, where the phase is to reach hosts.
     pub(crate) fn open(
-        reach: &NetworkPolicy,
+        policy: &NetworkPolicy,
         trial: &ResolvedTrial,
         folder: &Path,
     ) -> Result<Option<Self>, Broken> {
-        let NetworkPolicy::Hosts(list) = reach else { return Ok(None) };
-        let shipping =
-            trial.shipping.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
+        let NetworkPolicy::Hosts(list) = policy else { return Ok(None) };
+        let cli_agents =
+            trial.cli_agents.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
         let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;
-        let egress = EgressListener::open(&folder.join("socket"), hosts)
-            .map_err(|error| Broken::harness_error(&error))?;
+        let egress =
+            Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness_error(&error))?;
         let mut line = vec![format!("{INSIDE}/assay")];
-        line.extend(shipping.forwarder_args.iter().cloned());
+        line.extend(cli_agents.forwarder_args.iter().cloned());
         line.extend([PORT.to_string(), format!("{INSIDE}/way/socket")]);
         Ok(Some(Self { egress, line }))
     }

@@ -33,7 +33,7 @@ pub fn run(
     let selected: Vec<&Cell> = plan
         .cells
         .iter()
-        .filter(|cell| options.only.holds(cell, &plan.agents[cell.agent].label.name))
+        .filter(|cell| options.only.matches(cell, &plan.agents[cell.agent].label.name))
         .collect();
     let tasks: BTreeSet<&str> = selected.iter().map(|cell| cell.task.as_str()).collect();
     let checks: Vec<&Check> =
@@ -47,7 +47,7 @@ pub fn run(
         let done = executor.execute(&batch, &Budget::default(), events)?;
         outcome.checks_executed = done.executed;
         if !cancel.load(Ordering::Relaxed) {
-            outcome.failed_checks = checks.iter().filter_map(|check| failed(check, store)).collect();
+            outcome.failed_checks = checks.iter().filter_map(|check| failed_check(check, store)).collect();
             for excluded in &outcome.failed_checks {
                 events(Event::Note(format!("{} is left out: {}", excluded.task, excluded.reason)));
             }
@@ -95,7 +95,7 @@ pub fn run(
 }
 
 /// Why a task's results would be meaningless, judged by its checks (oracle and no-op).
-fn failed(check: &Check, store: &Store) -> Option<Exclusion> {
+fn failed_check(check: &Check, store: &Store) -> Option<Exclusion> {
     let exclude = |reason: String| Some(Exclusion { task: check.task.clone(), condition: None, reason });
     let result = |trial: &TrialSpec| store.record(&trial.id).ok().flatten();
     let because =

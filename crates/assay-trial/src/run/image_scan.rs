@@ -1,6 +1,6 @@
 //! What a task's image holds before any agent has been in it, found out once in a container of its own.
 //!
-//! The container says which programs and libraries there are ([`Fabric`]), which skills were baked in however that was done, and what of the texts
+//! The container says which programs and libraries there are ([`VerifierPrograms`]), which skills were baked in however that was done, and what of the texts
 //! that must not be there is there all the same: skills that are not provided, the solution, the tests. Whatever is suspected by size or by a line
 //! is fetched and compared, whole by digest or by its unusual lines.
 
@@ -17,7 +17,7 @@ use assay_sandbox::docker::{Container, ContainerSpec, Docker, Image, Owner};
 use assay_sandbox::{Exec, Exit, SandboxError, Sink};
 use assay_task::Task;
 
-use crate::run::tamper::image::{Fabric, LOADER_CACHE};
+use crate::run::tamper::image::{LOADER_CACHE, VerifierPrograms};
 use crate::run::trial::AbsentSkill;
 
 /// Where the lines to look for lie while the image is searched.
@@ -45,7 +45,7 @@ const LINE: usize = 40;
 const LINES_EACH: usize = 12;
 
 /// Most files of a task's tests and solution that are looked for.
-const SOUGHT: usize = 400;
+const SEARCHED_FILES: usize = 400;
 
 /// What of the work folder is kept, to be compared with what the agent made of it.
 const WORK: Caps =
@@ -88,7 +88,7 @@ const PASSWD: u64 = 1 << 20;
 #[derive(Debug, Default)]
 pub(crate) struct ImageInventory {
     /// What a verifier relies on.
-    pub(crate) fabric: Fabric,
+    pub(crate) programs: VerifierPrograms,
     /// Skills that were baked in: files and folders to take out of every container before the agent comes.
     pub(crate) baked: Vec<PathBuf>,
     /// Folders of the verifier that the image has: to be emptied before grading.
@@ -144,7 +144,7 @@ impl ScanError {
 }
 
 /// A text that must not be there.
-struct Sought {
+struct SearchText {
     /// In words.
     what: String,
     /// The whole of it.
@@ -158,31 +158,31 @@ impl ImageScan<'_> {
     pub(crate) fn run(&self) -> Result<ImageInventory, ScanError> {
         let mut spec = ContainerSpec::new(self.image.clone(), self.label);
         spec.user = Some("0".to_owned());
-        let mut container = self.docker.create_stopped(&spec)?;
+        let mut container = self.docker.make(&spec)?;
         let mut inventory = ImageInventory::default();
-        let sought = self.sought();
-        let lines = lines(&sought);
+        let texts = self.search_texts();
+        let lines = lines(&texts);
         container.put_bytes(lines.as_bytes(), Path::new(LINES), 0o600, Owner::default())?;
         container.restart()?;
         let copies = !self.task.environment.verifier_copies.is_empty();
-        let output = self.search(&mut container, &script(&sought, !lines.is_empty(), copies))?;
+        let output = self.search(&mut container, &script(&texts, !lines.is_empty(), copies))?;
         container.halt()?;
         let mut suspects = BTreeSet::new();
         let mut is_whole = false;
         for line in output.lines() {
             let (mark, rest) = line.split_at(usize::from(line.is_char_boundary(1) && !line.is_empty()));
             match mark {
-                "W" => inventory.fabric.path.push(PathBuf::from(rest)),
+                "W" => inventory.programs.path.push(PathBuf::from(rest)),
                 "P" => {
                     let path = Path::new(rest);
                     if let (Some(folder), Some(name)) = (path.parent(), path.file_name()) {
                         let name = name.to_string_lossy().into_owned();
-                        inventory.fabric.programs.entry(name).or_default().insert(folder.to_path_buf());
+                        inventory.programs.folders.entry(name).or_default().insert(folder.to_path_buf());
                     }
                 }
                 "L" => {
                     let name = Path::new(rest).file_name().unwrap_or_default().to_string_lossy().into_owned();
-                    inventory.fabric.libraries.insert(name);
+                    inventory.programs.libraries.insert(name);
                 }
                 "S" => inventory.baked.extend(package(Path::new(rest))),
                 "F" | "A" => inventory.baked.push(PathBuf::from(rest)),
@@ -211,12 +211,12 @@ impl ImageScan<'_> {
             }
         }
         suspects.retain(|path| !inventory.baked.iter().any(|baked| path.starts_with(baked)));
-        self.compare(&container, &suspects, &sought, &mut inventory)?;
+        self.compare(&container, &suspects, &texts, &mut inventory)?;
         self.keep_work(&container, &mut inventory)?;
         let passwd = container.read(Path::new("/etc/passwd"), PASSWD).ok().flatten().unwrap_or_default();
         inventory.passwd = String::from_utf8_lossy(&passwd).into_owned();
         inventory.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
-        container.remove_in_background();
+        container.leave();
         Ok(inventory)
     }
 
@@ -239,11 +239,11 @@ impl ImageScan<'_> {
     }
 
     /// The texts that must not be there.
-    fn sought(&self) -> Vec<Sought> {
-        let mut sought: Vec<Sought> = self
+    fn search_texts(&self) -> Vec<SearchText> {
+        let mut texts: Vec<SearchText> = self
             .absent
             .iter()
-            .map(|skill| Sought {
+            .map(|skill| SearchText {
                 what: format!("the skill {}", skill.name),
                 bytes: skill.document.clone().into_bytes(),
                 body: skill.body.clone(),
@@ -258,7 +258,10 @@ impl ImageScan<'_> {
         let files = |keep: &dyn Fn(&Path) -> bool| -> Vec<(PathBuf, Vec<u8>)> {
             let wanted =
                 nodes.iter().filter(|node| node.kind == assay_skill::FileKind::File && keep(&node.path));
-            wanted.take(SOUGHT).filter_map(|node| Some((node.path.clone(), read(&node.path)?))).collect()
+            wanted
+                .take(SEARCHED_FILES)
+                .filter_map(|node| Some((node.path.clone(), read(&node.path)?)))
+                .collect()
         };
         // What the agent is meant to find anyway does not count, whole or line by line.
         let given = files(&shown);
@@ -278,9 +281,9 @@ impl ImageScan<'_> {
             let own: Vec<&str> = text.lines().filter(|line| !lines.contains(line.trim())).collect();
             // Only what solves is known by its lines: tests are written from stock.
             let body = if path.starts_with("solution") { own.join("\n") } else { String::new() };
-            sought.push(Sought { what: path.display().to_string(), body, bytes });
+            texts.push(SearchText { what: path.display().to_string(), body, bytes });
         }
-        sought
+        texts
     }
 
     /// Fetches what is suspected, and looks.
@@ -289,7 +292,7 @@ impl ImageScan<'_> {
         &self,
         container: &Container,
         suspects: &BTreeSet<PathBuf>,
-        sought: &[Sought],
+        texts: &[SearchText],
         inventory: &mut ImageInventory,
     ) -> Result<(), ScanError> {
         if suspects.len() > CANDIDATES {
@@ -303,7 +306,7 @@ impl ImageScan<'_> {
                 Err(error) => return Err(error.into()),
             };
             let text = String::from_utf8_lossy(&bytes);
-            for one in sought {
+            for one in texts {
                 if blake3::hash(&bytes) == blake3::hash(&one.bytes) || assay_trace::carries(&text, &one.body)
                 {
                     inventory.found.push(format!("{} in {}", one.what, path.display()));
@@ -366,9 +369,9 @@ fn package(document: &Path) -> Option<PathBuf> {
 }
 
 /// The lines to look for, one a line; none that holds what a shell or `grep` would take for something else.
-fn lines(sought: &[Sought]) -> String {
+fn lines(texts: &[SearchText]) -> String {
     let mut text = String::new();
-    for one in sought {
+    for one in texts {
         let mut lines: Vec<&str> =
             one.body.lines().map(str::trim).filter(|line| line.chars().count() >= LINE).collect();
         lines.sort_by_key(|line| (std::cmp::Reverse(line.len()), *line));
@@ -382,8 +385,8 @@ fn lines(sought: &[Sought]) -> String {
 }
 
 /// The search, in what every shell and `find` can do. Each line of its output begins with a letter that says what it is.
-fn script(sought: &[Sought], by_line: bool, verifier_copies: bool) -> String {
-    let sizes: BTreeSet<usize> = sought.iter().map(|one| one.bytes.len()).collect();
+fn script(texts: &[SearchText], by_line: bool, verifier_copies: bool) -> String {
+    let sizes: BTreeSet<usize> = texts.iter().map(|one| one.bytes.len()).collect();
     let sizes: Vec<String> = sizes.iter().map(|size| format!("-size {size}c")).collect();
     let prune = "-xdev \\( -path /proc -o -path /sys -o -path /dev \\) -prune -o";
     let folders = skill_folders().collect::<Vec<_>>().join(" ");
@@ -466,7 +469,7 @@ mod tests {
     #[test]
     fn only_long_lines_are_looked_for() {
         let long = "x".repeat(LINE);
-        let one = |body: &str| Sought { what: String::new(), bytes: Vec::new(), body: body.to_owned() };
+        let one = |body: &str| SearchText { what: String::new(), bytes: Vec::new(), body: body.to_owned() };
         assert_eq!(lines(&[one("short\n")]), "");
         assert_eq!(lines(&[one(&format!("  {long}  \nshort\n{long}\n"))]), format!("{long}\n"));
         let many: String = (0..100).map(|n| format!("{n} {long}\n")).collect();

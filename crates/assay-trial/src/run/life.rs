@@ -90,7 +90,7 @@ impl Runner<'_> {
         let result = match &scratch {
             Ok(scratch) => {
                 let Self { cache, cancel, budget, .. } = *self;
-                Attempt { cache, cancel, budget, trial, folder: &folder, scratch }.live(&mut findings)
+                Attempt { cache, cancel, budget, trial, folder: &folder, scratch }.run(&mut findings)
             }
             Err(error) => Err(Broken::harness(format!("cannot create a scratch folder: {error}"))),
         };
@@ -115,22 +115,22 @@ impl Runner<'_> {
 }
 
 impl Attempt<'_> {
-    fn live(&self, findings: &mut Findings) -> Result<(), Broken> {
+    fn run(&self, findings: &mut Findings) -> Result<(), Broken> {
         let clock = Instant::now();
         create_folder(&self.folder.join("agent"))?;
         create_folder(&self.folder.join("verifier"))?;
         match &self.trial.backend.inner {
             BackendKind::Folders { sandbox, root } => {
-                self.live_in(Folders::new(*self, sandbox, root)?, findings, clock)
+                self.run_in(Folders::new(*self, sandbox, root)?, findings, clock)
             }
             BackendKind::Container { docker, image } => {
-                self.live_in(ImageEnvironment::new(*self, docker, image)?, findings, clock)
+                self.run_in(ImageEnvironment::new(*self, docker, image)?, findings, clock)
             }
         }
     }
 
     /// Goes through the phases of an environment that was laid out since `began`.
-    fn live_in<E: Environment>(
+    fn run_in<E: Environment>(
         &self,
         environment: E,
         findings: &mut Findings,
@@ -140,7 +140,7 @@ impl Attempt<'_> {
         findings.seconds.prepare = began.elapsed().as_secs_f64();
 
         let clock = Instant::now();
-        let stopped = self.work(environment, findings);
+        let stopped = self.run_agent(environment, findings);
         findings.seconds.agent = clock.elapsed().as_secs_f64();
         let stopped = stopped?;
         if self.cancel.load(Ordering::Relaxed) {
@@ -148,13 +148,13 @@ impl Attempt<'_> {
         }
 
         let clock = Instant::now();
-        let verdict = self.judge(stopped, findings);
+        let verdict = self.grade(stopped, findings);
         findings.seconds.verify = clock.elapsed().as_secs_f64();
         verdict
     }
 
     /// Finds what the agent changed, and grades it unless the agent changed what decides about it.
-    fn judge(&self, stopped: impl StoppedAgent, findings: &mut Findings) -> Result<(), Broken> {
+    fn grade(&self, stopped: impl StoppedAgent, findings: &mut Findings) -> Result<(), Broken> {
         let (changes, compared) = stopped.compare()?;
         let Changes { tampered, outside, diff } = changes;
         findings.tampered = tampered;
@@ -166,15 +166,15 @@ impl Attempt<'_> {
     }
 
     /// The agent's phase, from an empty sandbox to a dead one.
-    fn work<E: Environment>(
+    fn run_agent<E: Environment>(
         &self,
         environment: E,
         findings: &mut Findings,
     ) -> Result<<E::Agent as AgentPhase>::Stopped, Broken> {
         let trial = self.trial;
         let env: Vec<_> = if trial.agent.needs_solution() { trial.env.solution.clone() } else { Vec::new() };
-        let proxy = match &trial.way {
-            Some(way) => Some((ProxyHandle::open(self, way)?, way)),
+        let proxy = match &trial.route {
+            Some(route) => Some((ProxyHandle::open(self, route)?, route)),
             None => None,
         };
         let workdir = environment.workdir();
@@ -182,7 +182,7 @@ impl Attempt<'_> {
         let session = phase.session();
         findings.enforcement = Some(*session.enforcement());
         if let Some((proxy, _)) = &proxy {
-            session.freeze_on(proxy.pause());
+            session.hold(proxy.pause());
         }
         let catalogue = trial.catalogue(|path| session.path(path));
         let script_context = trial.script_context();
@@ -220,17 +220,17 @@ impl Attempt<'_> {
         findings.task_skills =
             stopped.task_skills().iter().map(|path| assay_diagnostic::escape_path(path)).collect();
         findings.exposure = self.exposure(&run, &mounts);
-        if let Some((proxy, way)) = proxy {
+        if let Some((proxy, route)) = proxy {
             let ledger = proxy.close();
-            findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, way));
+            findings.metered = Some(cli_agents::metered(&run.trajectory, &ledger, route));
             let time = Duration::from_secs_f64(trial.agent_timeout);
-            cli_agents::settle(&mut run, &ledger, time);
-            cli_agents::true_exposure(&mut findings.exposure, &run.trajectory, &ledger);
-            self.keep("gateway.json", &ledger)?;
+            cli_agents::apply_ledger(&mut run, &ledger, time);
+            cli_agents::correct_exposure(&mut findings.exposure, &run.trajectory, &ledger);
+            self.write_json("gateway.json", &ledger)?;
         }
         findings.seconds.throttled = run.throttled.as_secs_f64();
-        self.keep("trajectory.json", &run.trajectory)?;
-        self.keep("exposure.json", &findings.exposure)?;
+        self.write_json("trajectory.json", &run.trajectory)?;
+        self.write_json("exposure.json", &findings.exposure)?;
         let logs = stopped.logs();
         self.last_message(&run, &logs.join("agent"))?;
         // Logs that the agent wrote itself are a convenience: what cannot be taken is left.
@@ -289,7 +289,7 @@ impl Attempt<'_> {
         exposure(&run.trajectory, &offered)
     }
 
-    fn keep<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), Broken> {
+    fn write_json<T: serde::Serialize>(&self, name: &str, value: &T) -> Result<(), Broken> {
         let bytes = serde_json::to_vec(value).map_err(|error| Broken::harness(error.to_string()))?;
         let path = self.folder.join(name);
         fs::write(&path, bytes)

@@ -87,7 +87,7 @@ impl Executor for Local<'_> {
             for _ in 0..workers {
                 let sender = sender.clone();
                 let shared = &shared;
-                scope.spawn(move || self.work(shared, &sender));
+                scope.spawn(move || self.run_worker(shared, &sender));
             }
             drop(sender);
             for message in receiver {
@@ -136,7 +136,7 @@ impl Local<'_> {
     }
 
     /// One worker. A sandbox dies with the thread that started it, so each trial is executed on one thread from end to end.
-    fn work(&self, shared: &Shared<'_>, sender: &Sender<Message>) {
+    fn run_worker(&self, shared: &Shared<'_>, sender: &Sender<Message>) {
         while !self.context.cancel.load(Ordering::Relaxed) && !shared.stop.load(Ordering::Relaxed) {
             let next = shared.waiting.lock().unwrap_or_else(PoisonError::into_inner).pop_front();
             let Some(trial) = next else { return };
@@ -144,7 +144,7 @@ impl Local<'_> {
             let report = |message| {
                 let _ = sender.send(message);
             };
-            match self.one(&trial, shared, &report) {
+            match self.run_trial(&trial, shared, &report) {
                 Ok(true) => {}
                 Ok(false) => {
                     // Another process has it: look again when the others are through.
@@ -157,7 +157,7 @@ impl Local<'_> {
     }
 
     /// Brings one trial to its end, or says that it has to wait: another process has it, or the money is spoken for.
-    fn one(
+    fn run_trial(
         &self,
         trial: &TrialSpec,
         shared: &Shared<'_>,
@@ -167,14 +167,14 @@ impl Local<'_> {
             return Ok(true);
         }
         match shared.budget.start() {
-            Start::Go(permit) => self.permitted(&permit, trial, shared, report),
+            Start::Go(permit) => self.run_with_permit(&permit, trial, shared, report),
             Start::Wait => Ok(false),
             Start::Stop => Ok(true),
         }
     }
 
     /// The same, with leave to spend.
-    fn permitted(
+    fn run_with_permit(
         &self,
         permit: &Permit,
         trial: &TrialSpec,
@@ -221,7 +221,7 @@ impl Local<'_> {
                         && round < shared.batch.retries
                         && !shared.stop.load(Ordering::Relaxed);
                     if !again {
-                        let stopped = shared.breaker.note(trial, &record);
+                        let stopped = shared.breaker.record(trial, &record);
                         report(Message::End(record, false));
                         if let Some(reason) = stopped {
                             shared.stop.store(true, Ordering::Relaxed);

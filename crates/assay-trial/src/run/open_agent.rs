@@ -19,14 +19,14 @@ pub(crate) struct OpenedAgent {
     /// What works.
     pub(crate) agent: Arc<dyn Agent>,
     /// The way to its model, for one that works inside.
-    pub(crate) way: Option<Arc<ModelRoute>>,
+    pub(crate) route: Option<Arc<ModelRoute>>,
     /// Where it finds skills, where there is a choice.
     pub(crate) placement: Option<Placement>,
 }
 
 /// What decides about an agent beside what the experiment says of it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AgentSetting<'a> {
+pub(crate) struct AgentContext<'a> {
     /// Where relative paths of scripts start.
     pub(crate) scripts: &'a Path,
     /// The sandbox that the experiment names.
@@ -90,13 +90,13 @@ pub enum AgentError {
 /// Why it cannot be used here.
 pub(crate) fn open_agent(
     spec: &AgentSpec,
-    setting: AgentSetting<'_>,
+    context: AgentContext<'_>,
     machine: &MachineContext<'_>,
 ) -> Result<OpenedAgent, AgentError> {
     if let Some(harness) = assay_agent::cli_agents::find(&spec.name) {
-        let (agent, way) = open_cli_agent(harness, spec, setting, machine)?;
+        let (agent, route) = open_cli_agent(harness, spec, context, machine)?;
         let placement = Some(agent.placement());
-        return Ok(OpenedAgent { agent: Arc::new(agent), way: Some(Arc::new(way)), placement });
+        return Ok(OpenedAgent { agent: Arc::new(agent), route: Some(Arc::new(route)), placement });
     }
     if spec.max_usd.is_some() && spec.price.is_none() {
         return Err(AgentError::NoPrice);
@@ -107,32 +107,32 @@ pub(crate) fn open_agent(
         needs_key: !machine.dry,
         max_output_tokens: spec.max_output_tokens,
         temperature: spec.temperature,
-        directory: setting.scripts.to_owned(),
+        directory: context.scripts.to_owned(),
         ..ModelOptions::default()
     };
     let model =
         spec.model.as_deref().map(|model| assay_model::open(model, &options, &machine.env)).transpose()?;
     let agent = assay_agent::open(&spec.name, model, loop_options(spec))?;
-    Ok(OpenedAgent { agent, way: None, placement: None })
+    Ok(OpenedAgent { agent, route: None, placement: None })
 }
 
 fn open_cli_agent(
     harness: &'static dyn Harness,
     spec: &AgentSpec,
-    setting: AgentSetting<'_>,
+    context: AgentContext<'_>,
     machine: &MachineContext<'_>,
 ) -> Result<(CliAgent, ModelRoute), AgentError> {
     let name = harness.name();
-    if setting.sandbox == SandboxKind::None {
+    if context.sandbox == SandboxKind::None {
         return Err(AgentError::NoHome(name));
     }
-    let shipping = machine.shipping.as_ref().ok_or(AgentError::NoCache)?;
+    let cli_agents = machine.cli_agents.as_ref().ok_or(AgentError::NoCache)?;
     let model = spec
         .model
         .as_deref()
         .ok_or_else(|| AgentError::NoModel { agent: name, providers: harness.providers().join("|") })?;
     let version = spec.version.as_deref();
-    let installation = Installation::find(&shipping.cache, harness, version).ok_or_else(|| {
+    let installation = Installation::find(&cli_agents.cache, harness, version).ok_or_else(|| {
         AgentError::NotInstalled(version.map_or(name.to_owned(), |version| format!("{name}@{version}")))
     })?;
     let (provider, named) = match model.split_once(':') {
@@ -143,8 +143,8 @@ fn open_cli_agent(
     let options = ProviderOptions {
         base_url: spec.base_url.clone(),
         api_key_env: spec.api_key_env.clone(),
-        keyless: machine.dry || shipping.replay.is_some(),
-        directory: setting.scripts.to_owned(),
+        keyless: machine.dry || cli_agents.replay.is_some(),
+        directory: context.scripts.to_owned(),
         ..ProviderOptions::default()
     };
     let provider = Provider::open(provider, &options, &machine.env)?;
@@ -167,13 +167,13 @@ fn open_cli_agent(
         limits.insert("max_usd".to_owned(), json!({ "usd": usd, "prices": prices }));
     }
     let agent = CliAgent::new(harness, installation, model, script, spec.placement, limits)?;
-    if setting.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
+    if context.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
         return Err(AgentError::Eager(name));
     }
-    let varies = harness.varying_content();
+    let varies = harness.varies();
     let varying = Varying::new(varies.fields, varies.texts)?;
-    let shipping = shipping.clone();
-    Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, shipping }))
+    let cli_agents = cli_agents.clone();
+    Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, cli_agents }))
 }
 
 /// The loop's options, with its defaults where nothing is said.

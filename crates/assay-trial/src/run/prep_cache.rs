@@ -75,15 +75,15 @@ pub(crate) enum PrepError {
 
 /// Values by key, each made once; a failure is kept too, so that it is told the same way each time.
 struct OnceMap<T> {
-    slots: Mutex<BTreeMap<String, Arc<Slot<T>>>>,
+    entries: Mutex<BTreeMap<String, Arc<Entry<T>>>>,
 }
 
-type Kept<T> = Result<Arc<T>, Arc<PrepError>>;
-type Slot<T> = Mutex<Option<Kept<T>>>;
+type CachedResult<T> = Result<Arc<T>, Arc<PrepError>>;
+type Entry<T> = Mutex<Option<CachedResult<T>>>;
 
 impl<T> Default for OnceMap<T> {
     fn default() -> Self {
-        Self { slots: Mutex::default() }
+        Self { entries: Mutex::default() }
     }
 }
 
@@ -93,20 +93,22 @@ impl<T> OnceMap<T> {
         key: String,
         make: impl FnOnce() -> Result<T, PrepError>,
     ) -> Result<Arc<T>, Arc<PrepError>> {
-        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        slot.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
+        let entry =
+            self.entries.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        entry.get_or_insert_with(|| make().map(Arc::new).map_err(Arc::new)).clone()
     }
 
     /// The same for what may fail today and not tomorrow: a failure is not kept.
     fn get_or_try<E>(&self, key: String, make: impl FnOnce() -> Result<T, E>) -> Result<Arc<T>, E> {
-        let slot = self.slots.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
-        let mut slot = slot.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Ok(made)) = &*slot {
+        let entry =
+            self.entries.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().clone();
+        let mut entry = entry.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(Ok(made)) = &*entry {
             return Ok(made.clone());
         }
         let made = Arc::new(make()?);
-        *slot = Some(Ok(made.clone()));
+        *entry = Some(Ok(made.clone()));
         Ok(made)
     }
 }
@@ -158,27 +160,27 @@ impl PrepCache {
     }
 
     /// A new folder for what is made once.
-    fn room(&self, name: &str) -> Result<PathBuf, Broken> {
+    fn new_folder(&self, name: &str) -> Result<PathBuf, Broken> {
         let number = self.numbers.fetch_add(1, Ordering::Relaxed);
-        let room = self.scratch.join(name).join(number.to_string());
-        create_folder(&room)?;
-        Ok(room)
+        let folder = self.scratch.join(name).join(number.to_string());
+        create_folder(&folder)?;
+        Ok(folder)
     }
 
     /// A task's image, built or found.
     pub(crate) fn prepared(
         &self,
         docker: &Docker,
-        material: &TaskImage,
+        task_image: &TaskImage,
         task: &Task,
         cancel: &AtomicBool,
     ) -> Result<Arc<Prepared>, Broken> {
         self.images.get_or_try(format!("agent {} {}", task.name, task.environment_digest), || {
             let main = task.environment.compose.as_ref().map(|compose| &compose.main);
-            let source = match material {
+            let source = match task_image {
                 TaskImage::Prebuilt(name) => ImageSource::Prebuilt { name: name.clone() },
                 TaskImage::Build { network } => {
-                    let context = self.room("contexts")?;
+                    let context = self.new_folder("contexts")?;
                     let laid = task.lay_out_context(&context);
                     let dockerfile = laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
                     build(context, dockerfile, *network, task.config.environment.build_timeout)
@@ -211,7 +213,7 @@ impl PrepCache {
             let source = if let Some(name) = named {
                 ImageSource::Prebuilt { name }
             } else {
-                let context = self.room("contexts")?;
+                let context = self.new_folder("contexts")?;
                 let laid = task.lay_out_tests(&context);
                 laid.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
                 let seconds = task.config.verifier_environment.as_ref().map(|own| own.build_timeout);
@@ -242,7 +244,7 @@ impl PrepCache {
             trial.absent.iter().map(|skill| blake3::hash(skill.document.as_bytes())).collect();
         let key = format!("{} {} {absent:?}", trial.task.name, prepared.image.id);
         self.scans.get_or_try(key, || {
-            let scratch = self.room("scans")?;
+            let scratch = self.new_folder("scans")?;
             let image = &prepared.image;
             let scan = ImageScan {
                 docker,

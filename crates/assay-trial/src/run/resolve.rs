@@ -17,7 +17,7 @@ use crate::run::backend::{Backend, BackendError};
 use crate::run::context::MachineContext;
 use crate::run::egress_proxy;
 use crate::run::env::{EnvError, TaskEnv};
-use crate::run::open_agent::{AgentError, AgentSetting, OpenedAgent, open_agent};
+use crate::run::open_agent::{AgentContext, AgentError, OpenedAgent, open_agent};
 use crate::run::trial::{AbsentSkill, ResolvedTrial};
 
 /// Where tasks, skills and scripts lie here, where that is not where they lay when the trial was planned.
@@ -203,7 +203,7 @@ impl<'a> Resolver<'a> {
         let provision = self.provision(&mut opened, spec, &task)?;
         let backend = self.backend(&mut opened, spec, &task)?;
         let policies = [&spec.network, &spec.verifier_network];
-        if !egress_proxy::can_hold(policies, &backend, self.machine.shipping.as_ref()) {
+        if !egress_proxy::can_hold(policies, &backend, self.machine.cli_agents.as_ref()) {
             return Err(ResolveError::NoEgressProxy { task: task.name.clone() });
         }
         let agent = self.agent(&mut opened, spec)?;
@@ -216,7 +216,7 @@ impl<'a> Resolver<'a> {
             agent: agent.agent,
             label: spec.agent.clone(),
             price: spec.options.price,
-            way: agent.way,
+            route: agent.route,
             condition: spec.condition.clone(),
             provision,
             disclosure: spec.disclosure,
@@ -225,7 +225,7 @@ impl<'a> Resolver<'a> {
             warnings: spec.warnings.clone(),
             network: spec.network.clone(),
             verifier_network: spec.verifier_network.clone(),
-            shipping: self.machine.shipping.clone(),
+            cli_agents: self.machine.cli_agents.clone(),
             agent_timeout: spec.agent_seconds,
             repetition: spec.repetition,
             absent,
@@ -401,7 +401,7 @@ impl<'a> Resolver<'a> {
         if let Some(agent) = &self.fake.agent
             && spec.agent.name != "oracle"
         {
-            return Ok(OpenedAgent { agent: agent.clone(), way: None, placement: None });
+            return Ok(OpenedAgent { agent: agent.clone(), route: None, placement: None });
         }
         let AgentLabel { name, version, .. } = &spec.agent;
         let scripts = self.scripts(spec);
@@ -413,8 +413,8 @@ impl<'a> Resolver<'a> {
         if assay_agent::cli_agents::find(name).is_some() {
             options.version = Some(version.clone());
         }
-        let setting = AgentSetting { scripts, sandbox: spec.sandbox.kind, disclosure: spec.disclosure };
-        let agent = open_agent(&options, setting, self.machine)
+        let context = AgentContext { scripts, sandbox: spec.sandbox.kind, disclosure: spec.disclosure };
+        let agent = open_agent(&options, context, self.machine)
             .map_err(Box::new)
             .map_err(|error| ResolveError::Agent { agent: name.clone(), error })?;
         opened.agents.insert(key, agent.clone());

@@ -6,7 +6,7 @@ use assay_gateway::{Caps, Provider, Varying};
 
 /// What third-party CLI agents need of this machine.
 #[derive(Debug, Clone)]
-pub struct Shipping {
+pub struct CliAgentContext {
     /// Where they are installed.
     pub cache: PathBuf,
     /// A program that calls [`assay_sandbox::forward_main`] when its arguments say so: this one, mostly.
@@ -31,5 +31,5 @@ pub struct ModelRoute {
     /// What the agent varies by itself in its requests.
     pub varying: Varying,
     /// What leads a port inside to the proxy.
-    pub shipping: Shipping,
+    pub cli_agents: CliAgentContext,
 }

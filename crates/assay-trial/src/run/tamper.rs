@@ -128,14 +128,15 @@ pub(crate) fn read_small(folder: &Path, path: &Path) -> Option<Vec<u8>> {
 pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
     let mut found = Vec::new();
     let verifier = LazyCell::new(|| Verifier::of(task));
-    let asked = Asked { task, root: folder.root, solution: LazyCell::new(|| texts(task, "solution")) };
+    let request =
+        TaskRequest { task, root: folder.root, solution: LazyCell::new(|| texts(task, "solution")) };
     for change in folder.changes.iter().filter(|change| change.kind != ChangeKind::Removed) {
         let Some(entry) = folder.after.entries.get(&change.path) else { continue };
         let shown = escape_path(&folder.root.join(&change.path));
         let name = change.path.file_name().unwrap_or_default().to_string_lossy();
         if let Some((path, module)) = shadowed(folder, change, entry.kind)
             && verifier.imports(&module)
-            && !asked.for_module(&path, &module)
+            && !request.names_module(&path, &module)
         {
             let shown = escape_path(&folder.root.join(path));
             found.push(match entry.kind {
@@ -152,24 +153,29 @@ pub(crate) fn tampering(task: &Task, folder: &Folder<'_>) -> Vec<String> {
                     found.push(format!("{shown}: a link into {folder}"));
                 }
                 if (is_hook(&name) || is_metadata(&name) || is_entry_points(&change.path))
-                    && !asked.for_file(&name)
+                    && !request.names_file(&name)
                 {
                     found.push(format!("{shown}: a link in place of a file that steers interpreters"));
                 }
             }
             FileKind::Directory => {}
             FileKind::File => {
-                if is_hook(&name) && !asked.for_file(&name) {
+                if is_hook(&name) && !request.names_file(&name) {
                     found.push(format!("{shown}: read by interpreters or test runners on their own"));
-                } else if name == "pyproject.toml" && steers_pytest(folder, change) && !asked.for_file(&name)
+                } else if name == "pyproject.toml"
+                    && steers_pytest(folder, change)
+                    && !request.names_file(&name)
                 {
                     found.push(format!("{shown}: holds settings of the test runner"));
                 } else if is_entry_points(&change.path)
                     && names_plugins(folder, &change.path)
-                    && !asked.for_file(&name)
+                    && !request.names_file(&name)
                 {
                     found.push(format!("{shown}: has test runners or installers load code on their own"));
-                } else if entry.mode & 0o111 != 0 && PROGRAMS.contains(&&*name) && !asked.for_program(&name) {
+                } else if entry.mode & 0o111 != 0
+                    && PROGRAMS.contains(&&*name)
+                    && !request.names_program(&name)
+                {
                     found.push(format!("{shown}: stands in for a program"));
                 }
             }
@@ -261,25 +267,25 @@ fn imported_as(name: &OsStr, folder_too: bool) -> Option<String> {
 }
 
 /// What a task asks for.
-struct Asked<'a, F> {
+struct TaskRequest<'a, F> {
     task: &'a Task,
     root: &'a Path,
     /// The files of its solution, read when they are needed.
     solution: LazyCell<Vec<(PathBuf, String)>, F>,
 }
 
-impl<F: FnOnce() -> Vec<(PathBuf, String)>> Asked<'_, F> {
+impl<F: FnOnce() -> Vec<(PathBuf, String)>> TaskRequest<'_, F> {
     /// By its own list or its instruction; and what its solution makes, the task wants made.
-    fn for_file(&self, name: &str) -> bool {
+    fn names_file(&self, name: &str) -> bool {
         is_expected(self.task, name)
             || !name.starts_with('.') && name.contains('.') && self.solution_has(name)
     }
 
     /// A file of that name, or a package: of a folder, the bare name says nothing, for it is a word like any other.
-    fn for_module(&self, path: &Path, module: &str) -> bool {
+    fn names_module(&self, path: &Path, module: &str) -> bool {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if name.contains('.') {
-            return self.for_file(&name);
+            return self.names_file(&name);
         }
         let is_named = |text: &str| {
             let after = |sign: &str| text.contains(&format!("{module}{sign}"));
@@ -303,7 +309,7 @@ impl<F: FnOnce() -> Vec<(PathBuf, String)>> Asked<'_, F> {
             }
     }
 
-    fn for_program(&self, name: &str) -> bool {
+    fn names_program(&self, name: &str) -> bool {
         if INTERPRETERS.contains(&name) {
             return self.task.expected.iter().any(|expected| expected == name);
         }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::condition::Provision;
 use crate::run::backend::Backend;
 use crate::run::env::TaskEnv;
-use crate::run::route::{ModelRoute, Shipping};
+use crate::run::route::{CliAgentContext, ModelRoute};
 
 /// A trial's live objects, on the machine that executes it.
 pub struct ResolvedTrial {
@@ -32,7 +32,7 @@ pub struct ResolvedTrial {
     /// What its tokens cost.
     pub price: Option<Price>,
     /// The way to its model, for one that works inside.
-    pub way: Option<Arc<ModelRoute>>,
+    pub route: Option<Arc<ModelRoute>>,
     /// The condition under which it was first planned.
     pub condition: String,
     /// Its skills.
@@ -50,7 +50,7 @@ pub struct ResolvedTrial {
     /// What the verifier can reach.
     pub verifier_network: NetworkPolicy,
     /// What leads to hosts from inside.
-    pub shipping: Option<Shipping>,
+    pub cli_agents: Option<CliAgentContext>,
     /// Seconds of the agent's own time.
     pub agent_timeout: f64,
     /// From 1.

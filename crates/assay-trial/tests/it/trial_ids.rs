@@ -17,7 +17,9 @@ use std::sync::Arc;
 use assay_agent::cli_agents::HARNESSES;
 use assay_sandbox::Bubblewrap;
 use assay_store::{Store, TrialId};
-use assay_trial::{Experiment, MachineContext, Plan, SandboxUnavailable, Sandboxes, Shipping, TrialSpec};
+use assay_trial::{
+    CliAgentContext, Experiment, MachineContext, Plan, SandboxUnavailable, Sandboxes, TrialSpec,
+};
 use serde_json::json;
 
 const EXAMPLES: [&str; 3] = ["quickstart/experiment.toml", "quickstart/every-condition.toml", "agents.toml"];
@@ -44,14 +46,14 @@ fn ids(example: &str) -> String {
         Ok(Arc::new(Bubblewrap::new(PathBuf::from("/nonexistent"), Vec::new()))),
         Err(SandboxUnavailable::NotOffered("no Docker in this test")),
     );
-    let shipping = Shipping {
+    let cli_agents = CliAgentContext {
         cache: install_all(folder.path()),
         forwarder: PathBuf::from("/nonexistent"),
         forwarder_args: Vec::new(),
         replay: None,
     };
     let machine =
-        MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: true, shipping: Some(shipping) };
+        MachineContext { env: &|_| None, sandboxes: &sandboxes, dry: true, cli_agents: Some(cli_agents) };
     let plan = Plan::make(Experiment::load(&path).unwrap(), &store, &machine).unwrap();
     assert_eq!(plan.excluded, []);
     let name = &plan.experiment.name;
@@ -83,9 +85,9 @@ fn id_anywhere(trial: &TrialSpec) -> TrialId {
 /// A cache with a file in place of each agent's program.
 fn install_all(folder: &Path) -> PathBuf {
     let cache = folder.join("cache");
-    for &make in HARNESSES {
+    for &harness in HARNESSES {
         let program =
-            cache.join("agents").join(make.name()).join(make.package().version).join(make.program());
+            cache.join("agents").join(harness.name()).join(harness.package().version).join(harness.program());
         fs::create_dir_all(program.parent().unwrap()).unwrap();
         fs::write(program, "").unwrap();
     }

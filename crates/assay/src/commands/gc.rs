@@ -8,7 +8,7 @@ use assay_fs::remove_tree;
 use assay_sandbox::SandboxError;
 use assay_sandbox::docker::{self, Docker};
 use assay_store::{Claim, Store, TrialId};
-use assay_trial::Swept;
+use assay_trial::CleanupReport;
 use serde_json::json;
 
 use crate::args::gc::GcArgs;
@@ -19,18 +19,18 @@ use crate::ui::Ui;
 
 pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let store = machine::open_store(&settings.store)?;
-    let swept = if args.dry_run { None } else { Some(sweep(&store)?) };
+    let report = if args.dry_run { None } else { Some(clean_up(&store)?) };
     let docker = if args.dry_run { None } else { machine::sweep_docker(&store) };
     let pruned = match args.image_budget {
-        Some(budget) if !args.dry_run => Some(prune(&store, budget)?),
+        Some(budget) if !args.dry_run => Some(prune_images(&store, budget)?),
         _ => None,
     };
     // What a run needs whose plan cannot be read is not known: then none is taken for one that nobody needs.
-    let needed = if args.unreferenced { needed(&store)? } else { BTreeSet::new() };
+    let referenced = if args.unreferenced { referenced_trials(&store)? } else { BTreeSet::new() };
     let mut removed = Vec::new();
     for (id, folder) in store.trials() {
-        let orphan = args.unreferenced && !needed.contains(&id);
-        let paths = if orphan { vec![folder] } else { broken_off(&store, &id) };
+        let orphan = args.unreferenced && !referenced.contains(&id);
+        let paths = if orphan { vec![folder] } else { unfinished_attempts(&store, &id) };
         for path in paths {
             if !args.dry_run {
                 // Nobody may be at work on it.
@@ -54,16 +54,16 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
         ui.document(&json!({
             "schema": "assay.gc/2",
             "dry_run": args.dry_run,
-            "cleaned": swept,
+            "cleaned": report,
             "docker": count(&docker),
             "pruned": count(&pruned),
             "removed": removed,
         }))?;
     } else {
-        if let Some(swept) = swept {
+        if let Some(report) = report {
             ui.out(&format!(
                 "of dead processes: {} leases, {} scratch folders, {} control groups\n",
-                swept.store.leases, swept.store.scratch, swept.cgroups
+                report.store.leases, report.store.scratch, report.cgroups
             ))?;
         }
         if let Some(docker) = &docker {
@@ -86,20 +86,20 @@ pub(crate) fn run(args: &GcArgs, settings: &Settings, ui: &Ui) -> Result<Status,
 }
 
 /// Sweeps the store, and the one in it whose trials were only looked at.
-fn sweep(store: &Store) -> Result<Swept, Failure> {
-    let mut swept = assay_trial::sweep(store);
-    let looked_at = store.root().join("debug");
-    if looked_at.is_dir() {
-        let more = assay_trial::sweep(&machine::open_store(&looked_at)?);
-        swept.store.leases += more.store.leases;
-        swept.store.scratch += more.store.scratch;
-        swept.cgroups += more.cgroups;
+fn clean_up(store: &Store) -> Result<CleanupReport, Failure> {
+    let mut report = assay_trial::clean_up(store);
+    let debug = store.root().join("debug");
+    if debug.is_dir() {
+        let more = assay_trial::clean_up(&machine::open_store(&debug)?);
+        report.store.leases += more.store.leases;
+        report.store.scratch += more.store.scratch;
+        report.cgroups += more.cgroups;
     }
-    Ok(swept)
+    Ok(report)
 }
 
 /// Removes images that were built for the store, least recently used first, until the rest fits.
-fn prune(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
+fn prune_images(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
     if !(gigabytes.is_finite() && gigabytes >= 0.0) {
         return Err(Failure::bad_input("`--image-budget` is a number of gigabytes"));
     }
@@ -111,28 +111,28 @@ fn prune(store: &Store, gigabytes: f64) -> Result<docker::Swept, Failure> {
     let bytes = (gigabytes * 1e9) as u64;
     let options = machine::docker_options(store.label(), &store.owner().mark())
         .map_err(|error| Failure::infrastructure(error.to_string()))?;
-    let told = |error: SandboxError| Failure::infrastructure(error.to_string());
-    Docker::connect(options).map_err(told)?.prune(bytes).map_err(told)
+    let failed = |error: SandboxError| Failure::infrastructure(error.to_string());
+    Docker::connect(options).map_err(failed)?.prune(bytes).map_err(failed)
 }
 
 /// The trials that some run refers to, or that check one of its tasks: oracle and nop are not in a plan, and stay.
-fn needed(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
-    let mut needed = BTreeSet::new();
+fn referenced_trials(store: &Store) -> Result<BTreeSet<TrialId>, Failure> {
+    let mut referenced = BTreeSet::new();
     for name in store.run_names() {
-        needed.extend(store.run(&name)?.cells.into_iter().map(|cell| cell.trial));
+        referenced.extend(store.run(&name)?.cells.into_iter().map(|cell| cell.trial));
     }
     for (id, _) in store.trials() {
         if let Ok(Some(record)) = store.record(&id)
             && matches!(record.agent.name.as_str(), "oracle" | "nop")
         {
-            needed.insert(id);
+            referenced.insert(id);
         }
     }
-    Ok(needed)
+    Ok(referenced)
 }
 
 /// Attempts that were broken off: neither the recorded one nor one before it.
-fn broken_off(store: &Store, id: &TrialId) -> Vec<PathBuf> {
+fn unfinished_attempts(store: &Store, id: &TrialId) -> Vec<PathBuf> {
     let recorded = match store.record(id) {
         Ok(record) => record.map_or(0, |record| record.attempt),
         Err(_) => return Vec::new(),

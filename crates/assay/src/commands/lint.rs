@@ -1,4 +1,4 @@
-//! `assay lint`: what each client makes of skills, and what is worth fixing.
+//! `assay lint`: per-client validity, safety and quality rules for skills.
 
 mod explain;
 mod policy;
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     }
     let outcome = if args.fix {
         let (outcome, fixed) = fix::run(&args.paths, &options);
-        tell_fixed(&fixed, ui);
+        report_fixed(&fixed, ui);
         outcome
     } else {
         assay_lint::lint(&args.paths, &options)
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     if args.stats {
         return count(&outcome, settings, ui);
     }
-    lay_out(&outcome, &options, args, settings, ui)?;
+    print_outcome(&outcome, &options, args, settings, ui)?;
     let all_excluded = outcome.summary.skills == 0 && outcome.summary.excluded > 0;
     if all_excluded && !args.allow_excluded {
         ui.fail(
@@ -58,13 +58,13 @@ pub(crate) fn run(args: &LintArgs, settings: &Settings, ui: &Ui) -> Result<Statu
     Ok(if broken { Status::BadInput } else { status })
 }
 
-/// Refuses a file that is no document: nothing would be looked at, and that must not pass for a clean result.
+/// Rejects a file that is not a SKILL.md: nothing would be checked, which must not look like a clean result.
 pub(crate) fn check_path(path: &PathBuf) -> Result<(), Failure> {
     let is_document = path
         .file_name()
         .and_then(|name| name.to_str())
         .is_some_and(|name| name.eq_ignore_ascii_case("SKILL.md"));
-    // What is not there, or is an empty folder, is a finding.
+    // A missing path or an empty folder is a finding.
     let is_file = std::fs::metadata(path).is_ok_and(|metadata| !metadata.is_dir());
     if !is_file || is_document {
         return Ok(());
@@ -72,14 +72,14 @@ pub(crate) fn check_path(path: &PathBuf) -> Result<(), Failure> {
     let package = path.ancestors().skip(1).find(|folder| folder.join("SKILL.md").is_file());
     let hint = match package {
         Some(package) if !package.as_os_str().is_empty() => {
-            format!("name the package that it belongs to: {}", package.display())
+            format!("pass the package that contains it: {}", package.display())
         }
-        _ => "name a SKILL.md, or a folder that holds skills".to_owned(),
+        _ => "pass a SKILL.md, or a folder that contains skills".to_owned(),
     };
     Err(Failure::bad_input(format!("{} is neither a folder nor a SKILL.md", path.display())).hint(hint))
 }
 
-/// Prints how many packages each rule hits. What is wrong with packages is no failure of a count.
+/// Prints how many packages have findings of each rule. Findings do not affect the exit status.
 fn count(outcome: &Outcome, settings: &Settings, ui: &Ui) -> Result<Status, Failure> {
     let stats = Stats::of(outcome);
     match settings.format {
@@ -90,8 +90,8 @@ fn count(outcome: &Outcome, settings: &Settings, ui: &Ui) -> Result<Status, Fail
     Ok(if missing { Status::BadInput } else { Status::Done })
 }
 
-/// Reports what became of each file that had a fix.
-fn tell_fixed(files: &[fix::Fixed], ui: &Ui) {
+/// Reports the result for each file that had a fix.
+fn report_fixed(files: &[fix::Fixed], ui: &Ui) {
     for fixed in files {
         let file = fixed.file.display();
         if fixed.findings > 0 {
@@ -103,7 +103,7 @@ fn tell_fixed(files: &[fix::Fixed], ui: &Ui) {
     }
 }
 
-fn lay_out(
+fn print_outcome(
     outcome: &Outcome,
     options: &Options,
     args: &LintArgs,

@@ -9,7 +9,7 @@ use assay_analysis::Report;
 use assay_model::ModelError;
 use assay_report::WithNotes;
 use assay_skill::Severity;
-use assay_store::{Selection, Store, pattern_means};
+use assay_store::{Selection, Store, pattern_matches};
 use assay_trial::{Experiment, MachineContext, Plan, PreflightError, PreflightEvent, RunOptions, RunOutcome};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     let experiment = Experiment::load(&args.experiment)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
-    assay_trial::sweep(&store);
+    assay_trial::clean_up(&store);
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = MachineContext { dry: args.dry_run, ..machine::context(&sandboxes, args.replay.as_deref()) };
@@ -95,7 +95,7 @@ pub(crate) fn run(args: &RunArgs, settings: &Settings, ui: &Ui) -> Result<Status
     store.clear_scratch();
     let outcome = result?;
     let report = assay_analysis::report_selected(&store, &folder, &only)?;
-    store.remember(&history(&plan, &folder.run, &args.only, &outcome, &report))?;
+    store.append_history(&history(&plan, &folder.run, &args.only, &outcome, &report))?;
     print(&folder.run, &outcome, &report, &plan, ui)?;
     Ok(status(&outcome, &plan))
 }
@@ -223,7 +223,7 @@ fn check_caps(plan: &Plan, args: &RunArgs, only: &Selection) -> Result<(), Failu
         return Err(Failure::bad_input("`--max-usd` is a sum of money"));
     }
     let selected: Vec<_> =
-        plan.cells.iter().filter(|cell| only.holds(cell, &plan.agents[cell.agent].label.name)).collect();
+        plan.cells.iter().filter(|cell| only.matches(cell, &plan.agents[cell.agent].label.name)).collect();
     let paid: Vec<_> = plan
         .agents
         .iter()
@@ -319,7 +319,7 @@ fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
         ("agent", &only.agents, &agents),
     ] {
         if let Some(pattern) =
-            patterns.iter().find(|pattern| !names.iter().any(|name| pattern_means(pattern, name)))
+            patterns.iter().find(|pattern| !names.iter().any(|name| pattern_matches(pattern, name)))
         {
             let near = assay_skill::nearest(pattern, names.iter().copied());
             let hint = if near.is_empty() {
@@ -338,7 +338,7 @@ fn check_selection(plan: &Plan, only: &Selection) -> Result<(), Failure> {
         let message = format!("`--only repetition={number}` matches no repetition of the experiment");
         return Err(Failure::bad_input(message).hint(format!("repetitions are 1 to {most}")));
     }
-    let meant = plan.cells.iter().any(|cell| only.holds(cell, label(cell.agent)));
+    let meant = plan.cells.iter().any(|cell| only.matches(cell, label(cell.agent)));
     // Where nothing at all can be run, that is what there is to say.
     if meant || plan.cells.is_empty() {
         return Ok(());
@@ -357,7 +357,7 @@ fn dry_run(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> Result<Stat
     let mut arms: BTreeMap<(usize, &str), [usize; 2]> = BTreeMap::new();
     let mut trials = BTreeMap::new();
     for cell in &plan.cells {
-        if !only.holds(cell, &plan.agents[cell.agent].label.name) {
+        if !only.matches(cell, &plan.agents[cell.agent].label.name) {
             continue;
         }
         let there = *trials.entry(&cell.trial).or_insert_with(|| {

@@ -30,7 +30,7 @@ pub(super) fn run_task(args: &TaskRunArgs, settings: &Settings, ui: &Ui) -> Resu
         store = store.work_in(Some(scratch));
     }
     let cancel = machine::interrupted()?;
-    assay_trial::sweep(&store);
+    assay_trial::clean_up(&store);
     machine::sweep_docker(&Store::open(&settings.store)?);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, None);
@@ -78,7 +78,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
     let spec = TrialSpec::load(&args.spec)?;
     let store = machine::open_store(&settings.store)?;
     let cancel = machine::interrupted()?;
-    assay_trial::sweep(&store);
+    assay_trial::clean_up(&store);
     machine::sweep_docker(&store);
     let sandboxes = machine::sandboxes_for(settings)?;
     let here = machine::context(&sandboxes, args.replay.as_deref());
@@ -88,7 +88,7 @@ fn exec(args: &TrialExecArgs, settings: &Settings, ui: &Ui) -> Result<Status, Fa
         suite: absolute(&args.suite).map_err(failed)?,
         library: absolute(&args.library).map_err(failed)?,
         scripts: args.scripts.clone(),
-        made: store.made(),
+        made: store.made_folder(),
     };
     let trial = Resolver::new(&here, sources).resolve(&spec)?;
     let Claim::Mine(lease) = store.claim(&trial.id)? else {

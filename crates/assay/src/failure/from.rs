@@ -12,7 +12,7 @@ use assay_report::clean;
 use assay_retrieval::{IndexError, OpenError, RetrieverError, SearchError, UnknownRetriever};
 use assay_store::StoreError;
 use assay_trial::import::ImportError;
-use assay_trial::{ExperimentError, OnceError, PlanError, ResolveError, RunError, SpecError};
+use assay_trial::{ExperimentError, PlanError, ResolveError, RunError, SingleTrialError, SpecError};
 
 use super::Failure;
 
@@ -70,13 +70,13 @@ impl From<RunError> for Failure {
     }
 }
 
-impl From<OnceError> for Failure {
-    fn from(error: OnceError) -> Self {
+impl From<SingleTrialError> for Failure {
+    fn from(error: SingleTrialError) -> Self {
         match error {
-            OnceError::Plan(error) => error.into(),
-            OnceError::Run(error) => error.into(),
-            OnceError::Store(error) => error.into(),
-            error @ OnceError::Excluded(_) => {
+            SingleTrialError::Plan(error) => error.into(),
+            SingleTrialError::Run(error) => error.into(),
+            SingleTrialError::Store(error) => error.into(),
+            error @ SingleTrialError::Excluded(_) => {
                 Self::infrastructure(error.to_string()).hint("`assay doctor` tells what to do")
             }
             error => Self::infrastructure(assay_diagnostic::chain(&error)),
@@ -287,7 +287,7 @@ mod tests {
         };
         let expected = told(full().into());
         assert!(expected.1.as_ref().is_some_and(|hint| hint.contains("room")) && expected.2, "{expected:?}");
-        assert_eq!(told(OnceError::Run(RunError::Store(full())).into()), expected);
-        assert_eq!(told(OnceError::Store(full()).into()), expected);
+        assert_eq!(told(SingleTrialError::Run(RunError::Store(full())).into()), expected);
+        assert_eq!(told(SingleTrialError::Store(full()).into()), expected);
     }
 }

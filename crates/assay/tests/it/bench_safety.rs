@@ -19,7 +19,7 @@ fn sets_are_measured_and_a_wrong_folder_is_named() {
         "{}",
         ran.stdout
     );
-    assert!(ran.stdout.contains("| benign packages, alarmed | 1 | 0 | 0.0% |"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("| benign packages, flagged | 1 | 0 | 0.0% |"), "{}", ran.stdout);
     let ran = lab.assay(&["lab", "bench", "safety", "sets", "--format", "json"]).ok();
     let report: serde_json::Value = serde_json::from_str(&ran.stdout).expect("JSON");
     assert_eq!(report["sets"][0]["packages"], 1);

@@ -43,7 +43,7 @@ fn the_funnel_prints_its_stages_and_writes_its_ledger() {
         })
     );
     assert!(ran.stdout.starts_with("{\n  \"schema\""), "{}", ran.stdout);
-    assert_eq!(ran.stderr, "in.jsonl:2: not a record: key must be a string at column 2; passed over\n");
+    assert_eq!(ran.stderr, "in.jsonl:2: not a record: key must be a string at column 2; skipped\n");
     let ledger = std::fs::read_to_string(lab.path("out.jsonl")).unwrap();
     let lines: Vec<Value> = ledger.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(
@@ -96,7 +96,7 @@ fn a_ledger_is_compared_with_decisions() {
     assert!(text.contains("     2  right: theirs  twins; a query names theirs\n"), "{text}");
     assert!(
         text.ends_with(
-            "1 of 3 records in the same stage (33.33 %); of 0 copies in both, 0 with the same survivor\n"
+            "1 of 3 records in the same stage (33.33%); of 0 copies in both, 0 with the same survivor\n"
         ),
         "{text}"
     );

@@ -41,7 +41,7 @@ fn a_baseline_is_written_and_then_kept_to() {
     assert_eq!(lab.assay(&[&options[..], &["--update-baseline"]].concat()).code, 0);
     let again = lab.assay(&options);
     assert_eq!(again.code, 0);
-    assert!(again.stdout.contains("known before"), "{}", again.stdout);
+    assert!(again.stdout.contains("in the baseline"), "{}", again.stdout);
     lab.write("skills/late/SKILL.md", "# No front matter\n");
     assert_eq!(lab.assay(&options).code, 1);
     lab.write("known.json", "[]");
@@ -149,7 +149,7 @@ fn what_is_linted_cannot_silence_the_safety_rules() {
     // Over the other rules it does decide, and the caller is told of it.
     let ran = lab.assay(&["lint", "got"]);
     assert!(!ran.stdout.contains("name-directory"), "{}", ran.stdout);
-    assert!(ran.stderr.contains("got/assay.toml applies to all but safety rules"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("got/assay.toml applies to all rules except safety rules"), "{}", ran.stderr);
     assert!(lab.assay(&["lint", "."]).stdout.contains("name-directory"));
     assert!(lab.assay(&["lint", "got", "--no-config"]).stdout.contains("name-directory"));
     // The caller may trust it; what is not reported is counted.
@@ -273,7 +273,7 @@ fn a_mistake_in_the_configuration_is_shown_where_it_stands() {
     lab.write("assay.toml", "[lint]\nclients = [\"claude-code\"]\n");
     let ran = lab.assay(&["lint", "skills"]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert!(ran.stderr.contains("skills/assay.toml is a link and not read"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("skills/assay.toml is a symbolic link: not read"), "{}", ran.stderr);
     assert!(!ran.stderr.contains("token"), "{}", ran.stderr);
     // Where it is not this command's, it is not read.
     lab.write("assay.toml", "[lint]\nselct = []\n");
@@ -336,7 +336,7 @@ fn a_baseline_holds_from_every_folder() {
     ] {
         let (code, text) = run(folder, &[path, "--baseline", file]);
         assert_eq!(code, 0, "{folder} {path}: {text}");
-        assert!(text.contains("known before"), "{folder} {path}: {text}");
+        assert!(text.contains("in the baseline"), "{folder} {path}: {text}");
         assert!(text.contains("0 errors, 0 warnings, 0 notes"), "{folder} {path}: {text}");
     }
 }
@@ -346,7 +346,7 @@ fn rules_are_explained() {
     let lab = Lab::new();
     let form = lab.assay(&["lint", "explain", "name-case"]).ok().stdout;
     for part in [
-        "name-case: `name` is not in lower case",
+        "name-case: `name` is not lowercase",
         "error    spec",
         "How to fix\n  Write the name in lower case.",
         "specification: https://",
@@ -356,7 +356,7 @@ fn rules_are_explained() {
     }
     let safety = lab.assay(&["lint", "explain", "exfil-secret"]).ok().stdout;
     assert!(
-        safety.contains("comments in a skill do not suppress it") && safety.contains("docs/SAFETY.md"),
+        safety.contains("comments in a skill cannot suppress it") && safety.contains("docs/SAFETY.md"),
         "{safety}"
     );
     let list = lab.assay(&["lint", "explain"]).ok().stdout;
@@ -403,7 +403,7 @@ fn a_configuration_that_weakens_safety_rules_is_reported() {
         ("[lint]\nselect = [\"name-case\"]\n", "select", "ignored ("),
         ("[lint]\nignore = [\"safety\"]\n", "ignore", "ignored ("),
         ("[lint]\nexclude = [\"scripts\"]\n", "exclude", "ignored ("),
-        ("[lint.severity]\nsafety = \"info\"\n", "severity", "with a lower severity ("),
+        ("[lint.severity]\nsafety = \"info\"\n", "severity", "with lowered severity ("),
         ("[lint.severity]\nexfil-secret = \"off\"\n", "severity", "ignored ("),
         ("[lint]\nsuppression-comments = \"all\"\n", "suppression-comments", "suppressed ("),
         ("[[lint.allow]]\ncode = \"exfil\"\nreason = \"fine\"\n", "allow", "suppressed ("),
@@ -477,7 +477,7 @@ fn a_working_folder_of_somebody_else_cannot_stop_the_linter() {
     std::os::unix::fs::symlink(lab.path("secret.txt"), &file).unwrap();
     let ran = lab.assay(&skill);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(ran.stderr.matches("assay.toml is a link and not read").count(), 1, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("assay.toml is a symbolic link: not read").count(), 1, "{}", ran.stderr);
     assert!(!ran.stderr.contains("token"), "{}", ran.stderr);
     std::fs::remove_file(&file).unwrap();
     // Neither is read where the caller names another file, or none.

@@ -12,9 +12,9 @@ mod builds;
 mod commands;
 mod daemon;
 mod files;
-mod freeze;
+mod hold;
 mod limits;
-mod owner;
+mod still;
 
 /// What tests start from; `scripts/base-image` makes it.
 pub(crate) const BASE: &str = "base:bookworm";

@@ -4,12 +4,12 @@ use assay_store::Exclusion;
 use serde_json::json;
 
 use super::*;
-use crate::testing::House;
+use crate::testing::Fixture;
 
 /// The name under which the experiment would run, and the run it extends.
-fn begin(house: &House) -> (String, Option<String>) {
-    let folder = house.plan().begin_run(&house.store).unwrap();
-    assert_eq!(house.store.run(&folder.run).unwrap(), folder);
+fn begin(fixture: &Fixture) -> (String, Option<String>) {
+    let folder = fixture.plan().begin_run(&fixture.store).unwrap();
+    assert_eq!(fixture.store.run(&folder.run).unwrap(), folder);
     (folder.run, folder.extends)
 }
 
@@ -19,13 +19,13 @@ fn named(run: &str, extends: Option<&str>) -> (String, Option<String>) {
 
 #[test]
 fn a_run_keeps_the_experiment_that_it_was_planned_from() {
-    let house = House::new();
-    let mut plan = house.plan();
+    let fixture = Fixture::new();
+    let mut plan = fixture.plan();
     let kept = |plan: &Plan| {
-        let run = plan.begin_run(&house.store).unwrap().run;
-        fs::read_to_string(house.store.run_folder(&run).join("experiment.toml")).ok()
+        let run = plan.begin_run(&fixture.store).unwrap().run;
+        fs::read_to_string(fixture.store.run_folder(&run).join("experiment.toml")).ok()
     };
-    assert_eq!(kept(&plan), fs::read_to_string(house.path("experiment.toml")).ok());
+    assert_eq!(kept(&plan), fs::read_to_string(fixture.path("experiment.toml")).ok());
     // Not every experiment has a file.
     plan.experiment.source.clear();
     plan.experiment.name = "other".to_owned();
@@ -34,81 +34,81 @@ fn a_run_keeps_the_experiment_that_it_was_planned_from() {
 
 #[test]
 fn equal_plans_are_one_run_and_others_get_the_next_number() {
-    let house = House::new();
-    assert_eq!(begin(&house), named("test", None));
-    assert_eq!(begin(&house), named("test", None));
+    let fixture = Fixture::new();
+    assert_eq!(begin(&fixture), named("test", None));
+    assert_eq!(begin(&fixture), named("test", None));
     // How it is executed is no part of the plan.
-    house.experiment("timeout = 300", "timeout = 300.0 # seconds");
-    house.experiment("margin = 0.10", "concurrency = 9\nmargin = 0.1");
-    assert_eq!(begin(&house), named("test", None));
-    house.experiment("margin = 0.1", "margin = 0.2");
-    assert_eq!(begin(&house), named("test-2", None));
-    house.edit("skills/one/SKILL.md", "minor", "major");
-    assert_eq!(begin(&house), named("test-3", None));
-    house.edit("skills/one/SKILL.md", "major", "minor");
-    assert_eq!(begin(&house), named("test-2", None));
-    assert_eq!(house.store.run_names(), ["test", "test-2", "test-3"]);
+    fixture.experiment("timeout = 300", "timeout = 300.0 # seconds");
+    fixture.experiment("margin = 0.10", "concurrency = 9\nmargin = 0.1");
+    assert_eq!(begin(&fixture), named("test", None));
+    fixture.experiment("margin = 0.1", "margin = 0.2");
+    assert_eq!(begin(&fixture), named("test-2", None));
+    fixture.edit("skills/one/SKILL.md", "minor", "major");
+    assert_eq!(begin(&fixture), named("test-3", None));
+    fixture.edit("skills/one/SKILL.md", "major", "minor");
+    assert_eq!(begin(&fixture), named("test-2", None));
+    assert_eq!(fixture.store.run_names(), ["test", "test-2", "test-3"]);
     // The experiment lies beside its plan as it was.
-    let source = fs::read_to_string(house.store.run_folder("test").join("experiment.toml")).unwrap();
+    let source = fs::read_to_string(fixture.store.run_folder("test").join("experiment.toml")).unwrap();
     assert!(source.contains("margin = 0.10"));
 }
 
 #[test]
 fn skills_are_kept_as_they_were() {
-    let house = House::new();
-    let plan = house.plan();
-    let folder = plan.begin_run(&house.store).unwrap();
+    let fixture = Fixture::new();
+    let plan = fixture.plan();
+    let folder = plan.begin_run(&fixture.store).unwrap();
     let planned: Vec<_> = folder.provisions.iter().flat_map(|provision| &provision.skills).collect();
     assert!(!planned.is_empty());
-    let before = fs::read(house.path("skills/one/SKILL.md")).unwrap();
-    house.edit("skills/one/SKILL.md", "minor", "major");
-    house.plan().begin_run(&house.store).unwrap();
+    let before = fs::read(fixture.path("skills/one/SKILL.md")).unwrap();
+    fixture.edit("skills/one/SKILL.md", "minor", "major");
+    fixture.plan().begin_run(&fixture.store).unwrap();
     let one = planned.iter().find(|skill| skill.name == "one").unwrap();
-    assert_eq!(house.store.skill(&one.digest).unwrap(), before);
+    assert_eq!(fixture.store.skill(&one.digest).unwrap(), before);
     for skill in planned {
-        assert!(house.store.skill(&skill.digest).is_ok(), "{}", skill.name);
+        assert!(fixture.store.skill(&skill.digest).is_ok(), "{}", skill.name);
     }
     for other in ["", "blake3:", "../x", &"0".repeat(64), &"é".repeat(32)] {
-        assert!(house.store.skill(other).is_err(), "{other}");
+        assert!(fixture.store.skill(other).is_err(), "{other}");
     }
 }
 
 #[test]
 fn a_run_that_holds_all_of_an_earlier_one_says_so() {
-    let house = House::new();
-    begin(&house);
-    house.experiment("repetitions = 2", "repetitions = 3");
-    assert_eq!(begin(&house), named("test-2", Some("test")));
+    let fixture = Fixture::new();
+    begin(&fixture);
+    fixture.experiment("repetitions = 2", "repetitions = 3");
+    assert_eq!(begin(&fixture), named("test-2", Some("test")));
     // Also when it is looked up again.
-    assert_eq!(begin(&house), named("test-2", Some("test")));
+    assert_eq!(begin(&fixture), named("test-2", Some("test")));
     // Fewer trials extend nothing, other trials neither.
-    house.experiment("repetitions = 3", "repetitions = 1");
-    assert_eq!(begin(&house), named("test-3", None));
-    house.experiment("repetitions = 1", "repetitions = 9");
-    house.experiment("seed = 1", "seed = 2");
-    assert_eq!(begin(&house), named("test-4", None));
+    fixture.experiment("repetitions = 3", "repetitions = 1");
+    assert_eq!(begin(&fixture), named("test-3", None));
+    fixture.experiment("repetitions = 1", "repetitions = 9");
+    fixture.experiment("seed = 1", "seed = 2");
+    assert_eq!(begin(&fixture), named("test-4", None));
     // A task more is an extension as well.
-    house.task("b");
-    assert_eq!(begin(&house), named("test-5", Some("test-4")));
+    fixture.task("b");
+    assert_eq!(begin(&fixture), named("test-5", Some("test-4")));
 }
 
 #[test]
 fn two_at_once_never_share_a_name_for_different_plans() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let plans: Vec<Plan> = (1..=4)
         .map(|repetitions| {
-            house.experiment("repetitions = ", &format!("repetitions = {repetitions} # "));
-            house.plan()
+            fixture.experiment("repetitions = ", &format!("repetitions = {repetitions} # "));
+            fixture.plan()
         })
         .collect();
     let mut folders: Vec<RunFolder> = std::thread::scope(|scope| {
-        let store = &house.store;
+        let store = &fixture.store;
         let all = plans.iter().chain(&plans);
         let begun: Vec<_> = all.map(|plan| scope.spawn(move || plan.begin_run(store).unwrap())).collect();
         begun.into_iter().map(|begun| begun.join().unwrap()).collect()
     });
     for folder in &folders {
-        assert_eq!(house.store.run(&folder.run).unwrap().plan, folder.plan, "{}", folder.run);
+        assert_eq!(fixture.store.run(&folder.run).unwrap().plan, folder.plan, "{}", folder.run);
     }
     folders.sort_by(|one, other| one.run.cmp(&other.run));
     folders.dedup_by(|one, other| one.run == other.run);
@@ -117,39 +117,39 @@ fn two_at_once_never_share_a_name_for_different_plans() {
 
 #[test]
 fn a_run_that_is_not_there_or_not_readable_is_told() {
-    let house = House::new();
+    let fixture = Fixture::new();
     let check = |name: &str, expected: &str| {
-        let error = house.store.run(name).unwrap_err().to_string();
+        let error = fixture.store.run(name).unwrap_err().to_string();
         assert!(error.contains(expected), "{name}: {error}");
     };
     check("test", "it holds none yet");
-    begin(&house);
+    begin(&fixture);
     check("tset", "there is no run \"tset\"");
     check("tset", "it holds test");
     for hostile in ["../runs/test", "", ".", "/etc", "test/../test"] {
         check(hostile, "there is no run");
     }
-    let path = house.store.run_folder("test").join("plan.json");
+    let path = fixture.store.run_folder("test").join("plan.json");
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("assay.plan/1", "assay.plan/2")).unwrap();
     check("test", "it is \"assay.plan/2\", and this version reads \"assay.plan/1\"");
     // Keys that a later version adds are passed over.
     fs::write(&path, text.replacen('{', "{ \"added\": [1],", 1)).unwrap();
-    assert_eq!(house.store.run("test").unwrap().run, "test");
+    assert_eq!(fixture.store.run("test").unwrap().run, "test");
     fs::write(&path, &text[..text.len() / 2]).unwrap();
     check("test", "plan.json is not what this version of assay writes");
 }
 
 #[test]
 fn a_summary_counts_cells_trials_and_records() {
-    let house = House::new();
-    house.experiment("\"curated\"]", "\"curated\", \"full\"]");
-    begin(&house);
-    let trial = house.store.run("test").unwrap().cells[0].trial.clone();
-    let folder = house.store.trial_folder(&trial);
+    let fixture = Fixture::new();
+    fixture.experiment("\"curated\"]", "\"curated\", \"full\"]");
+    begin(&fixture);
+    let trial = fixture.store.run("test").unwrap().cells[0].trial.clone();
+    let folder = fixture.store.trial_folder(&trial);
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("record.json"), "{}").unwrap();
-    let summary = house.store.summaries().remove(0);
+    let summary = fixture.store.summaries().remove(0);
     // Curated and full share their trials.
     assert_eq!((summary.cells, summary.trials, summary.finished), (6, 4, 1));
     assert!(summary.planned_at.is_some());
@@ -157,44 +157,44 @@ fn a_summary_counts_cells_trials_and_records() {
 
 #[test]
 fn checks_and_events_are_kept_with_the_run() {
-    let house = House::new();
-    begin(&house);
-    assert_eq!(house.store.failed_checks("test").unwrap(), []);
+    let fixture = Fixture::new();
+    begin(&fixture);
+    assert_eq!(fixture.store.failed_checks("test").unwrap(), []);
     let failed = [Exclusion { task: "a".into(), condition: None, reason: "no solution".into() }];
-    house.store.save_failed_checks("test", &failed).unwrap();
-    assert_eq!(house.store.failed_checks("test").unwrap(), failed);
+    fixture.store.save_failed_checks("test", &failed).unwrap();
+    assert_eq!(fixture.store.failed_checks("test").unwrap(), failed);
     for number in 0..3 {
-        house.store.event("test", &json!({ "number": number })).unwrap();
+        fixture.store.event("test", &json!({ "number": number })).unwrap();
     }
-    let events = fs::read_to_string(house.store.run_folder("test").join("events.jsonl")).unwrap();
+    let events = fs::read_to_string(fixture.store.run_folder("test").join("events.jsonl")).unwrap();
     assert_eq!(events, "{\"number\":0}\n{\"number\":1}\n{\"number\":2}\n");
 }
 
 #[test]
 fn a_damaged_plan_hides_no_other_run() {
-    let house = House::new();
-    let plan = house.plan();
-    let first = plan.begin_run(&house.store).unwrap();
-    let path = house.store.run_folder(&first.run).join("plan.json");
+    let fixture = Fixture::new();
+    let plan = fixture.plan();
+    let first = plan.begin_run(&fixture.store).unwrap();
+    let path = fixture.store.run_folder(&first.run).join("plan.json");
     let whole = fs::read(&path).unwrap();
-    house.experiment("repetitions = 2", "repetitions = 3");
-    let second = house.plan().begin_run(&house.store).unwrap();
+    fixture.experiment("repetitions = 2", "repetitions = 3");
+    let second = fixture.plan().begin_run(&fixture.store).unwrap();
     assert_ne!(first.run, second.run);
     for damaged in [&whole[..whole.len() / 2], b"", b"{}", b"\0\0"] {
         fs::write(&path, damaged).unwrap();
-        let found = house.store.summaries();
+        let found = fixture.store.summaries();
         let words: Vec<_> =
             found.iter().map(|run| (run.run.as_str(), run.cells, run.damaged.is_some())).collect();
         assert_eq!(words, [(&*first.run, 0, true), (&*second.run, second.cells.len(), false)]);
-        assert!(house.store.run(&first.run).is_err());
+        assert!(fixture.store.run(&first.run).is_err());
     }
     // The same plan takes its place again.
-    assert_eq!(plan.begin_run(&house.store).unwrap(), first);
+    assert_eq!(plan.begin_run(&fixture.store).unwrap(), first);
     assert_eq!(fs::read(&path).unwrap(), whole);
     assert_eq!(fs::read(path.with_file_name("plan.before.json")).unwrap(), b"\0\0");
     // What another version wrote is no damage: it stays, and the run gets another name.
     let other = String::from_utf8(whole).unwrap().replace(RunFolder::SCHEMA, "assay.plan/9");
     fs::write(&path, &other).unwrap();
-    assert_ne!(plan.begin_run(&house.store).unwrap().run, first.run);
+    assert_ne!(plan.begin_run(&fixture.store).unwrap().run, first.run);
     assert_eq!(fs::read_to_string(&path).unwrap(), other);
 }

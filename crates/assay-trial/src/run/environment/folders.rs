@@ -169,13 +169,13 @@ impl<'a> Folders<'a> {
         Mount { source: self.logs.join(name), target: Path::new("/logs").join(name), writable }
     }
 
-    fn spec(&self, mut mounts: Vec<Mount>, reach: &NetworkPolicy, phase: &str) -> Spec {
+    fn spec(&self, mut mounts: Vec<Mount>, policy: &NetworkPolicy, phase: &str) -> Spec {
         let trial = self.attempt.trial;
         let mut env: Vec<(String, String)> =
             [("PATH", PATH), ("HOME", HOME), ("LANG", "C.UTF-8"), ("TERM", "dumb")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
-        if matches!(reach, NetworkPolicy::Hosts(_)) {
+        if matches!(policy, NetworkPolicy::Hosts(_)) {
             mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
             env.extend(EgressProxy::env());
         }
@@ -190,7 +190,7 @@ impl<'a> Folders<'a> {
             tmpfs: Vec::new(),
             workdir: self.attempt.workdir(),
             env,
-            network: sandbox_record::network(reach),
+            network: sandbox_record::network(policy),
             limits: sandbox_record::limits(trial.limits),
             label: format!("{}-{phase}", trial.id.short()),
         }
@@ -200,12 +200,12 @@ impl<'a> Folders<'a> {
         self.attempt.scratch.join("skills")
     }
 
-    fn start(&self, spec: &Spec, reach: &NetworkPolicy) -> Result<Running, Broken> {
+    fn start(&self, spec: &Spec, policy: &NetworkPolicy) -> Result<Running, Broken> {
         let folder = self.attempt.egress_folder();
-        if matches!(reach, NetworkPolicy::Hosts(_)) {
+        if matches!(policy, NetworkPolicy::Hosts(_)) {
             create_folder(&folder)?;
         }
-        let egress = EgressProxy::open(reach, self.attempt.trial, &folder)?;
+        let egress = EgressProxy::open(policy, self.attempt.trial, &folder)?;
         let mut session = self.sandbox.start(spec)?;
         if let Some(egress) = &egress {
             egress.start(&mut *session, self.attempt.cancel)?;
@@ -216,7 +216,7 @@ impl<'a> Folders<'a> {
     fn stop(&self, running: Running, phase: &str) -> Result<Usage, Broken> {
         let used = running.session.stop()?;
         if let Some(egress) = running.egress {
-            self.attempt.keep_egress(&egress.close(), phase)?;
+            self.attempt.write_egress(&egress.close(), phase)?;
         }
         Ok(used)
     }
@@ -348,7 +348,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
             if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {
                 let agent = &folders.attempt.trial.agent;
                 let mut changes = Manifest::default().diff(&after);
-                changes.retain(|change| mount.target != Path::new(HOME) || !agent.is_own_state(&change.path));
+                changes.retain(|change| mount.target != Path::new(HOME) || !agent.keeps(&change.path));
                 found.add_outside(&mount.target, &changes);
             }
         }

@@ -21,7 +21,7 @@ impl Breaker {
     }
 
     /// Counts a trial that has ended for good. Gives the reason where the run is to stop for it.
-    pub(super) fn note(&self, spec: &TrialSpec, record: &Record) -> Option<String> {
+    pub(super) fn record(&self, spec: &TrialSpec, record: &Record) -> Option<String> {
         let provider = provider(spec).filter(|_| self.most > 0)?;
         let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
         let row = rows.entry(provider.clone()).or_default();

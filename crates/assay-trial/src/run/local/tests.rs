@@ -1,7 +1,7 @@
 use assay_agent::{Ended, Part};
 use assay_model::Usage;
 use assay_sandbox::Exit;
-use assay_store::{Cell, Selection, pattern_means};
+use assay_store::{Cell, Selection, pattern_matches};
 use serde_json::Value;
 
 use super::*;
@@ -9,23 +9,23 @@ use crate::plan::Plan;
 use crate::run::backend::Backend;
 use crate::run::execute::run;
 use crate::run::executor::{RunOptions, RunOutcome};
-use crate::testing::{Act, Ends, Fake, House, MISS, PASS, on_machine};
+use crate::testing::{Act, Ends, Fake, Fixture, MISS, PASS, on_machine};
 
 /// A run of an experiment whose verifiers do what they are told.
-struct Stage {
-    house: House,
+struct RunFixture {
+    fixture: Fixture,
     options: RunOptions,
     cancel: Arc<AtomicBool>,
 }
 
 /// A plan, and what its trials meet.
-struct Staged {
+struct PlannedRun {
     plan: Plan,
     backend: Arc<Backend>,
     agent: Option<Arc<dyn assay_agent::Agent>>,
 }
 
-impl std::ops::Deref for Staged {
+impl std::ops::Deref for PlannedRun {
     type Target = Plan;
 
     fn deref(&self) -> &Plan {
@@ -37,22 +37,22 @@ impl std::ops::Deref for Staged {
 struct Ran {
     outcome: RunOutcome,
     /// `begin trials 4 0`, `end passed`, `end passed elsewhere`, `retry sandbox`, or a note.
-    told: Vec<String>,
+    log: Vec<String>,
 }
 
 impl Ran {
-    fn heard(&self, what: &str) -> usize {
-        self.told.iter().filter(|told| told.starts_with(what)).count()
+    fn count_events(&self, what: &str) -> usize {
+        self.log.iter().filter(|log| log.starts_with(what)).count()
     }
 }
 
-impl Stage {
+impl RunFixture {
     /// Two tasks with two conditions and two repetitions: eight trials.
     fn new() -> Self {
-        let house = House::new();
-        house.task("b");
+        let fixture = Fixture::new();
+        fixture.task("b");
         let options = RunOptions::new(2);
-        Self { house, options, cancel: Arc::default() }
+        Self { fixture, options, cancel: Arc::default() }
     }
 
     /// The plan, with verifiers that act, and an agent in place of the planned one where one is given.
@@ -60,15 +60,15 @@ impl Stage {
         &self,
         act: impl Fn(&str, usize) -> Act + Send + Sync + 'static,
         agent: Option<&Arc<dyn assay_agent::Agent>>,
-    ) -> Staged {
-        Staged { plan: self.house.plan(), backend: Fake::backend(act), agent: agent.cloned() }
+    ) -> PlannedRun {
+        PlannedRun { plan: self.fixture.plan(), backend: Fake::backend(act), agent: agent.cloned() }
     }
 
-    fn run(&self, plan: &Staged) -> Ran {
-        let folder = plan.begin_run(&self.house.store).unwrap();
-        let mut told = Vec::new();
-        let mut events = |event: Event<'_>| {
-            told.push(match event {
+    fn run(&self, plan: &PlannedRun) -> Ran {
+        let folder = plan.begin_run(&self.fixture.store).unwrap();
+        let mut log = Vec::new();
+        let mut on_event = |event: Event<'_>| {
+            log.push(match event {
                 Event::Begin { phase, total, cached } => format!("begin {phase} {total} {cached}"),
                 Event::End { record, elsewhere: false } => format!("end {}", record.outcome.word()),
                 Event::End { record, elsewhere: true } => format!("end {} elsewhere", record.outcome.word()),
@@ -76,18 +76,18 @@ impl Stage {
                 Event::Note(note) => note,
             });
         };
-        let store = &self.house.store;
+        let store = &self.fixture.store;
         let outcome = on_machine(|machine| {
             let mut resolver = plan.resolver(store, machine);
             resolver.fake =
                 crate::run::resolve::Fake { backend: Some(plan.backend.clone()), agent: plan.agent.clone() };
-            run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut events).unwrap()
+            run(plan, &folder.run, store, &resolver, &self.options, &self.cancel, &mut on_event).unwrap()
         });
-        Ran { outcome, told }
+        Ran { outcome, log }
     }
 
-    fn attempts(&self, plan: &Staged) -> Vec<u32> {
-        let record = |id: &TrialId| self.house.store.record(id).unwrap().unwrap();
+    fn attempts(&self, plan: &PlannedRun) -> Vec<u32> {
+        let record = |id: &TrialId| self.fixture.store.record(id).unwrap().unwrap();
         plan.trials.keys().map(|id| record(id).attempt).collect()
     }
 }
@@ -98,17 +98,17 @@ fn agent(ends: impl Fn() -> Ended + Send + Sync + 'static) -> Arc<dyn assay_agen
 
 #[test]
 fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
-    let stage = Stage::new();
-    let plan = stage.plan(|_, _| PASS, None);
-    let ran = stage.run(&plan);
+    let runs = RunFixture::new();
+    let plan = runs.plan(|_, _| PASS, None);
+    let ran = runs.run(&plan);
     let expected = RunOutcome { planned: 8, executed: 8, ..RunOutcome::default() };
     assert_eq!(ran.outcome, expected);
-    assert_eq!((ran.told[0].as_str(), ran.heard("end passed")), ("begin trials 8 0", 8));
-    let again = stage.run(&plan);
+    assert_eq!((ran.log[0].as_str(), ran.count_events("end passed")), ("begin trials 8 0", 8));
+    let again = runs.run(&plan);
     assert_eq!(again.outcome, RunOutcome { executed: 0, cached: 8, ..expected });
-    assert_eq!(again.told, ["begin trials 8 8"]);
+    assert_eq!(again.log, ["begin trials 8 8"]);
     // An event a trial, each a document with its format.
-    let events = std::fs::read_to_string(stage.house.store.run_folder("test").join("events.jsonl")).unwrap();
+    let events = std::fs::read_to_string(runs.fixture.store.run_folder("test").join("events.jsonl")).unwrap();
     assert_eq!(events.lines().count(), 8);
     assert!(events.lines().all(|line| line.starts_with("{\"schema\":\"assay.event/1\",")), "{events}");
 }
@@ -116,11 +116,11 @@ fn a_run_executes_what_is_planned_and_the_next_one_nothing() {
 #[test]
 fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
     let check = |act: Act, ended: Ended, outcome: Outcome, cause: Option<Cause>, reason: &str| {
-        let stage = Stage::new();
+        let runs = RunFixture::new();
         let shown = format!("{act:?} {ended:?}");
-        let plan = stage.plan(move |_, _| act.clone(), Some(&agent(move || ended.clone())));
-        stage.run(&plan);
-        let record = stage.house.store.record(plan.trials.keys().next().unwrap()).unwrap().unwrap();
+        let plan = runs.plan(move |_, _| act.clone(), Some(&agent(move || ended.clone())));
+        runs.run(&plan);
+        let record = runs.fixture.store.record(plan.trials.keys().next().unwrap()).unwrap().unwrap();
         assert_eq!((record.outcome, record.cause), (outcome, cause), "{shown}");
         assert!(record.reason.unwrap_or_default().contains(reason), "{shown}");
     };
@@ -139,7 +139,7 @@ fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
     check(leave(&[]), done(), lost, verifier, "(its last line: all is well)");
     check(leave(&[("reward.txt", "nan")]), done(), lost, verifier, "no finite number");
     check(Act::End(Exit::Deadline), done(), lost, verifier, "it did not end within 600 s");
-    check(Act::Fail, done(), lost, Some(Cause::Sandbox), "it was told not to");
+    check(Act::Fail, done(), lost, Some(Cause::Sandbox), "it was log not to");
     check(PASS, broken(Part::ModelProvider), lost, Some(Cause::ModelProvider), "it broke");
     check(PASS, broken(Part::Sandbox), lost, Some(Cause::Sandbox), "it broke");
     check(PASS, broken(Part::AgentSetup), lost, Some(Cause::AgentSetup), "it broke");
@@ -149,8 +149,8 @@ fn what_a_trial_comes_to_is_read_from_what_the_verifier_left() {
 fn what_broke_is_tried_again_as_often_as_the_plan_says() {
     // How many verifiers of each trial break at first, and how many retries there are.
     let check = |breaks: usize, retries: u32, attempt: u32, lost: usize| {
-        let stage = Stage::new();
-        stage.house.experiment("margin", &format!("retry = {{ infrastructure = {retries} }}\nmargin"));
+        let runs = RunFixture::new();
+        runs.fixture.experiment("margin", &format!("retry = {{ infrastructure = {retries} }}\nmargin"));
         let counts: Mutex<BTreeMap<String, usize>> = Mutex::default();
         let act = move |id: &str, _: usize| {
             let mut counts = counts.lock().unwrap();
@@ -158,13 +158,13 @@ fn what_broke_is_tried_again_as_often_as_the_plan_says() {
             *count += 1;
             if *count <= breaks { Act::Fail } else { PASS }
         };
-        let plan = stage.plan(act, None);
-        let ran = stage.run(&plan);
+        let plan = runs.plan(act, None);
+        let ran = runs.run(&plan);
         assert_eq!((ran.outcome.executed, ran.outcome.infrastructure), (8, lost), "{breaks} {retries}");
-        assert_eq!(stage.attempts(&plan), [attempt; 8], "{breaks} {retries}");
-        assert_eq!(ran.heard("retry sandbox"), 8 * (attempt as usize - 1));
+        assert_eq!(runs.attempts(&plan), [attempt; 8], "{breaks} {retries}");
+        assert_eq!(ran.count_events("retry sandbox"), 8 * (attempt as usize - 1));
         // Every attempt is kept.
-        let folder = stage.house.store.trial_folder(plan.trials.keys().next().unwrap());
+        let folder = runs.fixture.store.trial_folder(plan.trials.keys().next().unwrap());
         assert_eq!(std::fs::read_dir(folder.join("attempts")).unwrap().count(), attempt as usize);
     };
     check(0, 2, 1, 0);
@@ -175,22 +175,22 @@ fn what_broke_is_tried_again_as_often_as_the_plan_says() {
 
 #[test]
 fn a_wrong_set_up_is_not_tried_again() {
-    let stage = Stage::new();
-    stage.house.experiment("margin", "retry = { infrastructure = 5 }\nmargin");
+    let runs = RunFixture::new();
+    runs.fixture.experiment("margin", "retry = { infrastructure = 5 }\nmargin");
     let broken = || Ended::Broken { part: Part::AgentSetup, message: "no key".to_owned() };
-    let plan = stage.plan(|_, _| PASS, Some(&agent(broken)));
-    let ran = stage.run(&plan);
-    assert_eq!((ran.heard("retry"), ran.outcome.infrastructure), (0, 8));
-    assert_eq!(stage.attempts(&plan), [1; 8]);
+    let plan = runs.plan(|_, _| PASS, Some(&agent(broken)));
+    let ran = runs.run(&plan);
+    assert_eq!((ran.count_events("retry"), ran.outcome.infrastructure), (0, 8));
+    assert_eq!(runs.attempts(&plan), [1; 8]);
 }
 
 #[test]
 fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
     // Which trials the provider answers, by their number; how many are executed and lost, and whether the run is stopped.
     let check = |top: &str, answers: fn(usize) -> bool, executed: usize, lost: usize, stopped: bool| {
-        let mut stage = Stage::new();
-        stage.options.concurrency = 1;
-        stage.house.experiment("margin", &format!("{top}margin"));
+        let mut runs = RunFixture::new();
+        runs.options.concurrency = 1;
+        runs.fixture.experiment("margin", &format!("{top}margin"));
         let asked = AtomicUsize::new(0);
         let ends = move || {
             if answers(asked.fetch_add(1, Ordering::SeqCst)) {
@@ -198,15 +198,15 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
             }
             Ended::Broken { part: Part::ModelProvider, message: "it answered 500".to_owned() }
         };
-        let mut plan = stage.plan(|_, _| PASS, Some(&agent(ends)));
+        let mut plan = runs.plan(|_, _| PASS, Some(&agent(ends)));
         for spec in plan.plan.trials.values_mut() {
             Arc::make_mut(&mut Arc::make_mut(spec).options).model = Some("openai:m".to_owned());
         }
-        let Ran { outcome, told } = stage.run(&plan);
-        assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {told:?}");
+        let Ran { outcome, log } = runs.run(&plan);
+        assert_eq!((outcome.executed, outcome.infrastructure), (executed, lost), "{top:?}: {log:?}");
         assert_eq!((outcome.stopped.is_some(), outcome.unfinished), (stopped, 8 - executed), "{top:?}");
         let reason = "trials in a row were lost to openai: it answered 500";
-        assert_eq!(told.iter().any(|note| note.contains(reason)), stopped, "{told:?}");
+        assert_eq!(log.iter().any(|note| note.contains(reason)), stopped, "{log:?}");
         assert!(outcome.stopped.is_none_or(|stopped| stopped.ends_with(reason)));
     };
     check("", |_| false, 3, 3, true);
@@ -219,35 +219,35 @@ fn trials_lost_to_one_provider_in_a_row_stop_the_run() {
 
 #[test]
 fn the_next_run_tries_what_was_lost_unless_told_otherwise() {
-    let mut stage = Stage::new();
-    stage.run(&stage.plan(|_, asked| if asked < 8 { Act::Fail } else { PASS }, None));
-    let plan = stage.plan(|_, _| PASS, None);
-    stage.options.retry_broken = false;
-    let kept = stage.run(&plan).outcome;
+    let mut runs = RunFixture::new();
+    runs.run(&runs.plan(|_, asked| if asked < 8 { Act::Fail } else { PASS }, None));
+    let plan = runs.plan(|_, _| PASS, None);
+    runs.options.retry_broken = false;
+    let kept = runs.run(&plan).outcome;
     assert_eq!((kept.executed, kept.cached, kept.infrastructure), (0, 8, 8));
-    stage.options.retry_broken = true;
-    let tried = stage.run(&plan).outcome;
+    runs.options.retry_broken = true;
+    let tried = runs.run(&plan).outcome;
     assert_eq!((tried.executed, tried.cached, tried.infrastructure), (8, 0, 0));
-    assert_eq!(stage.attempts(&plan), [2; 8]);
+    assert_eq!(runs.attempts(&plan), [2; 8]);
 }
 
 #[test]
 fn a_run_may_be_taken_in_steps() {
-    let mut stage = Stage::new();
-    let plan = stage.plan(|_, _| PASS, None);
-    stage.options.max_trials = Some(3);
+    let mut runs = RunFixture::new();
+    let plan = runs.plan(|_, _| PASS, None);
+    runs.options.max_trials = Some(3);
     let steps: Vec<_> = (0..4)
-        .map(|_| stage.run(&plan).outcome)
+        .map(|_| runs.run(&plan).outcome)
         .map(|outcome| (outcome.executed, outcome.cached, outcome.unfinished))
         .collect();
     assert_eq!(steps, [(3, 0, 5), (3, 3, 2), (2, 6, 0), (0, 8, 0)]);
-    assert_eq!(stage.attempts(&plan), [1; 8]);
+    assert_eq!(runs.attempts(&plan), [1; 8]);
 }
 
 #[test]
 fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
-    let stage = Stage::new();
-    let cancel = stage.cancel.clone();
+    let runs = RunFixture::new();
+    let cancel = runs.cancel.clone();
     let worked = AtomicUsize::new(0);
     let stop = move || {
         if worked.fetch_add(1, Ordering::SeqCst) == 3 {
@@ -255,66 +255,66 @@ fn an_interrupted_trial_leaves_nothing_and_is_done_by_the_next_run() {
         }
         Ended::Finished
     };
-    let plan = stage.plan(|_, _| PASS, Some(&agent(stop)));
-    let cut = stage.run(&plan).outcome;
+    let plan = runs.plan(|_, _| PASS, Some(&agent(stop)));
+    let cut = runs.run(&plan).outcome;
     assert!(cut.interrupted && cut.executed <= 4 && cut.infrastructure == 0, "{cut:?}");
     assert_eq!(cut.unfinished, 8 - cut.executed);
-    for id in plan.trials.keys().filter(|id| stage.house.store.record(id).unwrap().is_none()) {
-        let attempts = stage.house.store.trial_folder(id).join("attempts");
+    for id in plan.trials.keys().filter(|id| runs.fixture.store.record(id).unwrap().is_none()) {
+        let attempts = runs.fixture.store.trial_folder(id).join("attempts");
         assert_eq!(std::fs::read_dir(attempts).map_or(0, Iterator::count), 0);
     }
-    stage.cancel.store(false, Ordering::SeqCst);
-    let rest = stage.run(&plan).outcome;
+    runs.cancel.store(false, Ordering::SeqCst);
+    let rest = runs.run(&plan).outcome;
     assert_eq!((rest.executed, rest.cached, rest.interrupted), (8 - cut.executed, cut.executed, false));
-    assert_eq!(stage.attempts(&plan), [1; 8]);
+    assert_eq!(runs.attempts(&plan), [1; 8]);
 }
 
 #[test]
 fn a_record_that_cannot_be_read_is_told_and_made_anew() {
-    let stage = Stage::new();
-    let plan = stage.plan(|_, _| PASS, None);
-    stage.run(&plan);
-    let path = stage.house.store.trial_folder(plan.trials.keys().next().unwrap()).join("record.json");
+    let runs = RunFixture::new();
+    let plan = runs.plan(|_, _| PASS, None);
+    runs.run(&plan);
+    let path = runs.fixture.store.trial_folder(plan.trials.keys().next().unwrap()).join("record.json");
     std::fs::write(&path, "{\"schema\": \"assay.rec").unwrap();
-    let ran = stage.run(&plan);
+    let ran = runs.run(&plan);
     assert_eq!((ran.outcome.executed, ran.outcome.cached), (1, 7));
-    let note = ran.told.iter().find(|told| told.contains("record.json")).unwrap();
+    let note = ran.log.iter().find(|log| log.contains("record.json")).unwrap();
     assert!(
         note.contains("is not what this version of assay writes") && note.ends_with("is made anew"),
         "{note}"
     );
     // The spoilt attempt stays beside the new one.
-    assert_eq!(stage.attempts(&plan).iter().filter(|attempt| **attempt == 2).count(), 1);
+    assert_eq!(runs.attempts(&plan).iter().filter(|attempt| **attempt == 2).count(), 1);
 }
 
 #[test]
 fn two_runs_at_once_share_the_work_and_double_none() {
-    let stage = Stage::new();
-    stage.house.experiment("repetitions = 2", "repetitions = 10");
+    let runs = RunFixture::new();
+    runs.fixture.experiment("repetitions = 2", "repetitions = 10");
     let slow = || {
         std::thread::sleep(Duration::from_millis(5));
         Ended::Finished
     };
-    let plans = [(); 3].map(|()| stage.plan(|_, _| PASS, Some(&agent(slow))));
+    let plans = [(); 3].map(|()| runs.plan(|_, _| PASS, Some(&agent(slow))));
     let outcomes: Vec<RunOutcome> = std::thread::scope(|scope| {
-        let runs: Vec<_> = plans.iter().map(|plan| scope.spawn(|| stage.run(plan).outcome)).collect();
+        let runs: Vec<_> = plans.iter().map(|plan| scope.spawn(|| runs.run(plan).outcome)).collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     assert_eq!(outcomes.iter().map(|outcome| outcome.executed).sum::<usize>(), 40);
     assert!(outcomes.iter().all(|outcome| outcome.executed + outcome.cached == 40), "{outcomes:?}");
-    assert_eq!(stage.attempts(&plans[0]), [1; 40]);
+    assert_eq!(runs.attempts(&plans[0]), [1; 40]);
 }
 
 /// What the checks say of a task whose solution, and whose untouched work folder, come to this.
-fn checked(solution: bool, oracle: Act, nop: Act) -> (Stage, Ran) {
-    let mut stage = Stage::new();
-    stage.options.checks = true;
+fn checked(solution: bool, oracle: Act, nop: Act) -> (RunFixture, Ran) {
+    let mut runs = RunFixture::new();
+    runs.options.checks = true;
     // The other task is fine.
-    stage.house.write("tasks/b/tests/test.sh", "b");
+    runs.fixture.write("tasks/b/tests/test.sh", "b");
     if !solution {
-        std::fs::remove_dir_all(stage.house.path("tasks/a/solution")).unwrap();
+        std::fs::remove_dir_all(runs.fixture.path("tasks/a/solution")).unwrap();
     }
-    let planned = stage.house.plan();
+    let planned = runs.fixture.plan();
     let short = |trial: &TrialSpec| trial.id.short().to_owned();
     let check = |task: &str| planned.checks.iter().find(|check| check.task == task).unwrap();
     let passes: Vec<String> = check("b").oracle.iter().map(|trial| short(trial)).collect();
@@ -331,22 +331,22 @@ fn checked(solution: bool, oracle: Act, nop: Act) -> (Stage, Ran) {
             MISS
         }
     };
-    let plan = stage.plan(act, None);
-    let ran = stage.run(&plan);
-    (stage, ran)
+    let plan = runs.plan(act, None);
+    let ran = runs.run(&plan);
+    (runs, ran)
 }
 
 #[test]
 fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
     let check = |solution: bool, oracle: Act, nop: Act, expected: &str| {
-        let (stage, ran) = checked(solution, oracle, nop);
+        let (runs, ran) = checked(solution, oracle, nop);
         let reasons: Vec<&str> =
             ran.outcome.failed_checks.iter().map(|excluded| excluded.reason.as_str()).collect();
         assert_eq!(reasons.len(), 1, "{reasons:?}: {expected}");
         assert!(reasons[0].contains(expected), "{}\nlacks: {expected}", reasons[0]);
         assert_eq!((ran.outcome.planned, ran.outcome.executed), (4, 4));
-        assert_eq!(stage.house.store.failed_checks("test").unwrap(), ran.outcome.failed_checks);
-        assert_eq!(ran.heard("a is left out: "), 1);
+        assert_eq!(runs.fixture.store.failed_checks("test").unwrap(), ran.outcome.failed_checks);
+        assert_eq!(ran.count_events("a is left out: "), 1);
     };
     check(true, MISS, MISS, "its own solution does not pass here (failed)");
     check(true, Act::Fail, MISS, "its own solution does not pass here (infrastructure: the sandbox did not");
@@ -362,20 +362,20 @@ fn a_task_that_cannot_be_graded_is_left_out_before_any_arm_runs() {
 
 #[test]
 fn a_task_that_can_be_graded_is_checked_once() {
-    let (stage, ran) = checked(true, PASS, MISS);
+    let (runs, ran) = checked(true, PASS, MISS);
     assert_eq!((ran.outcome.failed_checks.len(), ran.outcome.checks_executed), (0, 4));
     assert_eq!((ran.outcome.planned, ran.outcome.executed), (8, 8));
-    let again = stage.run(&stage.plan(|_, _| Act::Fail, None));
+    let again = runs.run(&runs.plan(|_, _| Act::Fail, None));
     assert_eq!((again.outcome.checks_executed, again.outcome.executed), (0, 0));
-    assert_eq!(again.told, ["begin checks 4 4", "begin trials 8 8"]);
+    assert_eq!(again.log, ["begin checks 4 4", "begin trials 8 8"]);
 }
 
 /// Nobody knows what a trial costs before the first one has ended, and checks cost nothing.
 #[test]
 fn a_cap_in_usd_holds_no_check_back() {
-    let mut stage = Stage::new();
-    stage.options.checks = true;
-    stage.options.max_usd = Some(1.0);
+    let mut runs = RunFixture::new();
+    runs.options.checks = true;
+    runs.options.max_usd = Some(1.0);
     let (come, met) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let counts = (come.clone(), met.clone());
     let meet = move |_: &str, asked: usize| {
@@ -389,16 +389,16 @@ fn a_cap_in_usd_holds_no_check_back() {
         }
         PASS
     };
-    let plan = stage.plan(meet, None);
-    stage.run(&plan);
+    let plan = runs.plan(meet, None);
+    runs.run(&plan);
     assert_eq!((come.load(Ordering::SeqCst), met.load(Ordering::SeqCst)), (2, 2));
 }
 
 #[test]
 fn an_interrupted_attempt_is_paid_for() {
-    let stage = Stage { options: RunOptions::new(1), ..Stage::new() };
-    stage.house.experiment("timeout = 300", "timeout = 300\nprice = { input = 1.5, output = 1.0 }");
-    let cancel = stage.cancel.clone();
+    let runs = RunFixture { options: RunOptions::new(1), ..RunFixture::new() };
+    runs.fixture.experiment("timeout = 300", "timeout = 300\nprice = { input = 1.5, output = 1.0 }");
+    let cancel = runs.cancel.clone();
     let pays = Ends(move |job: &assay_agent::Job<'_>| {
         let million = Usage { input: 1_000_000, ..Usage::default() };
         job.budget.unwrap().charge(&million, &Usage::default());
@@ -406,18 +406,18 @@ fn an_interrupted_attempt_is_paid_for() {
         Ended::Finished
     });
     let pays: Arc<dyn assay_agent::Agent> = Arc::new(pays);
-    let cut = stage.run(&stage.plan(|_, _| PASS, Some(&pays))).outcome;
+    let cut = runs.run(&runs.plan(|_, _| PASS, Some(&pays))).outcome;
     assert_eq!((cut.interrupted, cut.executed, cut.spent_usd), (true, 0, 1.5));
 }
 
 #[test]
 fn checking_some_tasks_forgets_nothing_of_the_others() {
-    let (mut stage, ran) = checked(true, MISS, MISS);
+    let (mut runs, ran) = checked(true, MISS, MISS);
     let known = ran.outcome.failed_checks;
-    stage.options.only = Selection { tasks: vec!["b".to_owned()], ..Selection::default() };
-    let plan = stage.plan(|_, _| PASS, None);
-    assert_eq!(stage.run(&plan).outcome.planned, 4);
-    assert_eq!(stage.house.store.failed_checks("test").unwrap(), known);
+    runs.options.only = Selection { tasks: vec!["b".to_owned()], ..Selection::default() };
+    let plan = runs.plan(|_, _| PASS, None);
+    assert_eq!(runs.run(&plan).outcome.planned, 4);
+    assert_eq!(runs.fixture.store.failed_checks("test").unwrap(), known);
 }
 
 #[test]
@@ -439,7 +439,7 @@ fn a_selection_is_by_every_key() {
                 agents: list(agents),
                 repetitions: repetitions.to_vec(),
             };
-            assert_eq!(selection.holds(&cell, "loop"), expected, "{selection:?}");
+            assert_eq!(selection.matches(&cell, "loop"), expected, "{selection:?}");
         };
     check(&[], &[], &[], &[], true);
     check(&["ledger-export"], &["curated"], &["loop"], &[3], true);
@@ -461,6 +461,6 @@ fn a_name_with_brackets_can_be_selected() {
         ("{a,b}", "b", true),
         ("**", "x", true),
     ] {
-        assert_eq!(pattern_means(pattern, name), expected, "{pattern} {name}");
+        assert_eq!(pattern_matches(pattern, name), expected, "{pattern} {name}");
     }
 }

@@ -2,19 +2,19 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::run::trial::ResolvedTrial;
-use crate::testing::{House, SKILL};
+use crate::testing::{Fixture, SKILL};
 
-/// The house's baseline trial: the one to which the skill was not given.
-fn baseline(house: &House) -> ResolvedTrial {
-    let plan = house.plan();
-    house.resolve(&plan, plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap())
+/// The fixture's baseline trial: the one to which the skill was not given.
+fn baseline(fixture: &Fixture) -> ResolvedTrial {
+    let plan = fixture.plan();
+    fixture.resolve(&plan, plan.trials.values().find(|trial| trial.provision.skills.is_empty()).unwrap())
 }
 
 #[test]
 fn a_base_is_the_environment_laid_out_once() {
-    let house = House::new();
-    let cache = PrepCache::new(&house.store).unwrap();
-    let task = house.load_task("a");
+    let fixture = Fixture::new();
+    let cache = PrepCache::new(&fixture.store).unwrap();
+    let task = fixture.load_task("a");
     let base = cache.base(&task).unwrap();
     assert_eq!(fs::read_to_string(base.root.join("app/data/in.txt")).unwrap(), "1\n");
     let [(path, manifest)] = &base.writable[..] else { panic!("one writable folder") };
@@ -26,38 +26,38 @@ fn a_base_is_the_environment_laid_out_once() {
 
 #[test]
 fn a_failure_is_told_the_same_way_each_time() {
-    let house = House::new();
-    let cache = PrepCache::new(&house.store).unwrap();
-    let task = house.load_task("a");
-    fs::remove_dir_all(house.path("tasks/a/environment/data")).unwrap();
+    let fixture = Fixture::new();
+    let cache = PrepCache::new(&fixture.store).unwrap();
+    let task = fixture.load_task("a");
+    fs::remove_dir_all(fixture.path("tasks/a/environment/data")).unwrap();
     let first = cache.base(&task).err().expect("what COPY names is gone").to_string();
-    house.write("tasks/a/environment/data/in.txt", "1\n");
+    fixture.write("tasks/a/environment/data/in.txt", "1\n");
     assert_eq!(cache.base(&task).err().map(|error| error.to_string()), Some(first));
 }
 
 #[test]
 fn copies_are_not_the_folders_that_people_edit() {
-    let house = House::new();
-    let cache = PrepCache::new(&house.store).unwrap();
-    let skill = house.load_skill("one");
+    let fixture = Fixture::new();
+    let cache = PrepCache::new(&fixture.store).unwrap();
+    let skill = fixture.load_skill("one");
     let copy = cache.skill(&skill).unwrap();
-    house.edit("skills/one/SKILL.md", "minor", "major");
+    fixture.edit("skills/one/SKILL.md", "minor", "major");
     let again = cache.skill(&skill).unwrap();
     assert_eq!((fs::read_to_string(again.join("SKILL.md")).unwrap(), &copy), (SKILL.to_owned(), &again));
-    assert!(copy.starts_with(house.store.work().unwrap()) && copy.ends_with("one"));
+    assert!(copy.starts_with(fixture.store.work().unwrap()) && copy.ends_with("one"));
     // The edited one is another skill.
-    let edited = cache.skill(&house.load_skill("one")).unwrap();
+    let edited = cache.skill(&fixture.load_skill("one")).unwrap();
     assert!(edited != copy && fs::read_to_string(edited.join("SKILL.md")).unwrap().contains("major"));
-    let solution = cache.solution(&house.load_task("a")).unwrap();
+    let solution = cache.solution(&fixture.load_task("a")).unwrap();
     assert!(solution.join("solve.sh").is_file());
 }
 
 #[test]
 fn what_cannot_be_copied_is_told() {
-    let house = House::new();
-    let cache = PrepCache::new(&house.store).unwrap();
-    symlink("/etc/hostname", house.path("skills/one/host")).unwrap();
-    let told = cache.skill(&house.load_skill("one"));
+    let fixture = Fixture::new();
+    let cache = PrepCache::new(&fixture.store).unwrap();
+    symlink("/etc/hostname", fixture.path("skills/one/host")).unwrap();
+    let told = cache.skill(&fixture.load_skill("one"));
     match told {
         // A link is either kept as one, and leads nowhere inside, or is told.
         Ok(copy) => assert!(copy.join("host").symlink_metadata().unwrap().is_symlink()),
@@ -67,17 +67,17 @@ fn what_cannot_be_copied_is_told() {
 
 #[test]
 fn a_skill_that_stands_in_the_environment_is_found() {
-    let check = |edit: &dyn Fn(&House), expected: &[&str]| {
-        let house = House::new();
-        edit(&house);
-        let trial = baseline(&house);
-        let cache = PrepCache::new(&house.store).unwrap();
-        let root = Root::Dir(house.path("rootfs"));
-        fs::create_dir_all(house.path("rootfs")).unwrap();
+    let check = |edit: &dyn Fn(&Fixture), expected: &[&str]| {
+        let fixture = Fixture::new();
+        edit(&fixture);
+        let trial = baseline(&fixture);
+        let cache = PrepCache::new(&fixture.store).unwrap();
+        let root = Root::Dir(fixture.path("rootfs"));
+        fs::create_dir_all(fixture.path("rootfs")).unwrap();
         let found = cache.contamination(&trial.task, &root, &trial.absent).unwrap();
         let shown: Vec<String> = found
             .iter()
-            .map(|found| found.replace(&house.path("rootfs").display().to_string(), "ROOT"))
+            .map(|found| found.replace(&fixture.path("rootfs").display().to_string(), "ROOT"))
             .collect();
         assert_eq!(shown, expected);
         // Nothing is looked for where nothing is absent.
@@ -86,18 +86,18 @@ fn a_skill_that_stands_in_the_environment_is_found() {
     let body = SKILL.split_once("# One").unwrap().1;
     let data = "tasks/a/environment/data";
     check(&|_| {}, &[]);
-    check(&|house| house.write(&format!("{data}/notes.md"), SKILL), &["one in /app/data/notes.md"]);
+    check(&|fixture| fixture.write(&format!("{data}/notes.md"), SKILL), &["one in /app/data/notes.md"]);
     // Its lines among others are it as well; two of three are not.
     let among = format!("Notes\n\n{body}\nmore notes\n");
-    check(&|house| house.write(&format!("{data}/notes.md"), &among), &["one in /app/data/notes.md"]);
+    check(&|fixture| fixture.write(&format!("{data}/notes.md"), &among), &["one in /app/data/notes.md"]);
     let part: String = body.lines().take(3).map(|line| format!("{line}\n")).collect();
-    check(&|house| house.write(&format!("{data}/notes.md"), &part), &[]);
+    check(&|fixture| fixture.write(&format!("{data}/notes.md"), &part), &[]);
     // A root filesystem is searched for skill files only.
     check(
-        &|house| house.write("rootfs/root/.skills/x/SKILL.md", SKILL),
+        &|fixture| fixture.write("rootfs/root/.skills/x/SKILL.md", SKILL),
         &["one in ROOT/root/.skills/x/SKILL.md"],
     );
-    check(&|house| house.write("rootfs/opt/notes.md", SKILL), &[]);
+    check(&|fixture| fixture.write("rootfs/opt/notes.md", SKILL), &[]);
     // Another skill's file is none of ours.
-    check(&|house| house.write("rootfs/opt/SKILL.md", "# Other\n"), &[]);
+    check(&|fixture| fixture.write("rootfs/opt/SKILL.md", "# Other\n"), &[]);
 }

@@ -75,11 +75,11 @@ pub(crate) const LOADER_CACHE: &str = "/etc/ld.so.cache";
 
 /// What an image holds that a grader relies on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Fabric {
+pub(crate) struct VerifierPrograms {
     /// Where programs are looked for, in order.
     pub(crate) path: Vec<PathBuf>,
     /// Its programs, by name: the folders that have one of it.
-    pub(crate) programs: BTreeMap<String, BTreeSet<PathBuf>>,
+    pub(crate) folders: BTreeMap<String, BTreeSet<PathBuf>>,
     /// The names of its libraries.
     pub(crate) libraries: BTreeSet<String>,
 }
@@ -98,9 +98,9 @@ pub(crate) struct Verdict {
 /// Judges what differs from an image, work folders left out. `read` gives the content of a small file; `is_same` says whether what is at a path
 /// is what the image has there, for much is listed as changed that is not: a folder in which something came and went, a file with a new name
 /// beside its own, one that was written with what it held.
-pub(crate) fn judge(
+pub(crate) fn classify_changes(
     task: &Task,
-    fabric: &Fabric,
+    programs: &VerifierPrograms,
     changes: &[&Changed],
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
     is_same: &mut dyn FnMut(&Path) -> bool,
@@ -126,7 +126,7 @@ pub(crate) fn judge(
             continue;
         }
         let with_children = changes.get(number + 1).is_some_and(|next| next.path.starts_with(path));
-        if let Some(reason) = reason(fabric, change, with_children, read)
+        if let Some(reason) = reason(programs, change, with_children, read)
             && (path.starts_with(VERIFIER_LOGS) || !is_asked_for(task, &name))
             && !is_new_home(path)
             && !(change.kind == ChangeKind::Modified && is_same(path))
@@ -146,7 +146,7 @@ fn is_asked_for(task: &Task, name: &str) -> bool {
 }
 
 fn reason(
-    fabric: &Fabric,
+    programs: &VerifierPrograms,
     change: &Changed,
     with_children: bool,
     read: &mut dyn FnMut(&Path) -> Option<Vec<u8>>,
@@ -170,14 +170,14 @@ fn reason(
         return gone.then(|| "a part of the system was replaced".to_owned());
     }
     let folder = path.parent()?;
-    if let Some(place) = fabric.path.iter().position(|known| known == folder) {
+    if let Some(place) = programs.path.iter().position(|known| known == folder) {
         if replaced {
             return Some("a program of the image was changed".to_owned());
         }
         let before = |other: &PathBuf| {
-            fabric.path.iter().position(|known| known == other).is_none_or(|position| place < position)
+            programs.path.iter().position(|known| known == other).is_none_or(|position| place < position)
         };
-        if fabric.programs.get(&name).is_some_and(|folders| folders.iter().any(before)) {
+        if programs.folders.get(&name).is_some_and(|folders| folders.iter().any(before)) {
             return Some("stands before a program of the image".to_owned());
         }
         return None;
@@ -205,7 +205,7 @@ fn reason(
         if replaced {
             return Some("a library of the image was changed".to_owned());
         }
-        if fabric.libraries.contains(&name) {
+        if programs.libraries.contains(&name) {
             return Some("stands in for a library of the image".to_owned());
         }
     }
@@ -273,21 +273,21 @@ fn is_standard_library(path: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::House;
+    use crate::testing::Fixture;
 
-    fn fabric() -> Fabric {
+    fn programs() -> VerifierPrograms {
         let path = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
         let both: BTreeSet<PathBuf> = ["/usr/bin", "/bin"].map(PathBuf::from).into();
-        Fabric {
+        VerifierPrograms {
             path: path.map(PathBuf::from).to_vec(),
-            programs: ["python3", "bash", "cat"].map(|name| (name.to_owned(), both.clone())).into(),
+            folders: ["python3", "bash", "cat"].map(|name| (name.to_owned(), both.clone())).into(),
             libraries: ["libc.so.6", "libz.so.1"].map(str::to_owned).into(),
         }
     }
 
     fn judged(paths: &[(&str, char)]) -> Verdict {
-        let house = House::new();
-        let task = house.load_task("a");
+        let fixture = Fixture::new();
+        let task = fixture.load_task("a");
         // `=` is listed as changed, and is what it was.
         let kind = |c| match c {
             'A' => ChangeKind::Added,
@@ -302,7 +302,7 @@ mod tests {
             Some(text.as_bytes().to_vec())
         };
         let mut is_same = |path: &Path| paths.iter().any(|(known, c)| path == Path::new(known) && *c == '=');
-        judge(&task, &fabric(), &changes, &mut read, &mut is_same)
+        classify_changes(&task, &programs(), &changes, &mut read, &mut is_same)
     }
 
     #[test]

@@ -13,7 +13,8 @@ use assay_gateway::Ledger;
 use assay_store::{Outcome, Record, Selection, Store};
 use assay_trace::{Placement, Source, Trajectory};
 use assay_trial::{
-    AgentSpec, Once, OnceError, Pairing, Plan, PlanError, SandboxChoice, SandboxKind, run_once,
+    AgentSpec, Pairing, Plan, PlanError, SandboxChoice, SandboxKind, SingleTrial, SingleTrialError,
+    run_single,
 };
 use serde::Serialize;
 
@@ -88,7 +89,7 @@ pub(crate) fn before(plan: &Plan, only: &Selection, store: &Store, ui: &Ui) -> R
         let name = entry.label.name.as_str();
         let is_done =
             || store.record(&cell.trial).is_ok_and(|found| found.is_some_and(|one| one.outcome.counts()));
-        if only.holds(cell, name) && entry.way.is_some() && !is_done() {
+        if only.matches(cell, name) && entry.route.is_some() && !is_done() {
             let version = entry.spec.version.as_deref();
             wanted.insert((name, version, cell.sandbox.as_str(), entry.placement));
         }
@@ -135,7 +136,7 @@ fn choice(kind: Kind, images: &BTreeMap<String, String>) -> SandboxChoice {
 fn place_beside(store: &Path) -> Result<PathBuf, Failure> {
     if store.join("store.json").is_file() {
         let store = Store::open(store)?;
-        assay_trial::sweep(&store);
+        assay_trial::clean_up(&store);
         return Ok(store.scratch()?);
     }
     let whole = std::path::absolute(store).map_err(|error| broken("find the store", &error))?;
@@ -172,7 +173,7 @@ fn examine(
     agent.model = Some("scripted:turns.jsonl".to_owned());
     agent.timeout = Some(120.0);
     agent.placement = placement;
-    let once = Once {
+    let trial = SingleTrial {
         name: "doctor",
         directory: folder.path(),
         task: &folder.path().join("task"),
@@ -182,9 +183,9 @@ fn examine(
         pairing: Pairing { curated: Some(vec![OFFERED.to_owned()]), ..Pairing::default() },
         sandbox: choice(sandbox, images),
     };
-    let record = match run_once(&once, &store, &here, &AtomicBool::new(false)) {
+    let record = match run_single(&trial, &store, &here, &AtomicBool::new(false)) {
         Ok(record) => record,
-        Err(OnceError::Plan(PlanError::Agent { error, .. })) => {
+        Err(SingleTrialError::Plan(PlanError::Agent { error, .. })) => {
             finding.checks.push(Check { what: "installed", holds: false, text: error.to_string() });
             return Ok(finding);
         }

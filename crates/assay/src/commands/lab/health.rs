@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_corpus::gather;
 use assay_corpus::health::context_engineering::{self, Revision};
 use assay_corpus::health::history::{self, Line, Trend};
-use assay_corpus::health::links::{self, Asked};
+use assay_corpus::health::links::{self, LinkCheck};
 use assay_corpus::health::{Health, SkillHealth};
 use assay_report::clean;
 use assay_skill::Library;
@@ -28,7 +28,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     trend: Option<&'a Trend>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    urls: Option<&'a [Asked]>,
+    urls: Option<&'a [LinkCheck]>,
 }
 
 pub(super) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
@@ -36,9 +36,10 @@ pub(super) fn run(args: &HealthArgs, ui: &Ui) -> Result<Status, Failure> {
     let urls = args.check_urls.then(|| {
         let library = Library::load(&[skills(&args.dir)]);
         let addresses: BTreeSet<String> = library.packages.iter().flat_map(links::addresses).collect();
-        links::ask(&addresses, Duration::from_secs(args.url_timeout))
+        links::check_links(&addresses, Duration::from_secs(args.url_timeout))
     });
-    let trend = args.history.as_deref().map(|path| remember(path, &args.dir, &health)).transpose()?.flatten();
+    let trend =
+        args.history.as_deref().map(|path| append_history(path, &args.dir, &health)).transpose()?.flatten();
     if ui.json() {
         ui.document(&Document {
             schema: "assay.health/1",
@@ -75,7 +76,7 @@ fn scored(args: &HealthArgs, ui: &Ui) -> Result<Health, Failure> {
 }
 
 /// Adds a line to the history; what changed since the last one of the same profile.
-fn remember(path: &Path, dir: &Path, health: &Health) -> Result<Option<Trend>, Failure> {
+fn append_history(path: &Path, dir: &Path, health: &Health) -> Result<Option<Trend>, Failure> {
     let failed = |error: std::io::Error| Failure::BadInput {
         message: format!("cannot keep the history {}", path.display()),
         hint: Some("name a file in a folder that exists".to_owned()),
@@ -103,7 +104,7 @@ fn changes(trend: &Trend) -> String {
     text
 }
 
-fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[Asked]>) -> String {
+fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[LinkCheck]>) -> String {
     let mut text = format!(
         "corpus {:.4}, {} of {} flagged; {}\n\n",
         health.corpus_score,
@@ -124,7 +125,7 @@ fn lay_out(health: &Health, trend: Option<&Trend>, urls: Option<&[Asked]>) -> St
         text.push_str(&changes(trend));
     }
     if let Some(urls) = urls {
-        let dead: Vec<&Asked> = urls.iter().filter(|asked| !asked.alive()).collect();
+        let dead: Vec<&LinkCheck> = urls.iter().filter(|asked| !asked.alive()).collect();
         text.push_str(&format!("\n{} external links, {} without an answer\n", urls.len(), dead.len()));
         for asked in dead {
             let why = asked.status.map_or_else(|| asked.error.clone().unwrap_or_default(), |s| s.to_string());

@@ -51,7 +51,7 @@ pub(super) fn run(args: &LabRouteArgs, settings: &Settings, ui: &Ui) -> Result<S
     routers.extend(Lexical::ALL.map(|lexical| set.counted(lexical)));
     let measures = models.iter().any(|model| model.measures_a_model());
     let found = findings(&set.prompts, &routers, set.skills.len(), args.seed, measures);
-    remember(&found, args, settings)?;
+    append_history(&found, args, settings)?;
     if ui.json() {
         ui.document(&found)?;
     } else {
@@ -267,7 +267,7 @@ fn router(name: &str, ran: Ran, price: Option<Price>) -> Router {
 }
 
 /// A line a run, so that a collection's routing can be followed over time.
-fn remember(found: &Findings, args: &RouteBenchArgs, settings: &Settings) -> Result<(), Failure> {
+fn append_history(found: &Findings, args: &RouteBenchArgs, settings: &Settings) -> Result<(), Failure> {
     let routers: Vec<_> = found
         .routers
         .iter()

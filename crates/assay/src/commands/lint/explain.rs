@@ -1,4 +1,4 @@
-//! `assay lint explain`: what is known of a rule.
+//! `assay lint explain`: describes rules.
 
 use assay_lint::{Explanation, Selector, Severity};
 use serde::Serialize;
@@ -55,7 +55,7 @@ fn text(rule: &Explanation) -> String {
         text.push_str(&format!("  Off by default: {why}. `--select {}` reports it.\n", rule.code));
     }
     if rule.safety {
-        text.push_str("  A safety rule: comments in a skill do not suppress it.\n");
+        text.push_str("  A safety rule: comments in a skill cannot suppress it.\n");
     }
     text.push_str(&format!("\nHow to fix\n  {}\n\nSources\n", rule.fix));
     for source in &rule.sources {

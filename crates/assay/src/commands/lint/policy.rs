@@ -28,7 +28,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
         None => match find(&here) {
             // It may have come with a cloned repository, and lead to any file.
             Some(file) if is_link(&file) => {
-                ui.note(&format!("{} is a link and not read", shown(&file, &here).display()));
+                ui.note(&format!("{} is a symbolic link: not read", shown(&file, &here).display()));
                 links.insert(file);
                 None
             }
@@ -41,7 +41,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
         let weakened = flags.applied(&own.safety).weakens_safety();
         if !weakened.is_empty() {
             ui.note(&format!(
-                "{} weakens safety rules ({}): --no-config ignores the file, --config names one that you trust",
+                "{} weakens safety rules ({}): use --no-config to ignore it, or --config to name a file that you trust",
                 own.file.display(),
                 weakened.join(", ")
             ));
@@ -65,7 +65,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
             if is_link(&file) {
                 let name = shown(&file, &here);
                 if links.insert(file) {
-                    ui.note(&format!("{} is a link and not read", name.display()));
+                    ui.note(&format!("{} is a symbolic link: not read", name.display()));
                 }
                 continue;
             }
@@ -79,7 +79,7 @@ pub(super) fn options(args: &LintArgs, ui: &Ui) -> Result<(Options, bool), Failu
                 }
             };
             ui.note(&format!(
-                "{} applies to all but safety rules: it is not in the working folder or above (name it with --config to trust it)",
+                "{} applies to all rules except safety rules, because it is not in the working folder or above (pass it with --config to trust it)",
                 found.file.display()
             ));
             options.local.push((folder, flags.policy(Some(&found), own.as_ref())));

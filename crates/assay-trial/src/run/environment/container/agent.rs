@@ -79,7 +79,7 @@ impl ImageEnvironment<'_> {
         let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
         let planted = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
         for path in &planted {
-            container.copy_in(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
+            container.put(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
         }
         Ok(planted)
     }
@@ -152,7 +152,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
         given.mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
         let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
         spec.mounts.clone_from(&given.mounts);
-        let mut container = self.docker.create_stopped(&spec)?;
+        let mut container = self.docker.make(&spec)?;
         self.put_logs(&container, &["agent", "artifacts"])?;
         if self.keeps_baked() {
             given.planted = self.plant_skills(&container)?;
@@ -163,7 +163,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
             let own = account.path(Path::new(trial.agent.skills_dir())).display().to_string();
             self.housekeeping(&mut container, &["mkdir", "-p", "-m", "0777", &own])?;
         }
-        if trial.way.is_some() && account.uid != 0 {
+        if trial.route.is_some() && account.uid != 0 {
             self.prepare_home(&mut container, &account, &given.mounts)?;
         }
         let mut running = self.run_in(&trial.network, container)?;

@@ -8,9 +8,7 @@ use std::time::{Duration, Instant};
 use assay_diagnostic::clean;
 use assay_fs::Caps;
 use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
-use assay_sandbox::{
-    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, Mount, SandboxError, Session, Sink, Usage,
-};
+use assay_sandbox::{Enforcement, Exec, ExecOutcome, Exit, Hold, Mount, SandboxError, Session, Sink, Usage};
 use assay_store::{Cause, NetworkPolicy};
 
 use super::account::{self, Account};
@@ -74,8 +72,8 @@ impl Session for ContainerSession {
         self.container.enforcement()
     }
 
-    fn freeze_on(&mut self, signal: Arc<dyn FreezeSignal>) {
-        self.container.freeze_on(signal);
+    fn hold(&mut self, hold: Arc<dyn Hold>) {
+        self.container.hold(hold);
     }
 
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
@@ -88,11 +86,11 @@ impl<'a> ImageEnvironment<'a> {
     pub(crate) fn new(
         attempt: Attempt<'a>,
         docker: &'a Docker,
-        material: &'a TaskImage,
+        source: &'a TaskImage,
     ) -> Result<Self, Broken> {
         let trial = attempt.trial;
         let cache = attempt.cache;
-        let prepared = cache.prepared(docker, material, &trial.task, attempt.cancel)?;
+        let prepared = cache.prepared(docker, source, &trial.task, attempt.cancel)?;
         let image = &prepared.image;
         let workdir = trial.task.config.environment.workdir.clone();
         let workdir = workdir.or_else(|| prepared.workdir.clone()).or_else(|| image.config.workdir.clone());
@@ -106,12 +104,12 @@ impl<'a> ImageEnvironment<'a> {
         Ok(Self { attempt, docker, prepared, scan, workdir, logs })
     }
 
-    pub(super) fn spec(&self, image: &Image, reach: &NetworkPolicy, phase: &str) -> ContainerSpec {
+    pub(super) fn spec(&self, image: &Image, policy: &NetworkPolicy, phase: &str) -> ContainerSpec {
         let trial = self.attempt.trial;
         let mut spec = ContainerSpec::new(image.clone(), format!("{}-{phase}", trial.id.short()));
         spec.workdir = Some(self.workdir.clone());
         spec.env.clone_from(&trial.env.agent);
-        spec.network = network(reach);
+        spec.network = network(policy);
         spec.limits = sandbox_record::limits(trial.limits);
         spec
     }
@@ -126,13 +124,13 @@ impl<'a> ImageEnvironment<'a> {
             let open = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777));
             open.map_err(|error| Broken::harness(format!("cannot open {}: {error}", folder.display())))?;
         }
-        container.copy_in(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
+        container.put(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
         Ok(())
     }
 
     /// Opens the way to hosts, where a phase may reach some, in a container that was started.
-    pub(super) fn run_in(&self, reach: &NetworkPolicy, container: Container) -> Result<Running, Broken> {
-        let egress = EgressProxy::open(reach, self.attempt.trial, &self.attempt.egress_folder())?;
+    pub(super) fn run_in(&self, policy: &NetworkPolicy, container: Container) -> Result<Running, Broken> {
+        let egress = EgressProxy::open(policy, self.attempt.trial, &self.attempt.egress_folder())?;
         // Its socket is the owner's.
         let mut session =
             ContainerSession { container, user: Some("0".to_owned()), env: Vec::new(), account: None };
@@ -148,7 +146,7 @@ impl<'a> ImageEnvironment<'a> {
         let mut container = running.session.container;
         container.halt()?;
         if let Some(egress) = running.egress {
-            self.attempt.keep_egress(&egress.close(), phase)?;
+            self.attempt.write_egress(&egress.close(), phase)?;
         }
         Ok(container)
     }
@@ -162,7 +160,7 @@ impl<'a> ImageEnvironment<'a> {
     pub(super) fn account(&self) -> Account {
         let user = self.agent_user().or_else(|| self.prepared.image.config.user.clone());
         let user =
-            user.filter(|_| self.attempt.trial.way.is_some() && !self.workdir.starts_with(account::ROOT));
+            user.filter(|_| self.attempt.trial.route.is_some() && !self.workdir.starts_with(account::ROOT));
         Account::of(user.as_deref(), &self.scan.passwd)
     }
 
@@ -254,8 +252,8 @@ fn shortened(text: &str) -> String {
     letters[..EACH].iter().chain(&[' ', '…', ' ']).chain(end).collect()
 }
 
-pub(super) fn network(reach: &NetworkPolicy) -> DockerNetwork {
-    match reach {
+pub(super) fn network(policy: &NetworkPolicy) -> DockerNetwork {
+    match policy {
         NetworkPolicy::None | NetworkPolicy::Hosts(_) => DockerNetwork::None,
         NetworkPolicy::Public => DockerNetwork::Public,
     }

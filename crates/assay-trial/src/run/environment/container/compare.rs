@@ -140,8 +140,7 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         let account = environment.account();
         let own_skills =
             trial.provision.writes_skills.then(|| account.path(Path::new(trial.agent.skills_dir())));
-        let is_state =
-            |path: &Path| path.strip_prefix(&account.home).is_ok_and(|own| trial.agent.is_own_state(own));
+        let is_state = |path: &Path| path.strip_prefix(&account.home).is_ok_and(|own| trial.agent.keeps(own));
         let is_work = |path: &Path| {
             environment.workdir != Path::new("/") && path.starts_with(&environment.workdir)
                 || task
@@ -155,7 +154,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         let mut read = |path: &Path| container.read(path, READ).ok().flatten();
         let mut pristine = environment.pristine();
         let mut is_same = |path: &Path| pristine.has_the_same(container, path);
-        let verdict = image::judge(task, &environment.scan.fabric, &elsewhere, &mut read, &mut is_same);
+        let verdict =
+            image::classify_changes(task, &environment.scan.programs, &elsewhere, &mut read, &mut is_same);
         pristine.finish()?;
         found.tampered.extend(verdict.tampered.iter().cloned());
         // A folder in which something changed is listed as changed itself: that says nothing.

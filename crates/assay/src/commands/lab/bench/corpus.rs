@@ -28,7 +28,7 @@ struct Figures {
 pub(super) fn run(args: &CorpusBenchArgs, ui: &Ui) -> Result<Status, Failure> {
     let clock = Instant::now();
     let mut input = Input::of(Path::new("synthetic"), Box::new(Synthetic::new(args.records)))
-        .map_err(|error| Failure::infrastructure(format!("cannot make the corpus: {error}")))?;
+        .map_err(|error| Failure::infrastructure(format!("cannot generate the corpus: {error}")))?;
     let outcome = funnel::run(&mut input, &Rules::default(), Order::Paper, &mut |_| {})?;
     let seconds = clock.elapsed().as_secs_f64();
     let figures = Figures {
@@ -44,7 +44,7 @@ pub(super) fn run(args: &CorpusBenchArgs, ui: &Ui) -> Result<Status, Failure> {
         ui.document(&figures)?;
     } else {
         ui.out(&format!(
-            "{} records in {seconds:.1} s, {:.0} a second; at most {:.0} MB; {} kept\n",
+            "{} records in {seconds:.1} s, {:.0} records/s; peak memory {:.0} MB;  {} kept\n",
             figures.records, figures.records_per_second, figures.peak_memory_mb, figures.kept
         ))?;
     }

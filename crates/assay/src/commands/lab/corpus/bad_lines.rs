@@ -23,13 +23,13 @@ impl<'a> BadLines<'a> {
     pub(super) fn note(&mut self, bad: &BadLine) {
         self.lines += 1;
         if self.lines <= Self::MOST {
-            self.ui.note(&format!("{}:{}: {}; passed over", self.path.display(), bad.line, bad.message));
+            self.ui.note(&format!("{}:{}: {}; skipped", self.path.display(), bad.line, bad.message));
         }
     }
 
     pub(super) fn summarize(&self) {
         if self.lines > Self::MOST {
-            self.ui.note(&format!("{} lines of {} hold no record", self.lines, self.path.display()));
+            self.ui.note(&format!("{} invalid lines in {}", self.lines, self.path.display()));
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn run(args: &CompareArgs, ui: &Ui) -> Result<Status, Failure> {
     }
     let share = 100.0 * comparison.same_stage as f64 / comparison.records.max(1) as f64;
     text.push_str(&format!(
-        "{} of {} records in the same stage ({share:.2} %); of {} copies in both, {} with the same survivor\n",
+        "{} of {} records in the same stage ({share:.2}%); of {} copies in both, {} with the same survivor\n",
         comparison.same_stage, comparison.records, comparison.both_copies, comparison.same_survivor
     ));
     ui.out(&text)?;

@@ -99,7 +99,7 @@ struct Query {
 fn ledger_failure(path: &Path, error: std::io::Error) -> Failure {
     Failure::BadInput {
         message: format!("cannot write the ledger {}", path.display()),
-        hint: Some("name a file in a folder that exists".to_owned()),
+        hint: Some("pass a file in an existing folder".to_owned()),
         source: Some(error.into()),
         details: Vec::new(),
     }

@@ -20,7 +20,7 @@ struct Document<'a> {
 
 pub(super) fn run(args: &NearArgs, ui: &Ui) -> Result<Status, Failure> {
     if !(args.threshold > 0.0 && args.threshold <= 1.0) {
-        return Err(Failure::bad_input("a threshold lies above 0 and is at most 1"));
+        return Err(Failure::bad_input("invalid threshold: it must be above 0 and at most 1"));
     }
     let mut input = Input::open(&args.input)?;
     let mut bad_lines = BadLines::new(ui, &args.input);
@@ -43,7 +43,7 @@ pub(super) fn run(args: &NearArgs, ui: &Ui) -> Result<Status, Failure> {
     ui.out(&format!(
         "{} records, {} distinct bodies, {} pairs compared\n\
          {} pairs with a similarity of {} or more; they join {} records into {} groups, the largest of {}\n\
-         recall {}: {} of {} pairs that {} sampled records have by exact comparison; banding leads to expect {}\n",
+         recall {}: {} of {} pairs of {} sampled records, by exact comparison; expected from the banding: {}\n",
         found.records,
         found.distinct,
         found.candidates,

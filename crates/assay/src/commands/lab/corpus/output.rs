@@ -23,7 +23,7 @@ pub(super) fn write_to(
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Err(Failure::BrokenPipe),
         other => other.map_err(|error| Failure::BadInput {
             message: format!("cannot write {}", path.display()),
-            hint: Some("name a file in a folder that exists".to_owned()),
+            hint: Some("pass a file in an existing folder".to_owned()),
             source: Some(error.into()),
             details: Vec::new(),
         }),

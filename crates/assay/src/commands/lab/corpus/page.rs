@@ -7,27 +7,31 @@ use assay_report::{Bar, Exhibit, Piece};
 pub(super) fn page(name: &str, stats: &Stats) -> Exhibit {
     let mut parts = vec![
         ("Sizes", [sized("Bytes", &stats.bytes), sized("cl100k tokens", &stats.tokens)].concat()),
-        ("Length", shares("Documents by their tokens; the bounds are assay's own.", &stats.length_classes)),
-        ("Structure", shares("Documents that have it.", &stats.structure)),
+        (
+            "Length",
+            shares("Documents by number of tokens; the bounds are assay's own.", &stats.length_classes),
+        ),
+        ("Structure", shares("Documents with this feature.", &stats.structure)),
     ];
     let mut files = Vec::new();
     match &stats.files {
         None => files.push(Piece::Text(
-            "No record names its files. `assay lab corpus build` makes records that do.".to_owned(),
+            "No record lists its files. `assay lab corpus build` creates records that do.".to_owned(),
         )),
         Some(found) => {
             files.extend(sized("Files per package", &found.per_package));
             files.extend(sized("Bytes per package", &found.bytes_per_package));
-            files.extend(shares("Files by their ending.", &found.types[..found.types.len().min(25)]));
+            files.extend(shares("Files by extension.", &found.types[..found.types.len().min(25)]));
         }
     }
     parts.push(("Files", files));
     parts.push(("Quality", quality(stats)));
     Exhibit {
         title: name.to_owned(),
-        facts: format!("{} records · {} lines that hold none", stats.records, stats.bad_lines),
+        facts: format!("{} records · {} invalid lines", stats.records, stats.bad_lines),
         notes: vec![
-            "Figures about texts: none has been correlated with what skills do for agents.".to_owned(),
+            "These figures describe texts; none has been correlated with the effect of skills on agents."
+                .to_owned(),
         ],
         parts,
     }
@@ -37,7 +41,7 @@ fn sized(what: &str, sizes: &Sizes) -> Vec<Piece> {
     let number = |value: f64| format!("{value:.0}");
     let row =
         [sizes.min, sizes.q1, sizes.median, sizes.q3, sizes.iqr, sizes.max, sizes.mean].map(number).to_vec();
-    let columns = ["least", "first quartile", "median", "third quartile", "IQR", "greatest", "mean"];
+    let columns = ["min", "first quartile", "median", "third quartile", "IQR", "max", "mean"];
     let columns = columns.map(|name| (name, true)).to_vec();
     let fit = sizes.log_normal.map_or("No fit.".to_owned(), |fit| {
         format!(
@@ -69,7 +73,7 @@ fn short(value: f64) -> String {
 
 fn shares(caption: &str, shares: &[Share]) -> Vec<Piece> {
     let row = |share: &Share| {
-        (share.name.clone(), share.share, format!("{:.1} % ({})", 100.0 * share.share, share.count))
+        (share.name.clone(), share.share, format!("{:.1}% ({})", 100.0 * share.share, share.count))
     };
     vec![Piece::Bars(caption.to_owned(), shares.iter().map(row).collect())]
 }
@@ -82,17 +86,17 @@ fn quality(stats: &Stats) -> Vec<Piece> {
         expected: None,
     });
     let words = format!(
-        "SkillsBench's rubric as twelve questions that a text answers by itself: mean {:.2} of 12, SD {:.2}. The paper's 6.2 was judged, so \
-         the two are no more than neighbours.",
+        "SkillsBench's rubric as twelve questions that can be answered from the text: mean {:.2} of 12, SD {:.2}. The paper's 6.2 was rated by a judge, so \
+         the two are not directly comparable.",
         quality.mean, quality.sd
     );
     let rows = quality.dimensions.iter().map(|(name, mean)| vec![(*name).to_owned(), format!("{mean:.2}")]);
     let columns = vec![("dimension", false), ("mean of 3", true)];
     let mut pieces = vec![
         Piece::Text(words),
-        Piece::Histogram("Records by their points.".to_owned(), "points of 12".to_owned(), bars.collect()),
+        Piece::Histogram("Records by points.".to_owned(), "points of 12".to_owned(), bars.collect()),
         Piece::Table(String::new(), columns, rows.collect()),
     ];
-    pieces.extend(shares("Records that have each point.", &quality.criteria));
+    pieces.extend(shares("Records with each point.", &quality.criteria));
     pieces
 }

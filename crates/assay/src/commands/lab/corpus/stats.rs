@@ -53,7 +53,7 @@ fn lay_out(stats: &Stats) -> String {
     text.push_str(&sizes("bytes of SKILL.md", &stats.bytes));
     text.push_str(&sizes("cl100k tokens of SKILL.md", &stats.tokens));
     let row = |name: &str, count: usize, share: f64| {
-        format!("  {:48}  {count:>8}  {:5.1} %\n", clean(name), 100.0 * share)
+        format!("  {:48}  {count:>8}  {:5.1}%\n", clean(name), 100.0 * share)
     };
     text.push_str("\nlength\n");
     for class in &stats.length_classes {
@@ -66,7 +66,7 @@ fn lay_out(stats: &Stats) -> String {
     match &stats.files {
         None => {
             text.push_str(
-                "\nfiles: no record names its files; `assay lab corpus build` makes records that do\n",
+                "\nfiles: no record lists its files; `assay lab corpus build` creates records that do\n",
             );
         }
         Some(files) => {
@@ -86,6 +86,8 @@ fn lay_out(stats: &Stats) -> String {
     for point in &quality.criteria {
         text.push_str(&row(&point.name, point.count, point.share));
     }
-    text.push_str("\nFigures about texts: none has been correlated with what skills do for agents.\n");
+    text.push_str(
+        "\nThese figures describe texts; none has been correlated with the effect of skills on agents.\n",
+    );
     text
 }

@@ -15,7 +15,7 @@ use crate::run::executor::{RunError, RunOptions};
 
 /// What is run once.
 #[derive(Debug, Clone)]
-pub struct Once<'a> {
+pub struct SingleTrial<'a> {
     /// Names the run.
     pub name: &'a str,
     /// Where relative paths of skills and scripts start.
@@ -37,7 +37,7 @@ pub struct Once<'a> {
 /// Why there is no record.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum OnceError {
+pub enum SingleTrialError {
     /// Nothing could be planned.
     #[error(transparent)]
     Plan(#[from] PlanError),
@@ -59,28 +59,28 @@ pub enum OnceError {
 ///
 /// # Errors
 /// Why there is none. A trial that broke has one.
-pub fn run_once(
-    once: &Once<'_>,
+pub fn run_single(
+    trial: &SingleTrial<'_>,
     store: &Store,
     machine: &MachineContext<'_>,
     cancel: &AtomicBool,
-) -> Result<Record, OnceError> {
-    let mut experiment = Experiment::new(once.name, once.directory);
-    experiment.suite = vec![globset::escape(&once.task.to_string_lossy())];
-    experiment.library.clone_from(&once.library);
-    experiment.conditions = vec![once.condition.to_owned()];
-    experiment.agents = vec![once.agent.clone()];
-    experiment.sandbox = once.sandbox.clone();
-    if let Some(name) = once.task.file_name() {
-        experiment.pairings.insert(name.to_string_lossy().into_owned(), once.pairing.clone());
+) -> Result<Record, SingleTrialError> {
+    let mut experiment = Experiment::new(trial.name, trial.directory);
+    experiment.suite = vec![globset::escape(&trial.task.to_string_lossy())];
+    experiment.library.clone_from(&trial.library);
+    experiment.conditions = vec![trial.condition.to_owned()];
+    experiment.agents = vec![trial.agent.clone()];
+    experiment.sandbox = trial.sandbox.clone();
+    if let Some(name) = trial.task.file_name() {
+        experiment.pairings.insert(name.to_string_lossy().into_owned(), trial.pairing.clone());
     }
     let plan = Plan::make(experiment, store, machine)?;
     if let Some(excluded) = plan.excluded.first() {
-        return Err(OnceError::Excluded(excluded.reason.clone()));
+        return Err(SingleTrialError::Excluded(excluded.reason.clone()));
     }
     let folder = plan.begin_run(store)?.run;
     let options = RunOptions { retry_broken: false, ..RunOptions::new(1) };
     run(&plan, &folder, store, &plan.resolver(store, machine), &options, cancel, &mut |_| {})?;
-    let id = plan.trials.keys().next().ok_or(OnceError::NoRecord)?;
-    store.record(id)?.ok_or(OnceError::NoRecord)
+    let id = plan.trials.keys().next().ok_or(SingleTrialError::NoRecord)?;
+    store.record(id)?.ok_or(SingleTrialError::NoRecord)
 }

@@ -1,4 +1,5 @@
-//! The ways in which payloads are hidden. They were written down before the scanner was measured, and none is left out for being missed.
+//! The ways in which payloads are hidden. They were written down before the scanner was measured,
+//! and none is omitted for being missed.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,23 +13,23 @@ use super::payloads::Form;
 
 type Plant = fn(&mut Draft, &str, &mut ChaCha8Rng);
 
-/// One way.
-pub(crate) struct Way {
+/// A technique.
+pub(crate) struct Technique {
     pub(crate) name: &'static str,
     pub(crate) form: Form,
     pub(crate) plant: Plant,
 }
 
-const fn prose(name: &'static str, plant: Plant) -> Way {
-    Way { name, form: Form::Prose, plant }
+const fn prose(name: &'static str, plant: Plant) -> Technique {
+    Technique { name, form: Form::Prose, plant }
 }
 
-const fn shell(name: &'static str, plant: Plant) -> Way {
-    Way { name, form: Form::Shell, plant }
+const fn shell(name: &'static str, plant: Plant) -> Technique {
+    Technique { name, form: Form::Shell, plant }
 }
 
 /// All ways.
-pub(crate) const WAYS: &[Way] = &[
+pub(crate) const TECHNIQUES: &[Technique] = &[
     prose("paragraph", super::draft::Draft::paragraph),
     prose("heading", |d, p, r| d.paragraph(&format!("## {p}"), r)),
     prose("list item", |d, p, r| d.paragraph(&format!("- Read the input.\n- {p}\n- Write the output."), r)),

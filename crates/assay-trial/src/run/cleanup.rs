@@ -5,15 +5,15 @@ use serde::Serialize;
 
 /// What a sweep took away.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Swept {
+pub struct CleanupReport {
     /// Of the store.
     #[serde(flatten)]
-    pub store: assay_store::Swept,
+    pub store: assay_store::CleanupReport,
     /// Control groups of dead processes.
     pub cgroups: usize,
 }
 
 /// Takes away what dead processes left in a store, and their control groups.
-pub fn sweep(store: &Store) -> Swept {
-    Swept { store: store.sweep(), cgroups: assay_sandbox::sweep_cgroups() }
+pub fn clean_up(store: &Store) -> CleanupReport {
+    CleanupReport { store: store.clean_up(), cgroups: assay_sandbox::sweep_cgroups() }
 }
