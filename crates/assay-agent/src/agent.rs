@@ -49,7 +49,7 @@ pub trait Agent: Send + Sync {
     }
 
     /// Whether a path below its home is its own state, or a folder on the way to it, and nothing that it did.
-    fn keeps(&self, _below_home: &Path) -> bool {
+    fn is_own_state(&self, _below_home: &Path) -> bool {
         false
     }
 

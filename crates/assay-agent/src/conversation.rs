@@ -17,7 +17,7 @@ use crate::agent::{Agent, AgentRun, Estimated, Job, count_model, now};
 use crate::catalogue::catalogue;
 use crate::ending::{self, LastAnswer, ProviderSide};
 use crate::oracle::{broken, resource};
-use crate::window::slide;
+use crate::window::drop_old_results;
 
 /// Changes whenever a change here can change what a model does: prompt, tool, limits, window.
 const VERSION: &str = "2";
@@ -152,15 +152,15 @@ impl Agent for Loop {
             ..AgentInfo::default()
         };
         let time = job.deadline.saturating_duration_since(Instant::now());
-        let mut talk = Talk::new(self, job, session, Trajectory::new(info));
-        let ended = talk.hold();
-        let ended = ending::judge(ended, &talk.provider, time);
-        talk.finish(ended)
+        let mut conversation = Conversation::new(self, job, session, Trajectory::new(info));
+        let ended = conversation.converse();
+        let ended = ending::classify_ending(ended, &conversation.provider, time);
+        conversation.finish(ended)
     }
 }
 
 /// A conversation under way.
-struct Talk<'a> {
+struct Conversation<'a> {
     agent: &'a Loop,
     job: &'a Job<'a>,
     session: &'a mut dyn Session,
@@ -181,7 +181,7 @@ struct Talk<'a> {
     provider: ProviderSide,
 }
 
-impl<'a> Talk<'a> {
+impl<'a> Conversation<'a> {
     fn new(
         agent: &'a Loop,
         job: &'a Job<'a>,
@@ -193,8 +193,8 @@ impl<'a> Talk<'a> {
             "" => job.instruction.to_owned(),
             preface => format!("{preface}\n\n{}", job.instruction),
         };
-        trajectory.say(Source::System, &system).timestamp = Some(now());
-        trajectory.say(Source::User, &user).timestamp = Some(now());
+        trajectory.add_step(Source::System, &system).timestamp = Some(now());
+        trajectory.add_step(Source::User, &user).timestamp = Some(now());
         let request = ChatRequest {
             system,
             messages: vec![Message::User { text: user }],
@@ -219,13 +219,17 @@ impl<'a> Talk<'a> {
         }
     }
 
-    fn hold(&mut self) -> Ended {
+    fn converse(&mut self) -> Ended {
         let mut stumbles = 0;
         for _ in 0..self.agent.options.max_turns {
-            if let Some(ended) = self.over() {
+            if let Some(ended) = self.reached_limit() {
                 return ended;
             }
-            slide(&mut self.request.messages, self.agent.options.context_tokens, &self.skill_results);
+            drop_old_results(
+                &mut self.request.messages,
+                self.agent.options.context_tokens,
+                &self.skill_results,
+            );
             let call = Call {
                 deadline: Some(self.job.deadline),
                 cancel: self.job.cancel,
@@ -242,18 +246,18 @@ impl<'a> Talk<'a> {
                 Err(error) => return self.unanswered(&error),
             };
             let cut_off = reply.stop == Stop::Length;
-            let calls = self.take(reply);
+            let calls = self.record_reply(reply);
             if calls.is_empty() {
                 stumbles += 1;
                 if !cut_off || stumbles >= PATIENCE {
                     return Ended::Finished;
                 }
-                self.tell("Your reply was cut off at its limit. Go on, in smaller steps.");
+                self.add_user_message("Your reply was cut off at its limit. Go on, in smaller steps.");
                 continue;
             }
             stumbles = 0;
             for (number, call) in calls.iter().enumerate() {
-                if let Err(ended) = self.answer(call) {
+                if let Err(ended) = self.run_call(call) {
                     for skipped in &calls[number + 1..] {
                         self.observe(skipped, "not run", true, Value::Null);
                     }
@@ -265,7 +269,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Whether a limit has been reached between two turns.
-    fn over(&self) -> Option<Ended> {
+    fn reached_limit(&self) -> Option<Ended> {
         let LoopOptions { max_tokens, cost_cap, .. } = self.agent.options;
         if self.job.cancel.load(Ordering::Relaxed) {
             return Some(Ended::Cancelled);
@@ -282,7 +286,7 @@ impl<'a> Talk<'a> {
         cost_cap.filter(|cap| cap.price.cost(&self.reported) >= cap.usd).map(|_| Ended::CostLimit)
     }
 
-    /// Records why there was no reply; [`ending::judge`] decides how the trial ended.
+    /// Records why there was no reply; [`ending::classify_ending`] decides how the trial ended.
     fn unanswered(&mut self, error: &ModelError) -> Ended {
         self.provider.last = LastAnswer::of(error).unwrap_or(LastAnswer::Awaited);
         match error {
@@ -293,7 +297,7 @@ impl<'a> Talk<'a> {
     }
 
     /// Puts a reply into the conversation, the trajectory and the accounts.
-    fn take(&mut self, reply: ChatReply) -> Vec<assay_model::ToolCall> {
+    fn record_reply(&mut self, reply: ChatReply) -> Vec<assay_model::ToolCall> {
         let retried: Duration = reply.retries.iter().map(|retry| retry.waited).sum();
         self.throttled += retried;
         let usage = reply.usage.unwrap_or_else(|| guess(&self.request, &reply));
@@ -311,7 +315,7 @@ impl<'a> Talk<'a> {
         if let Some(model) = &reply.model {
             count_model(&mut self.replied_models, model);
         }
-        let step = self.trajectory.say(Source::Agent, &reply.text);
+        let step = self.trajectory.add_step(Source::Agent, &reply.text);
         step.timestamp = Some(now());
         step.reasoning_content = reply.reasoning;
         step.tool_calls = reply.tool_calls.iter().map(recorded).collect();
@@ -325,13 +329,13 @@ impl<'a> Talk<'a> {
         reply.tool_calls
     }
 
-    fn tell(&mut self, text: &str) {
-        self.trajectory.say(Source::User, text).timestamp = Some(now());
+    fn add_user_message(&mut self, text: &str) {
+        self.trajectory.add_step(Source::User, text).timestamp = Some(now());
         self.request.messages.push(Message::User { text: text.to_owned() });
     }
 
     /// Runs a call and gives its result to the model, or ends the work.
-    fn answer(&mut self, call: &assay_model::ToolCall) -> Result<(), Ended> {
+    fn run_call(&mut self, call: &assay_model::ToolCall) -> Result<(), Ended> {
         let Some(command) =
             call.arguments.get("command").and_then(Value::as_str).filter(|_| call.name == "bash")
         else {

@@ -54,7 +54,7 @@ impl LastAnswer {
 }
 
 /// Why a trial ended, from why its agent did, what its provider did, and how much time the agent had.
-pub fn judge(ended: Ended, side: &ProviderSide, time: Duration) -> Ended {
+pub fn classify_ending(ended: Ended, side: &ProviderSide, time: Duration) -> Ended {
     let broken = |part: Part, message: String| Ended::Broken { part, message };
     let is_late = matches!(ended, Ended::Deadline);
     let has_died = matches!(ended, Ended::Broken { part: Part::AgentSetup, .. });
@@ -108,7 +108,7 @@ mod tests {
             silent: Duration::from_secs(silent),
         };
         let check = |ended: Ended, side: &ProviderSide, expected: &str| {
-            let found = match judge(ended.clone(), side, Duration::from_mins(1)) {
+            let found = match classify_ending(ended.clone(), side, Duration::from_mins(1)) {
                 Ended::Broken { part, message } => format!("{part:?}: {message}"),
                 other => format!("{other:?}"),
             };
@@ -142,7 +142,7 @@ mod tests {
         // What ended otherwise ended so.
         let sandbox = Ended::Broken { part: Part::Sandbox, message: "gone".to_owned() };
         for ended in [sandbox, Ended::Cancelled, Ended::TokenLimit, Ended::TurnLimit, Ended::LoopDetected] {
-            assert_eq!(judge(ended.clone(), &side(0, error(), 60), Duration::from_mins(1)), ended);
+            assert_eq!(classify_ending(ended.clone(), &side(0, error(), 60), Duration::from_mins(1)), ended);
         }
     }
 }

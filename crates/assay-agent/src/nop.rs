@@ -28,7 +28,7 @@ impl Agent for Nop {
     fn run(&self, job: &Job<'_>, _session: &mut dyn Session) -> AgentRun {
         let info = AgentInfo { name: "nop".to_owned(), version: self.version(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(info);
-        trajectory.say(Source::User, job.instruction);
+        trajectory.add_step(Source::User, job.instruction);
         AgentRun::new(trajectory, Ended::Finished)
     }
 }

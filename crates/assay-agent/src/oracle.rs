@@ -43,7 +43,7 @@ impl Agent for Oracle {
     fn run(&self, job: &Job<'_>, session: &mut dyn Session) -> AgentRun {
         let info = AgentInfo { name: "oracle".to_owned(), version: self.version(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(info);
-        trajectory.say(Source::User, job.instruction).timestamp = Some(now());
+        trajectory.add_step(Source::User, job.instruction).timestamp = Some(now());
         let script = session.path(Path::new(Self::SOLUTION)).display().to_string();
         let command = Exec {
             argv: vec!["bash".to_owned(), script.clone()],
@@ -58,7 +58,7 @@ impl Agent for Oracle {
             Ok(outcome) => (ended(outcome.exit), outcome.stdout.text(), json!(outcome.exit)),
             Err(error) => (broken(&error), error.to_string(), Value::Null),
         };
-        let step = trajectory.say(Source::Agent, "plays the task's solution");
+        let step = trajectory.add_step(Source::Agent, "plays the task's solution");
         step.timestamp = Some(now());
         step.tool_calls.push(ToolCall {
             tool_call_id: "1".to_owned(),

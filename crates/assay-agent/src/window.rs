@@ -26,7 +26,7 @@ fn weight(message: &Message) -> u64 {
 /// Takes the oldest tool results out until the conversation fits `window` tokens. Calls stay, so that every call keeps its
 /// answer; the last two results stay, and so does what stands at a place in `protected` (skills that were read: clients protect
 /// them from compaction, too). Returns how many results were taken out.
-pub(crate) fn slide(messages: &mut [Message], window: u64, protected: &BTreeSet<usize>) -> usize {
+pub(crate) fn drop_old_results(messages: &mut [Message], window: u64, protected: &BTreeSet<usize>) -> usize {
     let mut total: u64 = messages.iter().map(weight).sum();
     let last: Vec<usize> = (0..messages.len())
         .rev()
@@ -81,7 +81,7 @@ mod tests {
     fn the_oldest_results_leave_first() {
         let check = |results: &[usize], window: u64, protected: &[usize], expected: &[usize]| {
             let mut messages = conversation(results);
-            slide(&mut messages, window, &protected.iter().copied().collect());
+            drop_old_results(&mut messages, window, &protected.iter().copied().collect());
             assert_eq!(lengths(&messages), expected, "{results:?} in {window}");
         };
         check(&[400, 400, 400, 400], 1000, &[], &[400, 400, 400, 400]);

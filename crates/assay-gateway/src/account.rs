@@ -5,7 +5,7 @@ use std::time::Instant;
 use assay_model::{ChatRequest, Message};
 use assay_trace::Watch;
 
-use crate::budget::over;
+use crate::budget::reached_cap;
 use crate::ledger::{CapKind, CapScope, Capped, Exchange, Ledger, SkillExposure};
 use crate::session::SessionConfig;
 use crate::shared::{Options, Shared, State, Watched};
@@ -21,7 +21,9 @@ impl Shared {
         let mut state = lock(&self.state);
         let trial = |of, reason| Capped { scope: CapScope::Trial, of, reason };
         let capped = run_capped
-            .or_else(|| over(&self.session.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial))
+            .or_else(|| {
+                reached_cap(&self.session.caps, &state.totals, state.totals.reported_usd(), CapScope::Trial)
+            })
             .or_else(|| {
                 let most = self.options.limits.requests;
                 let reason = || format!("the trial has made {most} requests, the most there may be");

@@ -96,7 +96,7 @@ impl Budget {
         account.totals.tokens += *tokens;
         account.totals.estimated += u64::from(estimated.total() > 0);
         account.totals.estimated_tokens += *estimated;
-        self.pay(&mut account, usd);
+        self.add_cost(&mut account, usd);
     }
 
     /// Counts a request that is let through.
@@ -108,10 +108,10 @@ impl Budget {
     pub(crate) fn finish(&self, exchange: &Exchange) {
         let mut account = lock(&self.run.account);
         account.totals.add(exchange);
-        self.pay(&mut account, exchange.usd.map(|usd| usd - exchange.estimated_usd));
+        self.add_cost(&mut account, exchange.usd.map(|usd| usd - exchange.estimated_usd));
     }
 
-    fn pay(&self, account: &mut Account, usd: Option<f64>) {
+    fn add_cost(&self, account: &mut Account, usd: Option<f64>) {
         let Some(usd) = usd else { return };
         account.usd += usd;
         if let Some(trial) = &self.trial {
@@ -126,7 +126,7 @@ impl Budget {
     /// Which cap is reached.
     pub fn capped(&self) -> Option<Capped> {
         let account = lock(&self.run.account);
-        over(&self.run.caps, &account.totals, Some(account.usd), CapScope::Run)
+        reached_cap(&self.run.caps, &account.totals, Some(account.usd), CapScope::Run)
     }
 
     /// What was spent so far.
@@ -180,7 +180,7 @@ impl Drop for Permit {
 }
 
 /// Which cap is reached by what the provider counted: an estimate is too rough to end a trial or a run.
-pub(crate) fn over(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
+pub(crate) fn reached_cap(caps: &Caps, totals: &Totals, usd: Option<f64>, scope: CapScope) -> Option<Capped> {
     let tokens = totals.reported_tokens();
     let reached = |of, what: String| {
         Some(Capped { scope, of, reason: format!("the {}'s cap is reached: {what}", scope.word()) })
@@ -209,32 +209,32 @@ mod tests {
         Budget::new(Caps { usd: Some(most), ..Caps::default() })
     }
 
-    fn go(budget: &Budget) -> Permit {
+    fn granted(budget: &Budget) -> Permit {
         match budget.start() {
             Start::Go(permit) => permit,
             other => panic!("{other:?}"),
         }
     }
 
-    fn pay(permit: &Permit, usd: f64) {
+    fn charge_cost(permit: &Permit, usd: f64) {
         permit.budget().charge(&Usage::default(), &Usage::default(), Some(usd));
     }
 
     #[test]
     fn the_cap_holds_while_several_are_under_way() {
         let budget = usd(1.0);
-        let first = go(&budget);
+        let first = granted(&budget);
         // Nothing is known yet: the second waits for the first, also once that has begun to spend.
         assert!(matches!(budget.start(), Start::Wait));
-        pay(&first, 0.3);
+        charge_cost(&first, 0.3);
         assert!(matches!(budget.start(), Start::Wait));
         drop(first);
-        let (second, third) = (go(&budget), go(&budget));
+        let (second, third) = (granted(&budget), granted(&budget));
         // .3 spent, two under way at .3 each: a third would come to 1.2. What they have spent by now is part of that.
         assert!(matches!(budget.start(), Start::Wait));
-        pay(&second, 0.2);
-        pay(&second, 0.1);
-        pay(&third, 0.2);
+        charge_cost(&second, 0.2);
+        charge_cost(&second, 0.1);
+        charge_cost(&third, 0.2);
         assert!(matches!(budget.start(), Start::Wait));
         drop((second, third));
         // .8 spent: one more at .3 would pass 1.
@@ -246,13 +246,13 @@ mod tests {
     #[test]
     fn a_retried_attempt_is_paid_for_and_sets_no_price() {
         let budget = usd(1.0);
-        let trial = go(&budget);
-        pay(&trial, 0.5);
+        let trial = granted(&budget);
+        charge_cost(&trial, 0.5);
         trial.retry();
-        pay(&trial, 0.1);
+        charge_cost(&trial, 0.1);
         drop(trial);
         // .6 spent, .1 a trial: four more fit.
-        let more: Vec<Permit> = (0..3).map(|_| go(&budget)).collect();
+        let more: Vec<Permit> = (0..3).map(|_| granted(&budget)).collect();
         assert!((budget.spent_usd() - 0.6).abs() < 1e-12);
         drop(more);
         assert!(matches!(budget.start(), Start::Go(_)));
@@ -261,11 +261,11 @@ mod tests {
     #[test]
     fn a_late_charge_is_not_under_way() {
         let budget = usd(1.0);
-        let first = go(&budget);
+        let first = granted(&budget);
         let late = first.budget().clone();
-        pay(&first, 0.1);
+        charge_cost(&first, 0.1);
         drop(first);
-        let second = go(&budget);
+        let second = granted(&budget);
         late.charge(&Usage::default(), &Usage::default(), Some(0.75));
         // .85 has been spent by trials that ended; one at .1 is under way, and another would pass 1.
         assert!(matches!(budget.start(), Start::Wait));
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn no_cap_holds_nobody_up() {
         let budget = Budget::default();
-        let permits: Vec<Permit> = (0..100).map(|_| go(&budget)).collect();
+        let permits: Vec<Permit> = (0..100).map(|_| granted(&budget)).collect();
         assert_eq!(permits.len(), 100);
         assert!(matches!(usd(0.0).start(), Start::Stop));
     }

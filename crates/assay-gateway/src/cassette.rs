@@ -47,7 +47,7 @@ const SCHEMA: &str = "assay.cassette/1";
 
 /// A request's digests, and its reply.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Take {
+pub(crate) struct Recording {
     pub(crate) ordinal: usize,
     pub(crate) protocol: Protocol,
     pub(crate) path: String,
@@ -92,19 +92,19 @@ impl Recorder {
     }
 
     /// Keeps a reply to a request of these parts.
-    pub(crate) fn keep(
+    pub(crate) fn write_recording(
         &mut self,
-        mut take: Take,
+        mut recording: Recording,
         parts: Vec<Part>,
         key: Option<&Secret>,
     ) -> Result<(), CassetteError> {
         for Part { name, digest, text } in parts {
             if text.len() <= TEXT && self.kept.insert(digest.clone()) {
-                take.texts.insert(digest.clone(), scrubbed(&text, key));
+                recording.texts.insert(digest.clone(), scrubbed(&text, key));
             }
-            take.parts.push((name, digest));
+            recording.parts.push((name, digest));
         }
-        self.line(&take)
+        self.line(&recording)
     }
 
     fn line(&mut self, value: &impl Serialize) -> Result<(), CassetteError> {
@@ -115,7 +115,11 @@ impl Recorder {
 }
 
 /// Reads a cassette.
-pub(crate) fn read(path: &Path, trial: &str, attempt: u32) -> Result<BTreeMap<usize, Take>, GatewayError> {
+pub(crate) fn read(
+    path: &Path,
+    trial: &str,
+    attempt: u32,
+) -> Result<BTreeMap<usize, Recording>, GatewayError> {
     let wrong = |message: String| GatewayError::Cassette { path: path.to_path_buf(), message };
     let at = |number: usize, what: &str| wrong(format!("line {number}: {what}: record it again"));
     if !path.is_file() {
@@ -123,7 +127,7 @@ pub(crate) fn read(path: &Path, trial: &str, attempt: u32) -> Result<BTreeMap<us
     }
     let file = File::open(path).map_err(|error| wrong(format!("it cannot be read: {error}")))?;
     let mut reader = BufReader::new(file);
-    let (mut takes, mut line) = (BTreeMap::new(), Vec::new());
+    let (mut recordings, mut line) = (BTreeMap::new(), Vec::new());
     for number in 1.. {
         line.clear();
         let count = std::io::Read::take(&mut reader, LONGEST).read_until(b'\n', &mut line);
@@ -140,10 +144,11 @@ pub(crate) fn read(path: &Path, trial: &str, attempt: u32) -> Result<BTreeMap<us
             }
             continue;
         }
-        let take: Take = serde_json::from_slice(&line).map_err(|error| at(number, &error.to_string()))?;
-        takes.insert(take.ordinal, take);
+        let recording: Recording =
+            serde_json::from_slice(&line).map_err(|error| at(number, &error.to_string()))?;
+        recordings.insert(recording.ordinal, recording);
     }
-    Ok(takes)
+    Ok(recordings)
 }
 
 /// A reply's text without the key, and without the names that providers give to accounts, organisations and projects.

@@ -24,7 +24,7 @@ impl Stream {
     }
 
     /// Ends it in both directions, whoever is reading or writing.
-    pub(crate) fn shut(&self) {
+    pub(crate) fn shutdown(&self) {
         let _ = match self {
             Self::Unix(stream) => stream.shutdown(Shutdown::Both),
             Self::Tcp(stream) => stream.shutdown(Shutdown::Both),
@@ -110,7 +110,7 @@ impl Conn {
     }
 
     /// Takes from what was read.
-    pub(crate) fn take(&mut self, count: usize) -> Vec<u8> {
+    pub(crate) fn take_bytes(&mut self, count: usize) -> Vec<u8> {
         let count = count.min(self.ahead.len());
         let rest = self.ahead.split_off(count);
         std::mem::replace(&mut self.ahead, rest)

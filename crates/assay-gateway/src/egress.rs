@@ -2,7 +2,7 @@
 //!
 //! It opens tunnels (`CONNECT host:port`) and passes plain requests on (`GET http://host/…`). Names are looked up here, and
 //! only listed ones; what is connected to are the addresses that were looked at. A redirect is the client's to follow, and
-//! leads through here again. What is said inside a tunnel is not looked at: behind one address a listed server may serve
+//! leads through here again. What is said shared a tunnel is not looked at: behind one address a listed server may serve
 //! other names too.
 
 mod hosts;
@@ -50,8 +50,8 @@ const STACK: usize = 256 << 10;
 
 /// A way out that is open. Closing it, or dropping it, ends every connection and removes the socket.
 #[derive(Debug)]
-pub struct Egress {
-    inside: Arc<Inside>,
+pub struct EgressListener {
+    shared: Arc<EgressShared>,
     socket: PathBuf,
     acceptor: Option<(JoinHandle<()>, PipeWriter)>,
 }
@@ -62,15 +62,15 @@ pub struct EgressLedger {
     /// What may be reached.
     pub hosts: Vec<String>,
     /// Connections, at most 1,000 of them.
-    pub connections: Vec<Passage>,
+    pub connections: Vec<EgressConnection>,
     /// How many there were.
     pub count: u64,
 }
 
-/// A connection that was asked for.
+/// A connection that was destination for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Passage {
-    /// `host:port`, as it was asked for.
+pub struct EgressConnection {
+    /// `host:port`, as it was destination for.
     pub to: String,
     /// The address that was connected to.
     pub address: Option<SocketAddr>,
@@ -83,7 +83,7 @@ pub struct Passage {
 }
 
 #[derive(Debug)]
-struct Inside {
+struct EgressShared {
     hosts: Hosts,
     ledger: Mutex<EgressLedger>,
     /// Both sides of each connection.
@@ -93,12 +93,12 @@ struct Inside {
     bytes: Mutex<u64>,
 }
 
-impl Egress {
+impl EgressListener {
     /// Opens one at a socket that does not exist yet.
     pub fn open(socket: &Path, hosts: Hosts) -> Result<Self, GatewayError> {
         let listener = unix_listener(socket)?;
         let ledger = EgressLedger { hosts: hosts.list(), ..EgressLedger::default() };
-        let inside = Arc::new(Inside {
+        let shared = Arc::new(EgressShared {
             hosts,
             ledger: Mutex::new(ledger),
             open: Mutex::default(),
@@ -106,9 +106,9 @@ impl Egress {
             closed: AtomicBool::new(false),
             bytes: Mutex::new(0),
         });
-        let mut egress = Self { inside, socket: socket.to_path_buf(), acceptor: None };
+        let mut egress = Self { shared, socket: socket.to_path_buf(), acceptor: None };
         let (woken, wake) = io::pipe().map_err(|_| GatewayError::Machine("pipe"))?;
-        let shared = Arc::clone(&egress.inside);
+        let shared = Arc::clone(&egress.shared);
         let acceptor = thread::Builder::new()
             .name("egress".to_owned())
             .spawn(move || shared.accept(&listener, &woken))
@@ -119,34 +119,34 @@ impl Egress {
 
     /// Ends every connection, removes the socket, and says what went through.
     pub fn close(mut self) -> EgressLedger {
-        self.shut();
-        lock(&self.inside.ledger).clone()
+        self.stop_accepting();
+        lock(&self.shared.ledger).clone()
     }
 
-    fn shut(&mut self) {
+    fn stop_accepting(&mut self) {
         let Some((acceptor, wake)) = self.acceptor.take() else { return };
-        self.inside.closed.store(true, Ordering::SeqCst);
+        self.shared.closed.store(true, Ordering::SeqCst);
         drop(wake);
         let _ = acceptor.join();
         let _ = std::fs::remove_file(&self.socket);
-        let mut open = lock(&self.inside.open);
-        open.values().flatten().for_each(Stream::shut);
+        let mut open = lock(&self.shared.open);
+        open.values().flatten().for_each(Stream::shutdown);
         // What is stopped ends at once, but for one that looks a name up.
         let until = Instant::now() + Duration::from_secs(10);
         while !open.is_empty() && Instant::now() < until {
-            let waited = self.inside.emptied.wait_timeout(open, Duration::from_millis(100));
+            let waited = self.shared.emptied.wait_timeout(open, Duration::from_millis(100));
             open = waited.unwrap_or_else(std::sync::PoisonError::into_inner).0;
         }
     }
 }
 
-impl Drop for Egress {
+impl Drop for EgressListener {
     fn drop(&mut self) {
-        self.shut();
+        self.stop_accepting();
     }
 }
 
-impl Inside {
+impl EgressShared {
     fn accept(self: &Arc<Self>, listener: &UnixListener, woken: &PipeReader) {
         let mut number = 0;
         while !self.closed.load(Ordering::SeqCst) {
@@ -157,14 +157,14 @@ impl Inside {
             let _ = poll(&mut ready, None);
             while let Ok((stream, _)) = listener.accept() {
                 if !self.closed.load(Ordering::SeqCst) {
-                    self.admit(number, stream);
+                    self.accept_connection(number, stream);
                     number += 1;
                 }
             }
         }
     }
 
-    fn admit(self: &Arc<Self>, number: u64, stream: UnixStream) {
+    fn accept_connection(self: &Arc<Self>, number: u64, stream: UnixStream) {
         let Ok(near) = stream.try_clone() else { return };
         if stream.set_nonblocking(false).is_err() || stream.set_write_timeout(Some(IDLE)).is_err() {
             return;
@@ -176,11 +176,11 @@ impl Inside {
             }
             open.insert(number, vec![Stream::Unix(near)]);
         }
-        let inside = Arc::clone(self);
+        let shared = Arc::clone(self);
         let spawned =
             thread::Builder::new().name("egress-way".to_owned()).stack_size(STACK).spawn(move || {
-                let _guard = Guard { inside: &inside, number };
-                inside.serve(number, stream);
+                let _guard = Guard { shared: &shared, number };
+                shared.serve(number, stream);
             });
         if spawned.is_err() {
             lock(&self.open).remove(&number);
@@ -191,31 +191,36 @@ impl Inside {
     fn serve(&self, number: u64, stream: UnixStream) {
         let Ok(out) = stream.try_clone() else { return };
         let mut conn = Conn::new(Stream::Unix(stream));
-        let asked = match Asked::read(&mut conn) {
-            Ok(asked) => asked,
+        let destination = match Destination::read(&mut conn) {
+            Ok(destination) => destination,
             Err(why) => {
                 let why = why.map(|why| why.to_string());
-                self.tell(Passage { to: "?".to_owned(), refused: why.clone(), ..Passage::default() });
+                self.record_connection(EgressConnection {
+                    to: "?".to_owned(),
+                    refused: why.clone(),
+                    ..EgressConnection::default()
+                });
                 return refuse(conn, why.as_deref().unwrap_or("no request"));
             }
         };
-        let mut passage = Passage { to: asked.shown(), ..Passage::default() };
-        let far = match self.reach(&asked.host, asked.port) {
+        let mut connection = EgressConnection { to: destination.shown(), ..EgressConnection::default() };
+        let far = match self.connect_to(&destination.host, destination.port) {
             Ok(far) => far,
             Err(why) => {
                 let why = why.to_string();
-                passage.refused = Some(why.clone());
-                self.tell(passage);
+                connection.refused = Some(why.clone());
+                self.record_connection(connection);
                 return refuse(conn, &why);
             }
         };
-        passage.address = far.peer_addr().ok();
-        (passage.sent, passage.received) = self.join(number, conn, out, far, &asked).unwrap_or_default();
-        self.tell(passage);
+        connection.address = far.peer_addr().ok();
+        (connection.sent, connection.received) =
+            self.relay(number, conn, out, far, &destination).unwrap_or_default();
+        self.record_connection(connection);
     }
 
     /// Connects to a host, where it is listed.
-    fn reach(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
+    fn connect_to(&self, host: &str, port: u16) -> Result<TcpStream, NotReached> {
         let addresses: Vec<SocketAddr> = if let Ok(address) = host.parse::<IpAddr>() {
             if !self.hosts.has_address(address, port) {
                 return Err(NotReached::Address);
@@ -227,7 +232,7 @@ impl Inside {
             }
             let found: Vec<SocketAddr> =
                 (host, port).to_socket_addrs().map_err(|_| NotReached::Unknown)?.collect();
-            // A name may be made to lead inside.
+            // A name may be made to lead shared.
             let may = |address: &SocketAddr| {
                 hosts::is_public(address.ip()) || self.hosts.has_address(address.ip(), port)
             };
@@ -247,13 +252,13 @@ impl Inside {
     }
 
     /// Passes on both ways until both are done. Gives the bytes sent and received.
-    fn join(
+    fn relay(
         &self,
         number: u64,
         mut conn: Conn,
         mut near: UnixStream,
         mut far: TcpStream,
-        asked: &Asked,
+        destination: &Destination,
     ) -> io::Result<(u64, u64)> {
         far.set_nodelay(true)?;
         far.set_read_timeout(Some(IDLE))?;
@@ -269,11 +274,11 @@ impl Inside {
                 return Ok((0, 0));
             }
         }
-        match &asked.head {
+        match &destination.head {
             None => near.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")?,
             Some(head) => far.write_all(head)?,
         }
-        let ahead = conn.take(usize::MAX);
+        let ahead = conn.take_bytes(usize::MAX);
         far.write_all(&ahead)?;
         let (mut near_in, mut far_out) = (near.try_clone()?, far.try_clone()?);
         thread::scope(|scope| {
@@ -288,7 +293,7 @@ impl Inside {
             let received = self.copy(&mut far, &mut near);
             let _ = near.shutdown(Shutdown::Both);
             let _ = far.shutdown(Shutdown::Both);
-            let head = asked.head.as_ref().map_or(0, Vec::len) + ahead.len();
+            let head = destination.head.as_ref().map_or(0, Vec::len) + ahead.len();
             Ok((sent.join().unwrap_or_default() + head as u64, received))
         })
     }
@@ -315,45 +320,45 @@ impl Inside {
         }
     }
 
-    fn tell(&self, passage: Passage) {
+    fn record_connection(&self, connection: EgressConnection) {
         let mut ledger = lock(&self.ledger);
         ledger.count += 1;
         if ledger.connections.len() < TOLD {
-            ledger.connections.push(passage);
+            ledger.connections.push(connection);
         }
     }
 }
 
 /// Takes a connection off the list when its thread ends, also by a panic.
 struct Guard<'a> {
-    inside: &'a Inside,
+    shared: &'a EgressShared,
     number: u64,
 }
 
 impl Drop for Guard<'_> {
     fn drop(&mut self) {
-        lock(&self.inside.open).remove(&self.number);
-        self.inside.emptied.notify_all();
+        lock(&self.shared.open).remove(&self.number);
+        self.shared.emptied.notify_all();
     }
 }
 
 /// Where a request leads.
 #[derive(Debug, PartialEq, Eq)]
-struct Asked {
+struct Destination {
     host: String,
     port: u16,
     /// What is sent there first; `None` for a tunnel.
     head: Option<Vec<u8>>,
 }
 
-impl Asked {
+impl Destination {
     /// Reads a head. `Err` holds why it is refused; nothing where nothing came.
     fn read(conn: &mut Conn) -> Result<Self, Option<BadRequest>> {
         let until = Instant::now() + ARRIVAL;
         loop {
-            if let Some((asked, count)) = Self::parse(conn.ahead()).map_err(Some)? {
-                drop(conn.take(count));
-                return Ok(asked);
+            if let Some((destination, count)) = Self::parse(conn.ahead()).map_err(Some)? {
+                drop(conn.take_bytes(count));
+                return Ok(destination);
             }
             if conn.ahead().len() >= HEAD {
                 return Err(Some(BadRequest::TooLarge));
@@ -461,9 +466,13 @@ mod tests {
     #[test]
     fn requests_are_read() {
         let check = |text: &str, expected: Result<(&str, u16, Option<&str>), &str>| {
-            let found = Asked::parse(text.as_bytes()).map(|found| {
-                let (asked, _) = found.expect("a whole head");
-                (asked.host, asked.port, asked.head.map(|head| String::from_utf8(head).unwrap()))
+            let found = Destination::parse(text.as_bytes()).map(|found| {
+                let (destination, _) = found.expect("a whole head");
+                (
+                    destination.host,
+                    destination.port,
+                    destination.head.map(|head| String::from_utf8(head).unwrap()),
+                )
             });
             match (found, expected) {
                 (Ok((host, port, head)), Ok(expected)) => {

@@ -13,7 +13,7 @@ use assay_trace::Usage;
 use serde_json::{Value, json};
 
 use self::obtain::Outcome;
-use crate::cassette::{self, Take};
+use crate::cassette::{self, Recording};
 use crate::conn::{Conn, Ended, JSON};
 use crate::head::Head;
 use crate::ledger::Exchange;
@@ -78,9 +78,9 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         Ok(_) => return refuse(conn, 400, "the body is no object", head.keep),
         Err(error) => return refuse(conn, 400, &format!("the body is not JSON: {error}"), head.keep),
     };
-    let asked =
+    let requested =
         route.model.clone().or_else(|| Some(body.get("model")?.as_str()?.to_owned())).unwrap_or_default();
-    let model = shared.session.model.clone().unwrap_or_else(|| asked.clone());
+    let model = shared.session.model.clone().unwrap_or_else(|| requested.clone());
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/@+".contains(c);
     if model.is_empty() || model.len() > 200 || !model.chars().all(is_plain) || model.contains("..") {
         return refuse(conn, 400, "missing or invalid model name", head.keep);
@@ -91,13 +91,13 @@ pub(crate) fn serve(shared: &Shared, conn: &mut Conn, head: &Head, stop: &Arc<St
         }
         _ => false,
     };
-    if stream && route.model.is_some() && !head.asks("alt=sse") {
+    if stream && route.model.is_some() && !head.has_query("alt=sse") {
         return refuse(conn, 400, "streams are served as events only: ask with alt=sse", head.keep);
     }
     let exchange = Exchange {
         protocol: route.protocol,
         path: head.path.clone(),
-        asked_model: excerpt(asked.as_bytes()),
+        asked_model: excerpt(requested.as_bytes()),
         model,
         stream,
         request_bytes: bytes.len() as u64,
@@ -130,7 +130,7 @@ impl Call<'_> {
         let is_generated = matches!(self.route.operation, Operation::Generate { .. });
         let pins = Pins {
             model: &exchange.model,
-            // Only what the user set: what is left of a cap is far from what providers take as a limit of one reply, and a
+            // Only what the user set: what is left of a cap is far from what providers recording as a limit of one reply, and a
             // limit that the agent did not set would change what is measured.
             max_output_tokens: session.max_output_tokens.filter(|_| is_generated),
             provider_tools: &session.provider_tools,
@@ -149,7 +149,7 @@ impl Call<'_> {
             self.shared.follow(exchange.ordinal, &conversation);
         }
         drop(conversation);
-        let parts = if self.shared.records || self.shared.takes.is_some() {
+        let parts = if self.shared.records || self.shared.recordings.is_some() {
             varying::parts(self.route.protocol, &exchange.path, &body, &session.varying)
         } else {
             Vec::new()
@@ -164,22 +164,22 @@ impl Call<'_> {
             self.shared.finish(exchange);
             return false;
         };
-        let outcome = match &self.shared.takes {
+        let outcome = match &self.shared.recordings {
             Some(_) => self.replay(&exchange, &parts),
             None => self.obtain(&mut exchange, &bytes, &mut unmetered),
         };
         drop(bytes);
-        let mut taped = Taped::default();
+        let mut recorded = RecordedReply::default();
         let keep = match outcome {
             Outcome::Reply(answer) => {
-                self.pass_on(conn, &mut exchange, answer, &changes, &unmetered, &mut taped)
+                self.send_reply(conn, &mut exchange, answer, &changes, &unmetered, &mut recorded)
             }
             Outcome::Error { status, content_type, retry_after, body } => {
                 let body = cassette::scrubbed(&String::from_utf8_lossy(&body), self.key());
                 exchange.status = status;
                 exchange.error = Some(excerpt(body.as_bytes()));
                 exchange.context_exceeded = obtain::is_overflow(status, body.as_bytes());
-                taped = Taped {
+                recorded = RecordedReply {
                     status,
                     content_type: content_type.clone(),
                     body: body.clone().into_bytes(),
@@ -192,26 +192,30 @@ impl Call<'_> {
                 conn.reply(status, &headers, body.as_bytes(), self.head.keep).is_ok() && self.head.keep
             }
             Outcome::Failed { status, message } => {
-                unmetered.settle(&mut exchange);
+                unmetered.add_failed_tries(&mut exchange);
                 drop(slot);
                 let body = self.dialect.error(status, &format!("assay: {message}")).to_string().into_bytes();
                 let content_type = "application/json".to_owned();
-                self.tape(&exchange, parts, Taped { status, content_type, body, broke: false });
+                self.record_reply(
+                    &exchange,
+                    parts,
+                    RecordedReply { status, content_type, body, broke: false },
+                );
                 return self.fail(conn, exchange, status, message);
             }
-            Outcome::Stopped { asked } => {
+            Outcome::Stopped { was_sent } => {
                 exchange.error = Some(format!("{AWAY}, or the proxy closed"));
                 exchange.abandoned = true;
-                if asked {
-                    unmetered.broke();
+                if was_sent {
+                    unmetered.count_failed_try();
                 }
                 false
             }
         };
         drop(slot);
-        unmetered.settle(&mut exchange);
+        unmetered.add_failed_tries(&mut exchange);
         if is_generated {
-            self.tape(&exchange, parts, taped);
+            self.record_reply(&exchange, parts, recorded);
         } else {
             exchange.tokens = None;
             exchange.estimated = false;
@@ -246,24 +250,24 @@ impl Call<'_> {
     }
 
     /// Passes a reply on, and learns from it on the way.
-    fn pass_on(
+    fn send_reply(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
         answer: UpstreamReply,
         changes: &Changes,
         unmetered: &Unmetered,
-        taped: &mut Taped,
+        recorded: &mut RecordedReply,
     ) -> bool {
         let UpstreamReply { status, content_type, mut body, .. } = answer;
         let mut seen = Seen::default();
         exchange.status = status;
-        *taped = Taped { status, content_type: content_type.clone(), ..Taped::default() };
+        *recorded = RecordedReply { status, content_type: content_type.clone(), ..RecordedReply::default() };
         let is_stream = content_type.starts_with("text/event-stream");
         let passed = if is_stream {
-            self.stream(conn, exchange, &content_type, body.as_mut(), changes, &mut seen, taped)
+            self.send_stream(conn, exchange, &content_type, body.as_mut(), changes, &mut seen, recorded)
         } else {
-            self.whole(conn, exchange, &content_type, body.as_mut(), &mut seen, taped)
+            self.send_whole(conn, exchange, &content_type, body.as_mut(), &mut seen, recorded)
         };
         let is_away =
             passed.as_ref().is_err_and(|error| self.stop.is_stopped() || matches!(error, PassError::Away));
@@ -294,7 +298,7 @@ impl Call<'_> {
 
     /// A stream, piece by piece.
     #[expect(clippy::too_many_arguments, reason = "each is one thing that a stream touches")]
-    fn stream(
+    fn send_stream(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
@@ -302,7 +306,7 @@ impl Call<'_> {
         body: &mut dyn Read,
         changes: &Changes,
         seen: &mut Seen,
-        taped: &mut Taped,
+        recorded: &mut RecordedReply,
     ) -> Result<(), PassError> {
         let most = self.shared.options.limits.reply_bytes;
         let gone = |_| PassError::Away;
@@ -315,7 +319,7 @@ impl Call<'_> {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) => {
-                    taped.broke = true;
+                    recorded.broke = true;
                     let (error, is_stopped) = (excerpt(error.to_string().as_bytes()), self.stop.is_stopped());
                     return Err(PassError::StreamBroke { error, is_stopped });
                 }
@@ -323,7 +327,7 @@ impl Call<'_> {
             let piece = buffer.get(..count).unwrap_or_default();
             read += count as u64;
             if read > most {
-                taped.broke = true;
+                recorded.broke = true;
                 return Err(PassError::TooLarge { mebibytes: most >> 20 });
             }
             if !begun {
@@ -340,13 +344,13 @@ impl Call<'_> {
                 break;
             }
             if self.shared.records {
-                taped.body.extend_from_slice(piece);
+                recorded.body.extend_from_slice(piece);
             }
             if changes.hides_usage {
                 let mut kept = Vec::new();
                 events.feed(piece, |data| {
-                    self.shared.heard();
-                    keep_event(self.dialect, seen, data, &mut kept);
+                    self.shared.note_data();
+                    forward_event(self.dialect, seen, data, &mut kept);
                 });
                 exchange.reply_bytes += kept.len() as u64;
                 conn.piece(&kept).map_err(gone)?;
@@ -354,14 +358,14 @@ impl Call<'_> {
                 let sent = conn.piece(piece).map_err(gone);
                 exchange.reply_bytes += count as u64;
                 events.feed(piece, |data| {
-                    self.shared.heard();
-                    learn(self.dialect, seen, data);
+                    self.shared.note_data();
+                    observe_event(self.dialect, seen, data);
                 });
                 sent?;
             }
         }
         let mut kept = Vec::new();
-        events.end(|data| keep_event(self.dialect, seen, data, &mut kept));
+        events.end(|data| forward_event(self.dialect, seen, data, &mut kept));
         if changes.hides_usage {
             exchange.reply_bytes += kept.len() as u64;
             conn.piece(&kept).map_err(gone)?;
@@ -370,20 +374,20 @@ impl Call<'_> {
     }
 
     /// A reply in one piece.
-    fn whole(
+    fn send_whole(
         &self,
         conn: &mut Conn,
         exchange: &mut Exchange,
         content_type: &str,
         body: &mut dyn Read,
         seen: &mut Seen,
-        taped: &mut Taped,
+        recorded: &mut RecordedReply,
     ) -> Result<(), PassError> {
         let most = self.shared.options.limits.reply_bytes;
         let mut bytes = Vec::new();
         let read = body.take(most + 1).read_to_end(&mut bytes);
         if read.is_ok() {
-            self.shared.heard();
+            self.shared.note_data();
         }
         let wrong = match read {
             Ok(_) if bytes.len() as u64 > most => Some(PassError::TooLarge { mebibytes: most >> 20 }),
@@ -391,7 +395,7 @@ impl Call<'_> {
             Err(error) => Some(PassError::ReplyBroke(excerpt(error.to_string().as_bytes()))),
         };
         if let Some(wrong) = wrong {
-            taped.broke = true;
+            recorded.broke = true;
             seen.received = String::from_utf8_lossy(&bytes).chars().count() as u64;
             exchange.status = 502;
             let body = self.dialect.error(502, &format!("assay: {wrong}")).to_string();
@@ -406,7 +410,7 @@ impl Call<'_> {
         self.first_byte(exchange);
         exchange.reply_bytes = bytes.len() as u64;
         if self.shared.records {
-            taped.body = bytes.to_vec();
+            recorded.body = bytes.to_vec();
         }
         let headers = [("content-type", content_type)];
         conn.reply(exchange.status, &headers, &bytes, self.head.keep).map_err(|_| PassError::Away)?;
@@ -420,24 +424,24 @@ impl Call<'_> {
     }
 
     /// Keeps the reply, where replies are kept.
-    fn tape(&self, exchange: &Exchange, parts: Vec<Part>, taped: Taped) {
+    fn record_reply(&self, exchange: &Exchange, parts: Vec<Part>, recorded: RecordedReply) {
         if !self.shared.records {
             return;
         }
-        let take = Take {
+        let recording = Recording {
             ordinal: exchange.ordinal,
             protocol: self.route.protocol,
             path: exchange.path.clone(),
             parts: Vec::new(),
             texts: BTreeMap::new(),
-            status: taped.status,
-            content_type: taped.content_type,
-            body: cassette::scrubbed(&String::from_utf8_lossy(&taped.body), self.key()),
-            broke: taped.broke,
+            status: recorded.status,
+            content_type: recorded.content_type,
+            body: cassette::scrubbed(&String::from_utf8_lossy(&recorded.body), self.key()),
+            broke: recorded.broke,
         };
         let mut state = lock(&self.shared.state);
         if let Some(recorder) = &mut state.recorder
-            && let Err(error) = recorder.keep(take, parts, self.key())
+            && let Err(error) = recorder.write_recording(recording, parts, self.key())
         {
             state.cassette_error.get_or_insert_with(|| error.to_string());
         }
@@ -459,7 +463,7 @@ enum PassError {
 
 /// A reply as it was passed on.
 #[derive(Default)]
-struct Taped {
+struct RecordedReply {
     status: u16,
     content_type: String,
     body: Vec<u8>,
@@ -467,7 +471,7 @@ struct Taped {
 }
 
 /// Learns from an event. Whether it holds nothing but the usage.
-fn learn(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
+fn observe_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
     let Ok(event) = serde_json::from_slice::<Value>(data) else { return false };
     dialect.observe(&event, seen);
     let is_empty = event.get("choices").and_then(Value::as_array).is_some_and(Vec::is_empty);
@@ -475,8 +479,8 @@ fn learn(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8]) -> bool {
 }
 
 /// Learns from an event, and keeps it unless it holds nothing but the usage.
-fn keep_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
-    if learn(dialect, seen, data) {
+fn forward_event(dialect: &dyn Dialect, seen: &mut Seen, data: &[u8], kept: &mut Vec<u8>) {
+    if observe_event(dialect, seen, data) {
         return;
     }
     for line in data.split(|byte| *byte == b'\n') {
@@ -512,12 +516,12 @@ impl Unmetered {
     }
 
     /// A try that broke off before a reply began: the provider may have read it.
-    fn broke(&mut self) {
+    fn count_failed_try(&mut self) {
         self.tries += 1;
     }
 
     /// Adds what such tries may have cost.
-    fn settle(&mut self, exchange: &mut Exchange) {
+    fn add_failed_tries(&mut self, exchange: &mut Exchange) {
         let tries = std::mem::take(&mut self.tries);
         if tries > 0 {
             let input = estimate(self.request).saturating_mul(tries);

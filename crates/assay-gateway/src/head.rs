@@ -53,7 +53,7 @@ impl Head {
         let until = Instant::now() + arrival;
         loop {
             if let Some((head, count)) = Self::parse(conn.ahead())? {
-                drop(conn.take(count));
+                drop(conn.take_bytes(count));
                 return Ok(Some(head));
             }
             if conn.ahead().len() >= most {
@@ -131,7 +131,7 @@ impl Head {
     }
 
     /// Whether a query has a pair.
-    pub(crate) fn asks(&self, pair: &str) -> bool {
+    pub(crate) fn has_query(&self, pair: &str) -> bool {
         self.query.split('&').any(|given| given == pair)
     }
 
@@ -151,7 +151,7 @@ impl Head {
         while conn.ahead().len() < length {
             conn.more(until)?;
         }
-        Ok(conn.take(length))
+        Ok(conn.take_bytes(length))
     }
 }
 
@@ -168,14 +168,14 @@ fn chunks(conn: &mut Conn, most: usize, until: Instant) -> Result<Vec<u8>, Ended
                 Err(_) => return Err(Ended::Malformed("a chunk without a size")),
             }
         };
-        drop(conn.take(start));
+        drop(conn.take_bytes(start));
         if size == 0 {
             // Trailers, up to an empty line.
             loop {
                 let line = conn.ahead().iter().position(|byte| *byte == b'\n');
                 match line {
                     Some(end) => {
-                        let line = conn.take(end + 1);
+                        let line = conn.take_bytes(end + 1);
                         if matches!(line.as_slice(), b"\r\n" | b"\n") {
                             return Ok(body);
                         }
@@ -190,8 +190,8 @@ fn chunks(conn: &mut Conn, most: usize, until: Instant) -> Result<Vec<u8>, Ended
         while conn.ahead().len() < size + 2 {
             conn.more(until)?;
         }
-        body.append(&mut conn.take(size));
-        if conn.take(2) != b"\r\n" {
+        body.append(&mut conn.take_bytes(size));
+        if conn.take_bytes(2) != b"\r\n" {
             return Err(Ended::Malformed("a chunk that does not end"));
         }
     }

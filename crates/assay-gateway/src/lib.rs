@@ -1,6 +1,6 @@
 //! The only way between an agent and its model.
 //!
-//! [`Gateway::open`] gives a [`Proxy`] for one trial: a Unix socket, or a port on loopback, behind which a server speaks
+//! [`Gateway::open`] gives a [`Proxy`] for one trial: a Unix socket, or a port on loopback, behind which a server protocols
 //! Anthropic Messages, OpenAI Responses and chat completions, and Gemini's generateContent. It passes requests on to a
 //! [`Provider`], which is a server or a script, and keeps a [`Ledger`].
 //!
@@ -22,7 +22,7 @@
 //! - Sizes, idle times and numbers of connections are bounded. No request causes a panic or an endless wait.
 //! - [`Proxy::close`] ends every connection, and removes the socket.
 //!
-//! An [`Egress`] is another way out, for work that is not the model's: an HTTP proxy that opens listed hosts.
+//! An [`EgressListener`] is another way out, for work that is not the model's: an HTTP proxy that opens listed hosts.
 //!
 //! Threads, and no asynchronous runtime: one for each connection of an agent, which ends with it.
 
@@ -54,7 +54,7 @@ mod varying;
 
 pub use budget::{Budget, Permit, Start};
 pub use cassette::Cassette;
-pub use egress::{Egress, EgressLedger, Hosts, HostsError, Passage};
+pub use egress::{EgressConnection, EgressLedger, EgressListener, Hosts, HostsError};
 pub use error::GatewayError;
 pub use gateway::{Gateway, GatewayOptions};
 pub use ledger::{

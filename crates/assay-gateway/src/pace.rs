@@ -34,7 +34,7 @@ impl Pacer {
     }
 
     /// Takes a turn, or says how long to wait before trying again.
-    pub(crate) fn take(&self, now: Instant) -> Result<(), Duration> {
+    pub(crate) fn reserve(&self, now: Instant) -> Result<(), Duration> {
         let old = |at: &Instant| now.duration_since(*at) >= WINDOW;
         if let Some(most) = self.pace.tokens_per_minute {
             let mut counted = lock(&self.counted);
@@ -80,14 +80,14 @@ mod tests {
         let start = Instant::now();
         let at = |seconds: u64| start + Duration::from_secs(seconds);
         let pacer = Pacer::new(Pace { requests_per_minute: Some(2), tokens_per_minute: Some(100) });
-        assert_eq!(pacer.take(at(0)), Ok(()));
-        assert_eq!(pacer.take(at(10)), Ok(()));
-        assert_eq!(pacer.take(at(20)), Err(Duration::from_secs(40)));
-        assert_eq!(pacer.take(at(60)), Ok(()));
+        assert_eq!(pacer.reserve(at(0)), Ok(()));
+        assert_eq!(pacer.reserve(at(10)), Ok(()));
+        assert_eq!(pacer.reserve(at(20)), Err(Duration::from_secs(40)));
+        assert_eq!(pacer.reserve(at(60)), Ok(()));
         pacer.count(100, at(61));
-        assert_eq!(pacer.take(at(71)), Err(Duration::from_secs(50)));
-        assert_eq!(pacer.take(at(121)), Ok(()));
+        assert_eq!(pacer.reserve(at(71)), Err(Duration::from_secs(50)));
+        assert_eq!(pacer.reserve(at(121)), Ok(()));
         let free = Pacer::new(Pace::default());
-        assert!((0..1_000).all(|_| free.take(start).is_ok()));
+        assert!((0..1_000).all(|_| free.reserve(start).is_ok()));
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::GatewayError;
 use crate::pace::{Pace, Pacer};
-use crate::server::{Server, Speaks};
+use crate::server::{Server, ServerProtocols};
 
 /// Who answers. Cheap to clone; clones share their pace.
 #[derive(Debug, Clone)]
@@ -65,11 +65,11 @@ impl Provider {
             return Ok(Self { inner: Arc::new(inner) });
         }
         let is_address = spec.starts_with("http://") || spec.starts_with("https://");
-        let (service, speaks) = match spec {
-            "anthropic" => (&wire::ANTHROPIC, Speaks::Anthropic),
-            "openai" => (&wire::OPENAI, Speaks::Openai),
-            "gemini" => (&wire::GEMINI, Speaks::Gemini),
-            _ if is_address => (&ANY, Speaks::All),
+        let (service, protocols) = match spec {
+            "anthropic" => (&wire::ANTHROPIC, ServerProtocols::Anthropic),
+            "openai" => (&wire::OPENAI, ServerProtocols::Openai),
+            "gemini" => (&wire::GEMINI, ServerProtocols::Gemini),
+            _ if is_address => (&ANY, ServerProtocols::All),
             _ => {
                 let spec = escape(spec);
                 return Err(GatewayError::Spec(format!(
@@ -87,7 +87,7 @@ impl Provider {
         let endpoint = Endpoint::resolve(service, &settled, env)?;
         let inner = Inner {
             name: spec.to_owned(),
-            kind: Kind::Server(Box::new(Server::new(endpoint, speaks))),
+            kind: Kind::Server(Box::new(Server::new(endpoint, protocols))),
             pacer,
         };
         Ok(Self { inner: Arc::new(inner) })

@@ -29,7 +29,7 @@ use crate::upstream::Stop;
 
 /// How often it is looked whether agents have gone.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
-/// What a connection's thread has for a stack; only what is used takes memory.
+/// What a connection's thread has for a stack; only what is used recordings memory.
 const STACK: usize = 1 << 20;
 
 /// Where one trial's agent connects. Closing it, or dropping it, ends every connection and removes the socket.
@@ -68,7 +68,7 @@ impl Proxy {
             return Err(GatewayError::Unpriced(model.clone()));
         }
         session.concurrency = session.concurrency.max(1);
-        let takes = match &session.cassette {
+        let recordings = match &session.cassette {
             Cassette::Replay(path) => Some(cassette::read(path, &session.trial, session.attempt)?),
             _ => None,
         };
@@ -76,7 +76,7 @@ impl Proxy {
         SystemRandom::new().fill(&mut random).map_err(|_| GatewayError::Machine("randomness"))?;
         let token: String = "assay-".chars().chain(random.iter().flat_map(|b| hex(*b))).collect();
         let (listener, socket, address) = listen(&session.listen)?;
-        let shared = Arc::new(Shared::new(options, session, &token, takes));
+        let shared = Arc::new(Shared::new(options, session, &token, recordings));
         let connections = Arc::new(Connections {
             shared: Arc::clone(&shared),
             open: Mutex::default(),
@@ -147,18 +147,18 @@ impl Proxy {
 
     /// Ends every connection, removes the socket, and says what went through.
     pub fn close(mut self) -> Ledger {
-        self.shut();
+        self.stop_accepting();
         self.connections.shared.ledger()
     }
 
-    fn shut(&mut self) {
+    fn stop_accepting(&mut self) {
         if let Some((acceptor, wake)) = self.acceptor.take() {
             self.connections.closed.store(true, Ordering::SeqCst);
             drop(wake);
             let _ = acceptor.join();
             let mut open = lock(&self.connections.open);
             for connection in open.values() {
-                connection.client.shut();
+                connection.client.shutdown();
                 if let Some(stop) = &connection.stop {
                     stop.stop();
                 }
@@ -199,7 +199,7 @@ impl PauseSignal {
 
 impl Drop for Proxy {
     fn drop(&mut self) {
-        self.shut();
+        self.stop_accepting();
     }
 }
 
@@ -226,14 +226,14 @@ impl Connections {
             }
             while let Ok(stream) = listener.accept() {
                 if !self.closed.load(Ordering::SeqCst) {
-                    self.admit(next, stream);
+                    self.accept_connection(next, stream);
                     next += 1;
                 }
             }
         }
     }
 
-    fn admit(self: &Arc<Self>, number: u64, stream: Stream) {
+    fn accept_connection(self: &Arc<Self>, number: u64, stream: Stream) {
         let limits = &self.shared.options.limits;
         let Ok(client) = stream.try_clone() else { return };
         // A sandbox can be frozen while another of its requests waits.

@@ -7,51 +7,55 @@ use std::time::Duration;
 use assay_model::{Fault, ModelError, Script, ScriptContext, tokens};
 use serde_json::{Value, json};
 
-use crate::protocol::{Operation, Said};
+use crate::protocol::{Operation, ScriptedReply};
 use crate::upstream::{Stop, UpstreamError, UpstreamReply, UpstreamRequest};
 
-/// Answers a request. `played` says how often the rule of a line has answered, and is told when one does.
-pub(crate) fn ask(
+/// Plans the reply to a request. `played` counts, by line of the script, how often each rule has
+/// answered; the chosen rule's count is incremented.
+pub(crate) fn plan_reply(
     script: &Script,
     script_context: &ScriptContext,
-    ask: &UpstreamRequest<'_>,
+    upstream: &UpstreamRequest<'_>,
     ordinal: usize,
     played: &mut std::collections::BTreeMap<usize, u32>,
-) -> Result<Plan, ModelError> {
-    let body: Value = serde_json::from_slice(ask.body).unwrap_or_default();
-    if ask.route.operation == Operation::CountTokens {
+) -> Result<ReplyPlan, ModelError> {
+    let body: Value = serde_json::from_slice(upstream.body).unwrap_or_default();
+    if upstream.route.operation == Operation::CountTokens {
         let count = tokens(&body.to_string());
-        return Ok(Plan::whole(200, &json!({"input_tokens": count, "totalTokens": count})));
+        return Ok(ReplyPlan::with_body(200, &json!({"input_tokens": count, "totalTokens": count})));
     }
-    let dialect = ask.route.protocol.dialect();
+    let dialect = upstream.route.protocol.dialect();
     let request = dialect.conversation(&body);
-    let mut turn = script.turn(script_context, &request, &|line| played.get(&line).copied().unwrap_or(0))?;
+    let mut turn =
+        script.next_turn(script_context, &request, &|line| played.get(&line).copied().unwrap_or(0))?;
     *played.entry(turn.line).or_default() += 1;
     if turn.fault == Some(Fault::Break) {
         "An answer that breaks off, as scripted.".clone_into(&mut turn.say);
     }
-    let said = Said { turn: &turn, model: ask.model, ordinal };
+    let said = ScriptedReply { turn: &turn, model: upstream.model, ordinal };
     let events = || dialect.events(&said).into_iter().map(String::into_bytes).collect::<Vec<_>>();
     let mut plan = match turn.fault {
         Some(Fault::Status { status, retry_after }) => {
-            let mut plan = Plan::whole(status, &dialect.error(status, "a fault, as scripted"));
+            let mut plan = ReplyPlan::with_body(status, &dialect.error(status, "a fault, as scripted"));
             plan.retry_after = retry_after.map(|seconds| seconds.to_string());
             plan
         }
-        Some(Fault::NotJson) => Plan {
+        Some(Fault::NotJson) => ReplyPlan {
             content_type: "text/html",
             pieces: vec![b"<html><body>not JSON, as scripted</body></html>".to_vec()],
-            ..Plan::whole(200, &Value::Null)
+            ..ReplyPlan::with_body(200, &Value::Null)
         },
-        Some(Fault::Hang) => Plan { hangs: true, ..Plan::whole(200, &Value::Null) },
-        _ if ask.stream => {
-            Plan { content_type: "text/event-stream", pieces: events(), ..Plan::whole(200, &Value::Null) }
-        }
-        _ => Plan::whole(200, &dialect.reply(&said)),
+        Some(Fault::Hang) => ReplyPlan { hangs: true, ..ReplyPlan::with_body(200, &Value::Null) },
+        _ if upstream.stream => ReplyPlan {
+            content_type: "text/event-stream",
+            pieces: events(),
+            ..ReplyPlan::with_body(200, &Value::Null)
+        },
+        _ => ReplyPlan::with_body(200, &dialect.reply(&said)),
     };
     if turn.fault == Some(Fault::Break) {
         plan.breaks = true;
-        if ask.stream {
+        if upstream.stream {
             // At least the first event is sent: it says that the reply has begun.
             let half = plan.pieces.len().div_ceil(2).max(1).min(plan.pieces.len().saturating_sub(1));
             plan.pieces.truncate(half);
@@ -63,7 +67,7 @@ pub(crate) fn ask(
 }
 
 /// What is answered, and how it goes wrong.
-pub(crate) struct Plan {
+pub(crate) struct ReplyPlan {
     status: u16,
     content_type: &'static str,
     retry_after: Option<String>,
@@ -72,8 +76,8 @@ pub(crate) struct Plan {
     hangs: bool,
 }
 
-impl Plan {
-    fn whole(status: u16, body: &Value) -> Self {
+impl ReplyPlan {
+    fn with_body(status: u16, body: &Value) -> Self {
         Self {
             status,
             content_type: "application/json",
@@ -85,7 +89,7 @@ impl Plan {
     }
 
     /// Plays it.
-    pub(crate) fn play(self, stop: &Arc<Stop>, idle: Duration) -> Result<UpstreamReply, UpstreamError> {
+    pub(crate) fn into_reply(self, stop: &Arc<Stop>, idle: Duration) -> Result<UpstreamReply, UpstreamError> {
         if self.hangs {
             stop.pause(idle);
             let message = "the provider was still for too long, as scripted".to_owned();

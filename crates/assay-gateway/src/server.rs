@@ -20,7 +20,7 @@ const BETAS: [&str; 5] = ["files-api", "mcp-client", "code-execution", "skills-"
 
 /// Which protocols a server is asked in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Speaks {
+pub(crate) enum ServerProtocols {
     Anthropic,
     Openai,
     Gemini,
@@ -31,15 +31,15 @@ pub(crate) enum Speaks {
 #[derive(Debug)]
 pub(crate) struct Server {
     endpoint: Endpoint,
-    speaks: Speaks,
+    protocols: ServerProtocols,
     pub(crate) gate: Arc<Gate>,
     config: ureq::config::Config,
     idle: Arc<Mutex<Vec<Agent>>>,
 }
 
 impl Server {
-    pub(crate) fn new(endpoint: Endpoint, speaks: Speaks) -> Self {
-        let gate = Gate::of(&endpoint.base, endpoint.key.as_ref());
+    pub(crate) fn new(endpoint: Endpoint, protocols: ServerProtocols) -> Self {
+        let gate = Gate::shared(&endpoint.base, endpoint.key.as_ref());
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -52,7 +52,7 @@ impl Server {
             .input_buffer_size(16 << 10)
             .output_buffer_size(16 << 10)
             .build();
-        Self { endpoint, speaks, gate, config, idle: Arc::default() }
+        Self { endpoint, protocols, gate, config, idle: Arc::default() }
     }
 
     pub(crate) fn is_home(&self) -> bool {
@@ -66,22 +66,25 @@ impl Server {
     /// The address of a request; `None` where the server does not speak so.
     fn url(&self, ask: &UpstreamRequest<'_>) -> Option<String> {
         let protocol = ask.route.protocol;
-        let spoken = match self.speaks {
-            Speaks::Anthropic => protocol == Protocol::AnthropicMessages,
-            Speaks::Openai => {
+        let spoken = match self.protocols {
+            ServerProtocols::Anthropic => protocol == Protocol::AnthropicMessages,
+            ServerProtocols::Openai => {
                 matches!(protocol, Protocol::OpenaiResponses | Protocol::OpenaiCompletions)
             }
-            Speaks::Gemini => protocol == Protocol::Gemini,
-            Speaks::All => true,
+            ServerProtocols::Gemini => protocol == Protocol::Gemini,
+            ServerProtocols::All => true,
         };
         if !spoken {
             return None;
         }
         let base = &self.endpoint.base;
         // OpenAI's addresses hold the version, as its own library has them.
-        let root =
-            if self.speaks == Speaks::Openai { base } else { base.strip_suffix("/v1").unwrap_or(base) };
-        let version = if self.speaks == Speaks::Openai { "" } else { "/v1" };
+        let root = if self.protocols == ServerProtocols::Openai {
+            base
+        } else {
+            base.strip_suffix("/v1").unwrap_or(base)
+        };
+        let version = if self.protocols == ServerProtocols::Openai { "" } else { "/v1" };
         let path = match (protocol, ask.route.operation) {
             (Protocol::AnthropicMessages, operation) => {
                 let verb = if operation == Operation::CountTokens { "/count_tokens" } else { "" };
@@ -101,7 +104,7 @@ impl Server {
         Some(format!("{root}{path}"))
     }
 
-    pub(crate) fn ask(&self, ask: &UpstreamRequest<'_>) -> Result<UpstreamReply, UpstreamError> {
+    pub(crate) fn send_request(&self, ask: &UpstreamRequest<'_>) -> Result<UpstreamReply, UpstreamError> {
         let Some(url) = self.url(ask) else {
             let message = format!("the provider does not speak {}", ask.route.protocol);
             return Err(UpstreamError { message, may_cost: false, is_final: true });

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use assay_trace::{Prices, Watch};
 
-use crate::cassette::{Cassette, Recorder, Take};
+use crate::cassette::{Cassette, Recorder, Recording};
 use crate::ledger::{Capped, Exchange, Mismatch, Refused, Totals};
 use crate::limits::Limits;
 use crate::session::{SessionConfig, WatchedSkill};
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) session: SessionConfig,
     /// The token's digest: comparing digests tells nothing by its time.
     token: blake3::Hash,
-    pub(crate) takes: Option<BTreeMap<usize, Take>>,
+    pub(crate) recordings: Option<BTreeMap<usize, Recording>>,
     pub(crate) records: bool,
     pub(crate) state: Mutex<State>,
     waiting: Mutex<Waiting>,
@@ -52,7 +52,7 @@ pub(crate) struct State {
     pub(crate) capped: Option<Capped>,
     pub(crate) mismatch: Option<Mismatch>,
     /// Which replies of the cassette were played.
-    pub(crate) played_takes: BTreeSet<usize>,
+    pub(crate) played_recordings: BTreeSet<usize>,
     pub(crate) recorder: Option<Recorder>,
     pub(crate) cassette_error: Option<String>,
     /// How often the rule of a script's line has answered.
@@ -79,7 +79,7 @@ impl Shared {
         options: Arc<Options>,
         session: SessionConfig,
         token: &str,
-        takes: Option<BTreeMap<usize, Take>>,
+        recordings: Option<BTreeMap<usize, Recording>>,
     ) -> Self {
         let watched = |skill: &WatchedSkill| Watched {
             watch: Watch::new(&skill.name, &skill.description, &skill.body),
@@ -89,7 +89,7 @@ impl Shared {
         let watches = session.skills.iter().map(watched).collect();
         Self {
             token: blake3::hash(token.as_bytes()),
-            takes,
+            recordings,
             records: matches!(session.cassette, Cassette::Record(_)),
             state: Mutex::new(State { watches, ..State::default() }),
             waiting: Mutex::default(),
@@ -130,8 +130,8 @@ impl Shared {
     }
 
     /// Records that part of a reply was received.
-    pub(crate) fn heard(&self) {
-        lock(&self.silence).heard(Instant::now());
+    pub(crate) fn note_data(&self) {
+        lock(&self.silence).note_data(Instant::now());
     }
 
     /// The longest time in which a reply was awaited and nothing of it came.

@@ -29,7 +29,7 @@ impl Silence {
     }
 
     /// Data was received.
-    pub(crate) fn heard(&mut self, now: Instant) {
+    pub(crate) fn note_data(&mut self, now: Instant) {
         self.longest = self.longest(now);
         self.so_far = Duration::ZERO;
         self.since = (self.under_way > 0).then_some(now);
@@ -55,8 +55,8 @@ mod tests {
         assert_eq!(longest(&silence, 100), 0, "nothing was asked");
         silence.begin(at(100));
         assert_eq!(longest(&silence, 107), 7);
-        silence.heard(at(110));
-        silence.heard(at(111));
+        silence.note_data(at(110));
+        silence.note_data(at(111));
         silence.end(at(111));
         assert_eq!(longest(&silence, 500), 10, "what nobody waits for is no silence");
         // Given up and asked again: nothing has come yet.
@@ -68,7 +68,7 @@ mod tests {
         silence.begin(at(605));
         silence.end(at(606));
         assert_eq!(longest(&silence, 610), 18);
-        silence.heard(at(610));
+        silence.note_data(at(610));
         assert_eq!(longest(&silence, 611), 18);
     }
 }

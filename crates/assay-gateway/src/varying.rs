@@ -115,10 +115,10 @@ pub(crate) fn describe(ordinal: usize, part: String, kept: Option<&str>, now: Op
     Mismatch { ordinal, part, at: at.filter(|at| !at.is_empty()), kept, now }
 }
 
-type Place = (Option<String>, Option<String>, Option<String>);
+type Difference = (Option<String>, Option<String>, Option<String>);
 
 /// The first place in which two values differ.
-fn first(kept: &Value, now: &Value, at: String) -> Place {
+fn first(kept: &Value, now: &Value, at: String) -> Difference {
     let below = |name: &str, kept: Option<&Value>, now: Option<&Value>| match (kept, now) {
         (Some(kept), Some(now)) => first(kept, now, format!("{at}/{name}")),
         (kept, now) => {
@@ -161,7 +161,7 @@ fn short(bytes: &[u8]) -> String {
 /// A value with what varies in its texts put into one form, and with its keys in order.
 fn normal(value: &Value, varying: &Varying) -> Value {
     match value {
-        Value::String(text) => Value::String(settled(text, varying)),
+        Value::String(text) => Value::String(normalize_text(text, varying)),
         Value::Array(items) => items.iter().map(|item| normal(item, varying)).collect(),
         Value::Object(object) => {
             let sorted: BTreeMap<&String, &Value> = object.iter().collect();
@@ -182,7 +182,7 @@ fn normal(value: &Value, varying: &Varying) -> Value {
 }
 
 /// Names, dates, times and durations in a text, each in one form.
-fn settled(text: &str, varying: &Varying) -> String {
+fn normalize_text(text: &str, varying: &Varying) -> String {
     const PATTERNS: [(&str, &str); 7] = [
         (r"[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b", "<uuid>"),
         (r"\b20\d\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?", "<date>"),
@@ -328,8 +328,9 @@ mod tests {
 
     #[test]
     fn every_pattern_compiles_and_finds_its_own() {
-        let check =
-            |text: &str, expected: &str| assert_eq!(settled(text, &Varying::default()), expected, "{text}");
+        let check = |text: &str, expected: &str| {
+            assert_eq!(normalize_text(text, &Varying::default()), expected, "{text}")
+        };
         check("a 6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001 b", "a <uuid> b");
         check("Today's date is Sunday, November 22, 2026.", "Today's date is <date>.");
         check("msg_6f1c1d1e-0b1a-4c53-9f51-3f9fb1f2a001", "msg_<uuid>");

@@ -63,7 +63,7 @@ impl Failure {
 }
 
 /// Judges an answer.
-pub(crate) fn judge(reply: &Reply, key: Option<&Secret>) -> Verdict {
+pub(crate) fn classify_reply(reply: &Reply, key: Option<&Secret>) -> Verdict {
     let shown = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes);
         excerpt(key.map_or_else(|| text.to_string(), |key| key.scrub(&text)).as_bytes())
@@ -117,7 +117,7 @@ fn failure(status: u16, reply: &Reply, key: Option<&Secret>) -> Verdict {
     }
 
     let header = |name: &str| Some(reply.headers.get(name)?.to_str().ok()?.to_owned());
-    let told = backoff::told(&header, &reply.body);
+    let told = backoff::requested_wait(&header, &reply.body);
     let word =
         |name: &str| error.and_then(|error| error.get(name)).and_then(Value::as_str).unwrap_or_default();
     // No wait pays a bill (OpenAI's code for an account that has run out).
@@ -159,7 +159,7 @@ mod tests {
             .map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value)))
             .collect();
         let reply = Reply { status, headers, body: body.as_bytes().to_vec() };
-        match judge(&reply, Some(&key)) {
+        match classify_reply(&reply, Some(&key)) {
             Verdict::Answer(body) => format!("answer {body}"),
             Verdict::Refused(error) => format!("refused: {error}"),
             Verdict::Failed(failure) => {

@@ -9,7 +9,7 @@
 use serde_json::{Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
 use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
@@ -41,7 +41,7 @@ impl Dialect for Anthropic {
             && let Some(block) =
                 last.get_mut("content").and_then(Value::as_array_mut).and_then(|c| c.last_mut())
         {
-            put(block, "cache_control", Some(breakpoint()));
+            insert_some(block, "cache_control", Some(breakpoint()));
         }
         let mut body = json!({
             "model": self.model,
@@ -50,7 +50,7 @@ impl Dialect for Anthropic {
         });
         if !request.system.is_empty() {
             let block = json!({"type": "text", "text": request.system, "cache_control": breakpoint()});
-            put(&mut body, "system", Some(json!([block])));
+            insert_some(&mut body, "system", Some(json!([block])));
         }
         let tools: Vec<Value> = request
             .tools
@@ -59,8 +59,8 @@ impl Dialect for Anthropic {
                 json!({"name": tool.name, "description": tool.description, "input_schema": tool.parameters})
             })
             .collect();
-        put(&mut body, "tools", (!tools.is_empty()).then_some(tools));
-        put(&mut body, "temperature", request.temperature);
+        insert_some(&mut body, "tools", (!tools.is_empty()).then_some(tools));
+        insert_some(&mut body, "temperature", request.temperature);
         body
     }
 
@@ -82,8 +82,8 @@ impl Dialect for Anthropic {
                         return Err(lacks("name of a called tool", body));
                     }
                     let arguments = block.get("input").cloned().unwrap_or_else(|| json!({}));
-                    let id = ids.settle(block.get("id").and_then(Value::as_str));
-                    put(block, "id", Some(id.as_str()));
+                    let id = ids.unique_id(block.get("id").and_then(Value::as_str));
+                    insert_some(block, "id", Some(id.as_str()));
                     tool_calls.push(ToolCall { id, name, arguments });
                 }
                 _ => {}
@@ -119,12 +119,12 @@ fn conversation(messages: &[Message]) -> Vec<Value> {
     let mut texts: Vec<Value> = Vec::new();
     for message in messages {
         match message {
-            Message::User { text } => texts.push(json!({"type": "text", "text": said(text)})),
+            Message::User { text } => texts.push(json!({"type": "text", "text": non_blank(text)})),
             Message::Tool { call_id, text, is_error } => {
                 let mut block = json!({"type": "tool_result", "tool_use_id": call_id});
                 let content = json!([{"type": "text", "text": text}]);
-                put(&mut block, "content", (!text.trim().is_empty()).then_some(content));
-                put(&mut block, "is_error", is_error.then_some(true));
+                insert_some(&mut block, "content", (!text.trim().is_empty()).then_some(content));
+                insert_some(&mut block, "is_error", is_error.then_some(true));
                 results.push(block);
             }
             Message::Assistant { text, tool_calls, raw } => {
@@ -171,7 +171,7 @@ fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Vec<Value> {
 }
 
 /// A text that is not refused: those of white space alone are.
-fn said(text: &str) -> &str {
+fn non_blank(text: &str) -> &str {
     if text.trim().is_empty() { "(nothing)" } else { text }
 }
 

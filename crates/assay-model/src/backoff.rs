@@ -16,14 +16,14 @@ const LONGEST_TOLD: Duration = Duration::from_mins(5);
 
 /// The wait before retry number `retry` (from 0) where the provider does not say: exponential, between three and five
 /// quarters of the nominal time by chance.
-pub fn own(retry: u32) -> Duration {
+pub fn retry_wait(retry: u32) -> Duration {
     let nominal = FIRST.saturating_mul(2_u32.saturating_pow(retry.min(16))).min(LONGEST);
     nominal.mul_f64(0.75 + 0.5 * chance())
 }
 
 /// A little time on top of a wait that many threads share, so that they do not come back at one instant: at most a tenth
 /// of the wait and at most a second.
-pub fn spread(wait: Duration) -> Duration {
+pub fn spread_wait(wait: Duration) -> Duration {
     (wait / 10).min(Duration::from_secs(1)).mul_f64(chance())
 }
 
@@ -36,7 +36,7 @@ fn chance() -> f64 {
 /// What an answer says about when to come back: `retry-after-ms`, else `retry-after` in seconds or as an HTTP date
 /// (RFC 9110, 10.2.3; read against the answer's own `date`), else Google's `RetryInfo` in the body. `None` where it says
 /// nothing, or zero.
-pub fn told(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> Option<Duration> {
+pub fn requested_wait(header: &dyn Fn(&str) -> Option<String>, body: &[u8]) -> Option<Duration> {
     let milliseconds = || seconds(&header("retry-after-ms")?).map(|ms| ms / 1_000.0);
     let after = || {
         let text = header("retry-after")?;
@@ -114,7 +114,7 @@ mod tests {
                 headers.iter().find(|(given, _)| *given == name).map(|(_, value)| (*value).to_owned())
             };
             assert_eq!(
-                told(&header, body.as_bytes()),
+                requested_wait(&header, body.as_bytes()),
                 expected.map(Duration::from_millis),
                 "{headers:?} {body}"
             );
@@ -142,19 +142,19 @@ mod tests {
     fn own_waits_double_up_to_a_minute() {
         for (retry, nominal) in [(0, 500), (1, 1_000), (4, 8_000), (7, 60_000), (4_000_000_000, 60_000)] {
             for _ in 0..50 {
-                let wait = own(retry).as_millis();
+                let wait = retry_wait(retry).as_millis();
                 assert!(wait >= nominal * 3 / 4 && wait <= nominal * 5 / 4, "retry {retry}: {wait} ms");
             }
         }
-        let waits: std::collections::BTreeSet<_> = (0..20).map(|_| own(3)).collect();
+        let waits: std::collections::BTreeSet<_> = (0..20).map(|_| retry_wait(3)).collect();
         assert!(waits.len() > 10, "no jitter: {waits:?}");
     }
 
     #[test]
     fn the_spread_is_small() {
         for _ in 0..50 {
-            assert!(spread(Duration::from_millis(100)) <= Duration::from_millis(10));
-            assert!(spread(Duration::from_mins(5)) <= Duration::from_secs(1));
+            assert!(spread_wait(Duration::from_millis(100)) <= Duration::from_millis(10));
+            assert!(spread_wait(Duration::from_mins(5)) <= Duration::from_secs(1));
         }
     }
 }

@@ -77,10 +77,10 @@ impl Embeddings {
         let data = body.get("data").and_then(Value::as_array).ok_or_else(|| lacks("list `data`", body))?;
         let mut found: Vec<Option<Vec<f32>>> = vec![None; count];
         for item in data {
-            let place = place(item, &mut found)?;
+            let place = indexed_slot(item, &mut found)?;
             *place = Some(self.vector(item)?);
         }
-        whole(found, "vector", "text")
+        require_all(found, "vector", "text")
     }
 
     fn vector(&self, item: &Value) -> Result<Vec<f32>, ModelError> {
@@ -120,7 +120,10 @@ pub(crate) fn single(number: &Value) -> Option<f32> {
 }
 
 /// The place of what an item's `index` names.
-pub(crate) fn place<'a, T>(item: &Value, all: &'a mut [Option<T>]) -> Result<&'a mut Option<T>, ModelError> {
+pub(crate) fn indexed_slot<'a, T>(
+    item: &Value,
+    all: &'a mut [Option<T>],
+) -> Result<&'a mut Option<T>, ModelError> {
     let index = item.get("index").and_then(Value::as_u64).ok_or_else(|| lacks("number `index`", item))?;
     let count = all.len();
     let place = usize::try_from(index).ok().and_then(|index| all.get_mut(index));
@@ -132,7 +135,7 @@ pub(crate) fn place<'a, T>(item: &Value, all: &'a mut [Option<T>]) -> Result<&'a
 }
 
 /// All of them, where none is missing.
-pub(crate) fn whole<T>(all: Vec<Option<T>>, what: &str, of: &str) -> Result<Vec<T>, ModelError> {
+pub(crate) fn require_all<T>(all: Vec<Option<T>>, what: &str, of: &str) -> Result<Vec<T>, ModelError> {
     let (count, there) = (all.len(), all.iter().flatten().count());
     let told = || protocol(&format!("it has a {what} for {there} of {count} {of}s"));
     all.into_iter().collect::<Option<_>>().ok_or_else(told)

@@ -31,7 +31,7 @@ pub struct Closed {
 
 impl Gate {
     /// The gate of an address and a key.
-    pub fn of(base_url: &str, key: Option<&Secret>) -> Arc<Self> {
+    pub fn shared(base_url: &str, key: Option<&Secret>) -> Arc<Self> {
         let mut hasher = blake3::Hasher::new();
         hasher.update(base_url.as_bytes());
         hasher.update(&[0]);
@@ -66,11 +66,11 @@ mod tests {
     #[test]
     fn gates_are_shared_by_address_and_key() {
         let key = |text: &str| Some(Secret::new(text.to_owned()));
-        let one = Gate::of("http://one", key("a").as_ref());
-        assert!(Arc::ptr_eq(&one, &Gate::of("http://one", key("a").as_ref())));
-        assert!(!Arc::ptr_eq(&one, &Gate::of("http://one", key("b").as_ref())));
-        assert!(!Arc::ptr_eq(&one, &Gate::of("http://one", None)));
-        assert!(!Arc::ptr_eq(&one, &Gate::of("http://two", key("a").as_ref())));
+        let one = Gate::shared("http://one", key("a").as_ref());
+        assert!(Arc::ptr_eq(&one, &Gate::shared("http://one", key("a").as_ref())));
+        assert!(!Arc::ptr_eq(&one, &Gate::shared("http://one", key("b").as_ref())));
+        assert!(!Arc::ptr_eq(&one, &Gate::shared("http://one", None)));
+        assert!(!Arc::ptr_eq(&one, &Gate::shared("http://two", key("a").as_ref())));
     }
 
     #[test]

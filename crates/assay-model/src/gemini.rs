@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
 use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
@@ -32,7 +32,7 @@ impl Dialect for Gemini {
     fn request(&self, request: &ChatRequest) -> Value {
         let mut body = json!({"contents": contents(&request.messages)});
         if !request.system.is_empty() {
-            put(&mut body, "systemInstruction", Some(json!({"parts": [{"text": request.system}]})));
+            insert_some(&mut body, "systemInstruction", Some(json!({"parts": [{"text": request.system}]})));
         }
         let tools: Vec<Value> = request
             .tools
@@ -45,11 +45,15 @@ impl Dialect for Gemini {
                 })
             })
             .collect();
-        put(&mut body, "tools", (!tools.is_empty()).then(|| json!([{"functionDeclarations": tools}])));
+        insert_some(
+            &mut body,
+            "tools",
+            (!tools.is_empty()).then(|| json!([{"functionDeclarations": tools}])),
+        );
         let mut config = json!({});
-        put(&mut config, "maxOutputTokens", request.max_output_tokens);
-        put(&mut config, "temperature", request.temperature);
-        put(&mut body, "generationConfig", (config != json!({})).then_some(config));
+        insert_some(&mut config, "maxOutputTokens", request.max_output_tokens);
+        insert_some(&mut config, "temperature", request.temperature);
+        insert_some(&mut body, "generationConfig", (config != json!({})).then_some(config));
         body
     }
 
@@ -84,7 +88,7 @@ impl Dialect for Gemini {
                 let name = call.get("name").and_then(Value::as_str);
                 let name = name.ok_or_else(|| lacks("name of a called function", body))?.to_owned();
                 let arguments = call.get("args").cloned().unwrap_or_else(|| json!({}));
-                let id = ids.settle(call.get("id").and_then(Value::as_str));
+                let id = ids.unique_id(call.get("id").and_then(Value::as_str));
                 reply.tool_calls.push(ToolCall { id, name, arguments });
             }
         }
@@ -131,10 +135,14 @@ fn contents(messages: &[Message]) -> Vec<Value> {
                 let field = if *is_error { "error" } else { "output" };
                 let mut response = json!({});
                 // Only ids that Google gave are known to it.
-                put(&mut response, "id", given.contains(call_id.as_str()).then_some(call_id.as_str()));
+                insert_some(
+                    &mut response,
+                    "id",
+                    given.contains(call_id.as_str()).then_some(call_id.as_str()),
+                );
                 let name = names.get(call_id.as_str()).copied().unwrap_or(call_id.as_str());
-                put(&mut response, "name", Some(name));
-                put(&mut response, "response", Some(json!({field: text})));
+                insert_some(&mut response, "name", Some(name));
+                insert_some(&mut response, "response", Some(json!({field: text})));
                 results.push(json!({"functionResponse": response}));
             }
         }

@@ -6,7 +6,7 @@ use crate::anthropic::{self, Anthropic};
 use crate::endpoint::{Endpoint, Service};
 use crate::gemini::{self, Gemini};
 use crate::openai::{self, OpenAi};
-use crate::provider::Hosted;
+use crate::provider::HostedModel;
 use crate::scripted::Scripted;
 use crate::text::{Secret, escape};
 use crate::transport::Transport;
@@ -54,20 +54,25 @@ pub fn open(
             let endpoint = Endpoint::resolve(&openai::SERVICE, options, env)?;
             let dialect = OpenAi { model, is_home: endpoint.is_home };
             let transport = bearing(endpoint, "/chat/completions", options)?;
-            Ok(Arc::new(Hosted { id, dialect, transport, options: options.clone() }))
+            Ok(Arc::new(HostedModel { id, dialect, transport, options: options.clone() }))
         }
         "anthropic" => {
             let endpoint = Endpoint::resolve(&anthropic::SERVICE, options, env)?;
             let mut headers = vec![("anthropic-version", Secret::new(anthropic::VERSION.to_owned()))];
             headers.extend(endpoint.key.clone().map(|key| ("x-api-key", key)));
             let transport = Transport::new(endpoint, "/v1/messages", headers, options)?;
-            Ok(Arc::new(Hosted { id, dialect: Anthropic { model }, transport, options: options.clone() }))
+            Ok(Arc::new(HostedModel {
+                id,
+                dialect: Anthropic { model },
+                transport,
+                options: options.clone(),
+            }))
         }
         _ => {
             let endpoint = Endpoint::resolve(&gemini::SERVICE, options, env)?;
             let headers = endpoint.key.clone().map(|key| ("x-goog-api-key", key)).into_iter().collect();
             let transport = Transport::new(endpoint, &gemini::path(&model), headers, options)?;
-            Ok(Arc::new(Hosted { id, dialect: Gemini, transport, options: options.clone() }))
+            Ok(Arc::new(HostedModel { id, dialect: Gemini, transport, options: options.clone() }))
         }
     }
 }

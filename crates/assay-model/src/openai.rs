@@ -8,7 +8,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::endpoint::Service;
-use crate::provider::{Dialect, Ids, as_object, count, lacks, put};
+use crate::provider::{Dialect, Ids, as_object, count, insert_some, lacks};
 use crate::tokens::believed;
 use crate::{ChatReply, ChatRequest, Message, ModelError, Stop, ToolCall, Usage};
 
@@ -50,10 +50,10 @@ impl Dialect for OpenAi {
                 }})
             })
             .collect();
-        put(&mut body, "tools", (!tools.is_empty()).then_some(tools));
+        insert_some(&mut body, "tools", (!tools.is_empty()).then_some(tools));
         let limit = if self.is_home { "max_completion_tokens" } else { "max_tokens" };
-        put(&mut body, limit, request.max_output_tokens);
-        put(&mut body, "temperature", request.temperature);
+        insert_some(&mut body, limit, request.max_output_tokens);
+        insert_some(&mut body, "temperature", request.temperature);
         body
     }
 
@@ -75,7 +75,7 @@ impl Dialect for OpenAi {
                 Some(other) => other.clone(),
                 None => Value::Null,
             };
-            let id = ids.settle(call.get("id").and_then(Value::as_str));
+            let id = ids.unique_id(call.get("id").and_then(Value::as_str));
             tool_calls.push(ToolCall { id, name, arguments });
         }
 
@@ -126,13 +126,13 @@ fn assistant(text: &str, tool_calls: &[ToolCall], raw: &Value) -> Value {
                 value = json!({});
             }
             let arguments = as_object(&call.arguments);
-            put(&mut value, "id", Some(call.id.as_str()));
-            put(&mut value, "type", Some("function"));
+            insert_some(&mut value, "id", Some(call.id.as_str()));
+            insert_some(&mut value, "type", Some("function"));
             // As it came where that is an object: every byte counts for a provider's cache.
             let as_sent = value.pointer("/function/arguments").and_then(Value::as_str).map(str::to_owned);
             let written = as_sent.filter(|_| call.arguments.is_object());
             let written = written.unwrap_or_else(|| arguments.to_string());
-            put(&mut value, "function", Some(json!({"name": call.name, "arguments": written})));
+            insert_some(&mut value, "function", Some(json!({"name": call.name, "arguments": written})));
             value
         })
         .collect();

@@ -18,14 +18,14 @@ pub(crate) trait Dialect: Send + Sync {
 }
 
 /// A model of a provider.
-pub(crate) struct Hosted<D> {
+pub(crate) struct HostedModel<D> {
     pub(crate) id: String,
     pub(crate) dialect: D,
     pub(crate) transport: Transport,
     pub(crate) options: ModelOptions,
 }
 
-impl<D: Dialect> ChatModel for Hosted<D> {
+impl<D: Dialect> ChatModel for HostedModel<D> {
     fn id(&self) -> &str {
         &self.id
     }
@@ -81,7 +81,7 @@ impl Ids {
         Self { seen: calls.map(|call| call.id.clone()).collect(), turn: turns(messages), made: 0 }
     }
 
-    pub(crate) fn settle(&mut self, given: Option<&str>) -> String {
+    pub(crate) fn unique_id(&mut self, given: Option<&str>) -> String {
         if let Some(given) = given.filter(|given| !given.is_empty())
             && self.seen.insert(given.to_owned())
         {
@@ -107,7 +107,7 @@ pub(crate) fn as_object(arguments: &Value) -> Value {
 }
 
 /// Puts a value under a name where there is one.
-pub(crate) fn put(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
+pub(crate) fn insert_some(body: &mut Value, name: &str, value: Option<impl Into<Value>>) {
     if let (Some(object), Some(value)) = (body.as_object_mut(), value) {
         object.insert(name.to_owned(), value.into());
     }
@@ -128,7 +128,7 @@ mod tests {
         };
         let check = |messages: &[Message], given: &[Option<&str>], expected: &[&str]| {
             let mut ids = Ids::new(messages);
-            let found: Vec<String> = given.iter().map(|given| ids.settle(*given)).collect();
+            let found: Vec<String> = given.iter().map(|given| ids.unique_id(*given)).collect();
             assert_eq!(found, expected);
         };
         check(&[], &[None, Some("x"), Some(""), Some("x")], &["call-0-0", "x", "call-0-1", "call-0-2"]);

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::embeddings::{place, protocol, single, whole};
+use crate::embeddings::{indexed_slot, protocol, require_all, single};
 use crate::endpoint::Service;
 use crate::open::{Rest, rest};
 use crate::provider::lacks;
@@ -60,12 +60,12 @@ impl Rerank {
             .ok_or_else(|| lacks("list `results`", &answer))?;
         let mut found: Vec<Option<f32>> = vec![None; documents.len()];
         for item in results {
-            let place = place(item, &mut found)?;
+            let place = indexed_slot(item, &mut found)?;
             let number =
                 item.get("relevance_score").ok_or_else(|| lacks("number `relevance_score`", item))?;
             let score = single(number);
             *place = Some(score.ok_or_else(|| protocol("a relevance_score is no finite number"))?);
         }
-        whole(found, "score", "document")
+        require_all(found, "score", "document")
     }
 }

@@ -133,7 +133,7 @@ impl Script {
     }
 
     /// The answer to a request. `played` says how often the rule of a line has answered in this trial.
-    pub fn turn(
+    pub fn next_turn(
         &self,
         script_context: &ScriptContext,
         request: &ChatRequest,
@@ -173,8 +173,8 @@ impl Script {
             |(index, (name, arguments))| ToolCall { id: format!("call-{turn}-{index}"), name, arguments };
         let calls: Vec<ToolCall> = calls.into_iter().enumerate().map(named).collect();
         let usage = Usage {
-            input: sent(request),
-            output: answered(&rule.say, &calls),
+            input: prompt_tokens(request),
+            output: reply_tokens(&rule.say, &calls),
             cache_read: 0,
             cache_write: 0,
         };
@@ -215,7 +215,8 @@ impl ChatModel for Scripted {
         if call.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(ModelError::Deadline);
         }
-        let Turn { line, say, calls, usage, .. } = self.script.turn(call.script_context, request, &|_| 0)?;
+        let Turn { line, say, calls, usage, .. } =
+            self.script.next_turn(call.script_context, request, &|_| 0)?;
         Ok(ChatReply {
             text: say,
             stop: if calls.is_empty() { Stop::End } else { Stop::Tools },
@@ -245,7 +246,7 @@ impl ChatModel for Scripted {
 }
 
 /// Tokens of what was sent: a proxy, for no provider counted them. Texts, names, arguments and schemas; no framing.
-fn sent(request: &ChatRequest) -> u64 {
+fn prompt_tokens(request: &ChatRequest) -> u64 {
     let tools = request
         .tools
         .iter()
@@ -258,7 +259,7 @@ fn sent(request: &ChatRequest) -> u64 {
 }
 
 /// Tokens of what was answered: the same proxy.
-fn answered(say: &str, tool_calls: &[ToolCall]) -> u64 {
+fn reply_tokens(say: &str, tool_calls: &[ToolCall]) -> u64 {
     (tokens(say) + calls(tool_calls)) as u64
 }
 

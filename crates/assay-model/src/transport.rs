@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use ureq::Agent;
 
-use crate::answer::{Failure, Reply, Verdict, judge};
+use crate::answer::{Failure, Reply, Verdict, classify_reply};
 use crate::backoff;
 use crate::endpoint::Endpoint;
 use crate::gate::{Closed, Gate};
@@ -78,7 +78,7 @@ impl Transport {
         if options.request_timeout.is_zero() {
             return Err(ModelError::Spec("request_timeout is zero: give it at least a second".to_owned()));
         }
-        let gate = Gate::of(&endpoint.base, endpoint.key.as_ref());
+        let gate = Gate::shared(&endpoint.base, endpoint.key.as_ref());
         let config = Agent::config_builder()
             .http_status_as_error(false)
             .max_redirects(0)
@@ -130,7 +130,7 @@ impl Transport {
         loop {
             tries += 1;
             let failure = match self.fetch(&bytes, call) {
-                Ok(reply) => match judge(&reply, self.key.as_ref()) {
+                Ok(reply) => match classify_reply(&reply, self.key.as_ref()) {
                     Verdict::Answer(body) => return Ok(Answer { body, retries }),
                     Verdict::Refused(error) => return Err(error),
                     Verdict::Failed(failure) => failure,
@@ -156,8 +156,8 @@ impl Transport {
                 return Err(failure.end(tries));
             }
             let pause = match failure.told {
-                Some(told) => told + backoff::spread(told),
-                None => backoff::own(tries - 1),
+                Some(told) => told + backoff::spread_wait(told),
+                None => backoff::retry_wait(tries - 1),
             };
             match self.wait(Instant::now() + pause, call) {
                 Ok((waited, _)) => {
@@ -184,7 +184,7 @@ impl Transport {
             if let Some(closed) = &closed
                 && opening.is_none_or(|(seen, _)| seen != closed.until)
             {
-                opening = Some((closed.until, closed.until + backoff::spread(closed.until - now)));
+                opening = Some((closed.until, closed.until + backoff::spread_wait(closed.until - now)));
             }
             let end = opening.map_or(until, |(_, opens)| until.max(opens));
             if call.deadline.is_some_and(|deadline| end.max(now) >= deadline) {
@@ -206,7 +206,7 @@ impl Transport {
             let (agent, url, headers) = (agent.clone(), self.url.clone(), self.headers.clone());
             let (body, timeout) = (Arc::clone(body), self.timeout);
             // Nobody listens any more where the call was given up.
-            move || drop(sender.send(send(&agent, &url, &headers, &body, timeout)))
+            move || drop(sender.send(send_request(&agent, &url, &headers, &body, timeout)))
         };
         let network = |message: String| Broken::Failed(Failure::network(message));
         thread::Builder::new()
@@ -273,7 +273,7 @@ impl Transport {
 }
 
 /// Sends a request and reads the whole answer. What comes with an error's status is worth no error of its own.
-fn send(
+fn send_request(
     agent: &Agent,
     url: &str,
     headers: &[(&'static str, Secret)],

@@ -3,7 +3,7 @@
 //! For those who hold no conversation of their own. Whoever does uses a [`ChatModel`](crate::ChatModel).
 
 pub use crate::anthropic::{SERVICE as ANTHROPIC, VERSION as ANTHROPIC_VERSION, usage as messages_usage};
-pub use crate::backoff::{own as own_wait, spread, told as told_wait};
+pub use crate::backoff::{requested_wait, retry_wait, spread_wait};
 pub use crate::endpoint::{Endpoint, Service};
 pub use crate::gate::{Closed, Gate};
 pub use crate::gemini::{SERVICE as GEMINI, usage as gemini_usage};

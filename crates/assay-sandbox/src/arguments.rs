@@ -96,7 +96,7 @@ impl Line {
 }
 
 /// What the arguments depend on beside the specification.
-pub(crate) struct Surroundings<'a> {
+pub(crate) struct ArgumentContext<'a> {
     pub(crate) own_files: &'a OwnFiles,
     pub(crate) runtime: &'a Runtime,
     /// From [`writable_proc`].
@@ -130,7 +130,7 @@ pub(crate) fn command(program: &Path, arguments: Vec<OsString>, own: &OwnFiles) 
 }
 
 /// All arguments, the command line of the first process included. The specification was checked before.
-pub(crate) fn arguments(spec: &Spec, around: &Surroundings<'_>) -> Result<Vec<OsString>, SandboxError> {
+pub(crate) fn arguments(spec: &Spec, around: &ArgumentContext<'_>) -> Result<Vec<OsString>, SandboxError> {
     let mut line = Line::default();
     line.add(["--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
     if spec.network == Network::None {

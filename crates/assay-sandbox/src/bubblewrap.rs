@@ -18,7 +18,7 @@ use rustix::fs::{CWD, MemfdFlags, Mode, OFlags, memfd_create, openat};
 use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType, socketpair};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use crate::arguments::{Surroundings, arguments, command, in_memory, writable_proc};
+use crate::arguments::{ArgumentContext, arguments, command, in_memory, writable_proc};
 use crate::cgroup::{Controller, Groups, Hierarchies, with_our_own};
 use crate::drive::readable;
 use crate::keeper::{Keeper, Watch};
@@ -92,7 +92,7 @@ impl Bubblewrap {
     }
 
     fn line(&self, spec: &Spec, own_files: &OwnFiles) -> Result<Vec<std::ffi::OsString>, SandboxError> {
-        let around = Surroundings {
+        let around = ArgumentContext {
             own_files,
             runtime: self.runtime(&spec.root)?,
             read_only_proc: self.writable_proc.get_or_init(writable_proc),
@@ -128,7 +128,7 @@ impl Sandbox for Bubblewrap {
         let keeper = Keeper::start(&spec.label, command, control)
             .map_err(|error| SandboxError::Start(format!("{}: {error}", program.display())))?;
 
-        let mut groups = self.hierarchies().make(&spec.label, &spec.limits);
+        let mut groups = self.hierarchies().create(&spec.label, &spec.limits);
         let pid = wait_until_ready(&keeper, &info, complaint)?;
         // It is alive and ours: only its own parent could have taken the number from it.
         let fail =
@@ -136,7 +136,7 @@ impl Sandbox for Bubblewrap {
         let handle = Pid::from_raw(pid).ok_or(rustix::io::Errno::SRCH).map_err(fail)?;
         let handle = pidfd_open(handle, PidfdFlags::empty()).map_err(fail)?;
         // Before anything else runs in it: all that will descends from it.
-        groups.enter(pid);
+        groups.add_process(pid);
         let enforcement = enforce(spec, &keeper, &groups, pid)?;
         Ok(Box::new(BubblewrapSession::new(spec, keeper, groups, enforcement, pid, handle)))
     }
@@ -145,7 +145,7 @@ impl Sandbox for Bubblewrap {
 /// Sends the resource limits, starts the watch, and says what holds what.
 fn enforce(spec: &Spec, keeper: &Keeper, groups: &Groups, init: i32) -> Result<Enforcement, SandboxError> {
     let limits = &spec.limits;
-    let hold = |asked: bool, controller, otherwise| match (asked, groups.holder(controller)) {
+    let hold = |asked: bool, controller, otherwise| match (asked, groups.mechanism_of(controller)) {
         (false, _) => Mechanism::Nothing,
         (true, Some(mechanism)) => mechanism,
         (true, None) => otherwise,

@@ -84,7 +84,7 @@ impl Hierarchies {
                     _ => continue,
                 };
                 let home = mount.point.join(HOME);
-                if make(&home).is_ok() && writable(&home) {
+                if create_dir(&home).is_ok() && writable(&home) {
                     homes.entry(controller).or_insert((Version::V1, home));
                 }
             }
@@ -93,7 +93,7 @@ impl Hierarchies {
     }
 
     /// Makes the groups of a sandbox and sets its limits; what cannot be held is simply not in the result.
-    pub(crate) fn make(&self, label: &str, limits: &Limits) -> Groups {
+    pub(crate) fn create(&self, label: &str, limits: &Limits) -> Groups {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let pid = std::process::id().cast_signed();
         let start = procs::stat(pid).map_or(0, |stat| stat.start);
@@ -107,7 +107,7 @@ impl Hierarchies {
                 Controller::Cpu => limits.cpus.is_some(),
             };
             let dir = home.join(&name);
-            if !wanted || make(&dir).is_err() {
+            if !wanted || create_dir(&dir).is_err() {
                 continue;
             }
             let set = |file: &str, value: String| fs::write(dir.join(file), value);
@@ -188,7 +188,7 @@ fn delegated(mount: &CgroupMount<'_>, own: &str) -> Vec<(Controller, PathBuf)> {
         }
         let home = parent.join(HOME);
         for dir in [parent, &home] {
-            let _ = make(&home);
+            let _ = create_dir(&home);
             let file = dir.join("cgroup.subtree_control");
             let given = read(&file);
             for controller in wanted.iter().filter(|c| !words(&given).any(|given| given == **c)) {
@@ -231,7 +231,7 @@ fn keyed(path: &Path, key: &str) -> Option<u64> {
     read(path).lines().find_map(|line| line.strip_prefix(key)?.trim().parse().ok())
 }
 
-fn make(dir: &Path) -> io::Result<()> {
+fn create_dir(dir: &Path) -> io::Result<()> {
     match fs::create_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         other => other,
@@ -251,7 +251,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Moves a process in, and what it starts from now on; drops the groups that do not take it.
-    pub(crate) fn enter(&mut self, pid: i32) {
+    pub(crate) fn add_process(&mut self, pid: i32) {
         self.dirs.retain(|_, (_, dir, _)| {
             let moved = fs::write(dir.join("cgroup.procs"), pid.to_string()).is_ok();
             if !moved {
@@ -262,7 +262,7 @@ impl Groups {
     }
 
     /// What holds the limit of this controller.
-    pub(crate) fn holder(&self, controller: Controller) -> Option<Mechanism> {
+    pub(crate) fn mechanism_of(&self, controller: Controller) -> Option<Mechanism> {
         self.dirs.get(&controller).filter(|(.., held)| *held).map(|(version, ..)| version.mechanism())
     }
 
@@ -422,13 +422,13 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let all = [Controller::Memory, Controller::Pids, Controller::Cpu, Controller::Account];
             let homes = all.map(|c| (c, (*version, dir.path().to_owned())));
-            let groups = Hierarchies { homes: BTreeMap::from(homes) }.make("x", &limits);
+            let groups = Hierarchies { homes: BTreeMap::from(homes) }.create("x", &limits);
             let (_, group) = groups.dir(Controller::Memory).unwrap();
             for (file, value) in *files {
                 assert_eq!(fs::read_to_string(group.join(file)).unwrap(), *value, "{file}");
             }
-            assert_eq!(groups.holder(Controller::Cpu), Some(version.mechanism()));
-            assert_eq!(groups.holder(Controller::Account), None);
+            assert_eq!(groups.mechanism_of(Controller::Cpu), Some(version.mechanism()));
+            assert_eq!(groups.mechanism_of(Controller::Account), None);
         }
     }
 

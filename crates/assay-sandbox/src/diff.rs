@@ -27,7 +27,7 @@ const SNIFF: usize = 8000;
 pub fn unified_diff(before: &Path, after: &Path, changes: &[Change], cap_bytes: usize) -> Vec<u8> {
     let mut diff = Vec::new();
     for (n, change) in changes.iter().enumerate() {
-        let block = one(before, after, change);
+        let block = describe_change(before, after, change);
         if diff.len() + block.len() <= cap_bytes {
             diff.extend_from_slice(block.as_bytes());
             continue;
@@ -88,7 +88,7 @@ impl Side {
     }
 }
 
-fn one(before: &Path, after: &Path, change: &Change) -> String {
+fn describe_change(before: &Path, after: &Path, change: &Change) -> String {
     let name = escape_path(&change.path);
     let kind = match change.kind {
         ChangeKind::Added => "added",

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::hold::{Clock, Turn};
+use crate::freeze::{Clock, Turn};
 use crate::streams::{CHUNK, Stream};
 use crate::wire::Ended;
 use crate::{Exit, LimitKind};
@@ -107,7 +107,7 @@ pub(crate) fn drive(
         }
         let wait =
             clock.deadline().filter(|_| killed.is_none()).map_or(TICK, |at| at.duration_since(now).min(TICK));
-        if turn(leader, streams, &mut buffer, wait) {
+        if wait_and_read(leader, streams, &mut buffer, wait) {
             match leader.state() {
                 State::Running => {}
                 ended => break ended,
@@ -124,7 +124,7 @@ pub(crate) fn drive(
 }
 
 /// Waits for something and reads it; true when the leader is to be looked at.
-fn turn(leader: &dyn Leader, streams: &mut [Stream], buffer: &mut [u8], wait: Duration) -> bool {
+fn wait_and_read(leader: &dyn Leader, streams: &mut [Stream], buffer: &mut [u8], wait: Duration) -> bool {
     let watch = leader.watch();
     let mut fds = vec![PollFd::from_borrowed_fd(watch, PollFlags::IN)];
     fds.extend(streams.iter().filter_map(|s| s.fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN))));

@@ -69,20 +69,22 @@ fn serve() -> io::Result<()> {
         if died {
             let mut sink = [0; 64];
             while matches!((&children).read(&mut sink), Ok(n) if n > 0) {}
-            reap(&mut running, control.as_fd())?;
+            reap_children(&mut running, control.as_fd())?;
         }
         if ordered {
             match receive(control.as_fd())? {
                 Received::Nothing => {}
                 Received::End => return Ok(()),
-                Received::Message(order, fds) => obey(order, fds, &mut running, &mut oom, control.as_fd())?,
+                Received::Message(order, fds) => {
+                    execute_order(order, fds, &mut running, &mut oom, control.as_fd())?
+                }
             }
         }
     }
 }
 
 /// Takes in every child that has died.
-fn reap(running: &mut BTreeMap<i32, u64>, control: BorrowedFd<'_>) -> io::Result<()> {
+fn reap_children(running: &mut BTreeMap<i32, u64>, control: BorrowedFd<'_>) -> io::Result<()> {
     while let Ok(Some((pid, status))) = wait(WaitOptions::NOHANG) {
         let how = match (status.exit_status(), status.terminating_signal()) {
             (Some(code), _) => Ended::Code(code),
@@ -96,7 +98,7 @@ fn reap(running: &mut BTreeMap<i32, u64>, control: BorrowedFd<'_>) -> io::Result
     Ok(())
 }
 
-fn obey(
+fn execute_order(
     order: Order,
     fds: Vec<OwnedFd>,
     running: &mut BTreeMap<i32, u64>,

@@ -102,7 +102,7 @@ impl Keeper {
                 Err(error) => drop(started.send(Err(error))),
                 Ok(child) => {
                     drop(started.send(Ok(())));
-                    theirs.keep(child, &inbox);
+                    theirs.supervise(child, &inbox);
                 }
             }
         })?;
@@ -160,7 +160,7 @@ impl Drop for Keeper {
 }
 
 impl Shared {
-    fn keep(&self, child: Child, inbox: &Receiver<Task>) {
+    fn supervise(&self, child: Child, inbox: &Receiver<Task>) {
         let mut watch = Watch::default();
         let mut next_memory = Instant::now();
         let mut next_storage = Instant::now();
@@ -193,7 +193,7 @@ impl Shared {
                     }
                     if let Some((most, folders)) = watch.storage.as_ref().filter(|_| now >= next_storage) {
                         if used(folders, *most, &self.over) > *most {
-                            self.pass(LimitKind::Storage);
+                            self.record_breach(LimitKind::Storage);
                         }
                         next_storage = Instant::now() + STORAGE_TICK.max(now.elapsed() * 9);
                     }
@@ -206,16 +206,16 @@ impl Shared {
     fn look_at_processes(&self, watch: &Watch) {
         let tree = procs::tree(watch.init);
         let bytes = tree.pages.saturating_mul(rustix::param::page_size() as u64);
-        let bytes = watch.in_memory.iter().map(held).fold(bytes, u64::saturating_add);
+        let bytes = watch.in_memory.iter().map(used_bytes).fold(bytes, u64::saturating_add);
         self.peak_memory.fetch_max(bytes, Ordering::Relaxed);
         if watch.memory.is_some_and(|most| bytes > most) {
-            self.pass(LimitKind::Memory);
+            self.record_breach(LimitKind::Memory);
         } else if watch.pids.is_some_and(|most| tree.threads > with_our_own(most)) {
             self.kill_all();
         }
     }
 
-    fn pass(&self, limit: LimitKind) {
+    fn record_breach(&self, limit: LimitKind) {
         self.breach.store(if limit == LimitKind::Memory { 1 } else { 2 }, Ordering::Relaxed);
         self.kill_all();
     }
@@ -227,7 +227,7 @@ impl Shared {
 }
 
 /// Bytes that a file system holds.
-fn held(folder: &OwnedFd) -> u64 {
+fn used_bytes(folder: &OwnedFd) -> u64 {
     fstatvfs(folder)
         .map_or(0, |found| found.f_blocks.saturating_sub(found.f_bfree).saturating_mul(found.f_frsize))
 }

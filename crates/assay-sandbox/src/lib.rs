@@ -23,7 +23,7 @@ pub mod docker;
 mod drain;
 mod drive;
 mod forward;
-mod hold;
+mod freeze;
 mod init;
 mod keeper;
 mod none;
@@ -42,7 +42,7 @@ pub use bubblewrap::Bubblewrap;
 pub use cgroup::sweep_cgroups;
 pub use diff::unified_diff;
 pub use forward::forward_main;
-pub use hold::Hold;
+pub use freeze::FreezeSignal;
 pub use init::init_main;
 pub use none::NoSandbox;
 pub use probe::{Probe, probe_bubblewrap};
@@ -73,7 +73,7 @@ pub trait Session: Send {
 
     /// Has every command from now on stand still, with all that runs in the sandbox, whenever `hold` says so. What cannot
     /// stand still runs on.
-    fn hold(&mut self, _hold: Arc<dyn Hold>) {}
+    fn freeze_on(&mut self, _signal: Arc<dyn FreezeSignal>) {}
 
     /// Kills every process of the sandbox, at once, and waits until none is left.
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError>;
@@ -182,7 +182,7 @@ pub struct Exec {
     pub env: Vec<(String, String)>,
     /// Instead of the session's working folder.
     pub cwd: Option<PathBuf>,
-    /// When it is killed, with its process group. What a [`Hold`] takes comes on top.
+    /// When it is killed, with its process group. What a [`FreezeSignal`] takes comes on top.
     pub deadline: Option<Instant>,
     /// Where standard output goes.
     pub stdout: Sink,

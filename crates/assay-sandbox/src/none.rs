@@ -14,14 +14,14 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive};
-use crate::hold::{Clock, Holds, Turn};
+use crate::freeze::{Clock, FreezeState, Turn};
 use crate::spawn::{Start, spawn};
 use crate::spec::{check, check_exec, on_the_host};
 use crate::streams::{close_both, open_both};
 use crate::wire::Ended;
 use crate::{
-    Enforcement, Exec, ExecOutcome, Exit, Hold, LimitKind, Mechanism, Sandbox, SandboxError, Session, Spec,
-    Usage, procs,
+    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, LimitKind, Mechanism, Sandbox, SandboxError, Session,
+    Spec, Usage, procs,
 };
 use assay_fs::remove_tree;
 
@@ -49,7 +49,7 @@ impl Sandbox for NoSandbox {
                 None => own.insert(private_folder()?),
             };
             let dir = base.join(n.to_string());
-            make(&dir)?;
+            create_dir(&dir)?;
             mounts.push((target.clone(), dir));
         }
         Ok(Box::new(NoSession {
@@ -59,7 +59,7 @@ impl Sandbox for NoSandbox {
             workdir: spec.workdir.clone(),
             groups: Vec::new(),
             drain: Drain::default(),
-            holds: Holds::default(),
+            freeze: FreezeState::default(),
         }))
     }
 }
@@ -68,11 +68,11 @@ fn private_folder() -> Result<PathBuf, SandboxError> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let name = format!("assay-none-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let dir = std::env::temp_dir().join(name);
-    make(&dir)?;
+    create_dir(&dir)?;
     Ok(dir)
 }
 
-fn make(dir: &Path) -> Result<(), SandboxError> {
+fn create_dir(dir: &Path) -> Result<(), SandboxError> {
     let made = DirBuilder::new().mode(0o700).create(dir);
     made.map_err(|source| SandboxError::Io { action: "create", path: dir.to_owned(), source })
 }
@@ -87,14 +87,14 @@ const NOTHING: Enforcement = Enforcement {
 #[derive(Debug)]
 struct NoSession {
     mounts: Vec<(PathBuf, PathBuf)>,
-    /// Holds the in-memory folders.
+    /// FreezeState the in-memory folders.
     own: Option<PathBuf>,
     env: BTreeMap<String, String>,
     workdir: PathBuf,
     /// Process groups that had members when their command ended.
     groups: Vec<i32>,
     drain: Drain,
-    holds: Holds,
+    freeze: FreezeState,
 }
 
 impl NoSession {
@@ -139,9 +139,9 @@ impl Session for NoSession {
         let started =
             spawn(Start { argv: &command.argv, env: env.into_iter().collect(), cwd: &cwd, stdout, stderr });
         let mut leader = Running::new(started)?;
-        let mut clock = Clock::start(&self.holds, command.deadline);
+        let mut clock = Clock::start(&self.freeze, command.deadline);
         let driven = drive(&mut leader, &mut streams, &mut clock, cancel);
-        self.holds.frozen += clock.frozen();
+        self.freeze.frozen += clock.frozen();
         if let Some(group) = leader.pid().filter(|&pid| rustix::process::test_kill_process_group(pid).is_ok())
         {
             self.groups.push(group.as_raw_nonzero().get());
@@ -168,13 +168,13 @@ impl Session for NoSession {
         &NOTHING
     }
 
-    fn hold(&mut self, hold: Arc<dyn Hold>) {
-        self.holds.hold = Some(hold);
+    fn freeze_on(&mut self, signal: Arc<dyn FreezeSignal>) {
+        self.freeze.signal = Some(signal);
     }
 
     fn stop(mut self: Box<Self>) -> Result<Usage, SandboxError> {
         self.clean()?;
-        Ok(Usage { frozen_seconds: self.holds.seconds(), ..Usage::default() })
+        Ok(Usage { frozen_seconds: self.freeze.seconds(), ..Usage::default() })
     }
 }
 

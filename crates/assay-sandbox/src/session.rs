@@ -13,13 +13,13 @@ use rustix::process::{Signal, pidfd_send_signal};
 use crate::cgroup::Groups;
 use crate::drain::Drain;
 use crate::drive::{Leader, State, drive, readable};
-use crate::hold::{Clock, Holds, Turn};
+use crate::freeze::{Clock, FreezeState, Turn};
 use crate::keeper::Keeper;
 use crate::spec::check_exec;
 use crate::streams::{close_both, open_both};
 use crate::wire::{Answer, Ended, Order, Received, receive, send};
 use crate::{
-    Enforcement, Exec, ExecOutcome, Exit, Hold, LimitKind, SandboxError, Session, Spec, Usage, procs,
+    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, LimitKind, SandboxError, Session, Spec, Usage, procs,
 };
 
 /// How long the processes of a killed sandbox may take to be gone.
@@ -46,7 +46,7 @@ pub(crate) struct BubblewrapSession {
     workdir: PathBuf,
     enforcement: Enforcement,
     limits_storage: bool,
-    holds: Holds,
+    freeze: FreezeState,
     next: u64,
     dead: bool,
     usage: Option<Usage>,
@@ -71,7 +71,7 @@ impl BubblewrapSession {
             workdir: spec.workdir.clone(),
             enforcement,
             limits_storage: spec.limits.storage_bytes.is_some(),
-            holds: Holds::default(),
+            freeze: FreezeState::default(),
             next: 0,
             dead: false,
             usage: None,
@@ -92,7 +92,7 @@ impl BubblewrapSession {
         let mut usage = self.groups.usage();
         usage.cpu_seconds = usage.cpu_seconds.or(ticks.map(|ticks| ticks as f64 / TICKS));
         usage.peak_memory_bytes = usage.peak_memory_bytes.or(self.keeper.peak_memory());
-        usage.frozen_seconds = self.holds.seconds();
+        usage.frozen_seconds = self.freeze.seconds();
         self.dead = true;
         self.usage = Some(usage);
         usage
@@ -149,9 +149,9 @@ impl Session for BubblewrapSession {
         drop((stdout, stderr));
 
         let mut leader = Running { id: self.next, keeper: &self.keeper, handle: &self.handle };
-        let mut clock = Clock::start(&self.holds, command.deadline);
+        let mut clock = Clock::start(&self.freeze, command.deadline);
         let driven = drive(&mut leader, &mut streams, &mut clock, cancel);
-        self.holds.frozen += clock.frozen();
+        self.freeze.frozen += clock.frozen();
 
         let out_of_memory = self.groups.memory_kills() > kills;
         let breach = self.keeper.breach(false);
@@ -177,8 +177,8 @@ impl Session for BubblewrapSession {
         &self.enforcement
     }
 
-    fn hold(&mut self, hold: Arc<dyn Hold>) {
-        self.holds.hold = Some(hold);
+    fn freeze_on(&mut self, signal: Arc<dyn FreezeSignal>) {
+        self.freeze.signal = Some(signal);
     }
 
     fn stop(mut self: Box<Self>) -> Result<Usage, SandboxError> {

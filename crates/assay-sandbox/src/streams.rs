@@ -44,7 +44,7 @@ impl Recorder {
     }
 
     /// Takes what came next.
-    pub(crate) fn take(&mut self, bytes: &[u8]) {
+    pub(crate) fn append(&mut self, bytes: &[u8]) {
         self.captured.total += bytes.len() as u64;
         if let Some((file, path)) = &mut self.file {
             let most = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
@@ -110,7 +110,7 @@ impl Stream {
         let Some(source) = &self.source else { return };
         match rustix::io::read(source, &mut *buffer) {
             Ok(0) => self.source = None,
-            Ok(n) => self.recorder.take(&buffer[..n]),
+            Ok(n) => self.recorder.append(&buffer[..n]),
             Err(Errno::AGAIN | Errno::INTR) => {}
             Err(_) => self.source = None,
         }
@@ -167,7 +167,7 @@ mod tests {
     fn feed(keep: usize, chunks: &[&[u8]]) -> Captured {
         let mut recorder = Recorder::open(&Sink { file: None, cap: 0, keep }).unwrap();
         for chunk in chunks {
-            recorder.take(chunk);
+            recorder.append(chunk);
         }
         recorder.close().unwrap()
     }

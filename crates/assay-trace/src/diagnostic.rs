@@ -71,7 +71,7 @@ impl Notes {
     }
 
     /// In the order of their lines.
-    pub(crate) fn told(self, file: &str) -> Vec<Diagnostic> {
+    pub(crate) fn into_sorted(self, file: &str) -> Vec<Diagnostic> {
         let mut all: Vec<Diagnostic> = self
             .found
             .into_iter()

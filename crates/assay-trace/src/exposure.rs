@@ -323,16 +323,16 @@ mod tests {
     }
 
     /// Who spoke, what was said, and a command with its output.
-    type Said<'a> = (Source, &'a str, Option<(&'a str, &'a str)>);
+    type TestMessage<'a> = (Source, &'a str, Option<(&'a str, &'a str)>);
 
     /// Where a skill was advertised, mentioned and opened, and which of its files was run.
     type Facts<'a> = (Option<usize>, Option<usize>, Option<usize>, Option<&'a str>);
 
-    fn trajectory(steps: &[Said<'_>]) -> Trajectory {
+    fn trajectory(steps: &[TestMessage<'_>]) -> Trajectory {
         let agent = AgentInfo { name: "loop".into(), version: "1".into(), ..AgentInfo::default() };
         let mut trajectory = Trajectory::new(agent);
         for (source, message, call) in steps {
-            let step = trajectory.say(*source, *message);
+            let step = trajectory.add_step(*source, *message);
             if let Some((command, result)) = call {
                 step.tool_calls.push(ToolCall {
                     tool_call_id: "1".into(),
@@ -369,7 +369,7 @@ mod tests {
         check(json!({"cmd": format!("python3 {path}")}), Some("scripts/total.py"));
     }
 
-    fn check(steps: &[Said<'_>], expected: Facts<'_>) {
+    fn check(steps: &[TestMessage<'_>], expected: Facts<'_>) {
         let found = exposure(&trajectory(steps), &[skill()]).remove(0);
         let executed = found.executed.as_ref().map(|run| run.file.as_str());
         assert_eq!((found.advertised, found.mentioned, found.opened, executed), expected, "{steps:?}");

@@ -30,6 +30,6 @@ pub use trajectory::{
     AgentInfo, FinalMetrics, Metrics, Observation, ObservationResult, Source, Step, SubagentRef, ToolCall,
     Trajectory,
 };
-pub use usage::{Counting, FIELDS, Known, Tally};
+pub use usage::{Counting, FIELDS, KnownUsage, Tally};
 pub use watch::Watch;
 pub use work::{Disclosure, Ended, Part, Placement};

@@ -57,7 +57,7 @@ pub struct Stats {
     pub diagnostics: Vec<Diagnostic>,
     /// What the log's own account leaves something out of, or is missing from.
     #[serde(skip)]
-    own: Own,
+    own: LoggedCost,
     /// The messages, by what tells each from all others of its session.
     #[serde(skip)]
     messages: BTreeMap<u64, Message>,
@@ -89,7 +89,7 @@ pub struct Repeated {
 
 /// What a session cost by its log's own account.
 #[derive(Debug, Default)]
-struct Own {
+struct LoggedCost {
     cost: Option<f64>,
     is_partial: bool,
     /// `models` do not add up to the tokens of the session.
@@ -376,7 +376,7 @@ impl<'a> Counter<'a> {
             final_metrics: head.final_metrics,
             skills: followed.collect(),
             diagnostics: streamed.diagnostics,
-            own: Own { cost, is_partial: head.is_partial || least.is_some(), is_divided },
+            own: LoggedCost { cost, is_partial: head.is_partial || least.is_some(), is_divided },
             messages: self.messages,
         }
     }

@@ -238,7 +238,7 @@ impl Trajectory {
     }
 
     /// Adds a message, and gives its step for filling in.
-    pub fn say(&mut self, source: Source, message: impl Into<String>) -> &mut Step {
+    pub fn add_step(&mut self, source: Source, message: impl Into<String>) -> &mut Step {
         let step_id = self.steps.len() + 1;
         self.steps.push(Step::new(step_id, source, message));
         self.steps.last_mut().expect("a step was just pushed")

@@ -8,7 +8,7 @@ use crate::{FinalMetrics, Metrics, Step, Usage};
 
 /// Tokens of which some may be unknown: what a log does not say is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Known {
+pub struct KnownUsage {
     /// Read, and neither from a cache nor into one.
     pub input: Option<u64>,
     /// Written, reasoning included.
@@ -19,7 +19,7 @@ pub struct Known {
     pub cache_write: Option<u64>,
 }
 
-impl From<Usage> for Known {
+impl From<Usage> for KnownUsage {
     fn from(usage: Usage) -> Self {
         Self {
             input: Some(usage.input),
@@ -30,7 +30,7 @@ impl From<Usage> for Known {
     }
 }
 
-impl Known {
+impl KnownUsage {
     /// What is known, with 0 for the rest.
     pub fn at_least(&self) -> Usage {
         Usage {
@@ -115,21 +115,21 @@ pub const FIELDS: [&str; 4] = ["input", "output", "cache_read", "cache_write"];
 
 /// Of how many messages or sums a field is known, and of how many it is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct FieldCounts {
     known: [u64; 4],
     unknown: [u64; 4],
 }
 
-impl Told {
+impl FieldCounts {
     /// Takes note of a message or a sum.
-    pub(crate) fn note(&mut self, fields: &Known) {
+    pub(crate) fn note(&mut self, fields: &KnownUsage) {
         for (at, field) in fields.fields().into_iter().enumerate() {
             *(if field.is_some() { &mut self.known[at] } else { &mut self.unknown[at] }) += 1;
         }
     }
 
     /// Takes note of what a message or a sum does not hold.
-    pub(crate) fn note_unknown(&mut self, fields: &Known) {
+    pub(crate) fn note_unknown(&mut self, fields: &KnownUsage) {
         for (at, field) in fields.fields().into_iter().enumerate() {
             self.unknown[at] += u64::from(field.is_none());
         }
@@ -174,9 +174,9 @@ impl Step {
 
 impl Metrics {
     /// Which of the four fields the figures hold.
-    pub(crate) fn known(&self) -> Known {
+    pub(crate) fn known(&self) -> KnownUsage {
         let cached = self.cached_tokens.or(self.extra.get(CACHE_WRITE).and_then(Value::as_u64)).map(|_| 0);
-        Known {
+        KnownUsage {
             input: self.prompt_tokens,
             output: self.completion_tokens,
             cache_read: self.cached_tokens,
@@ -187,7 +187,7 @@ impl Metrics {
 
 impl FinalMetrics {
     /// The sums, as far as they are there, lower bounds among them.
-    pub(crate) fn known(&self) -> Option<Known> {
+    pub(crate) fn known(&self) -> Option<KnownUsage> {
         let usage = self.usage();
         if usage.is_none() && !self.extra.contains_key(AT_LEAST) {
             return None;
@@ -195,7 +195,7 @@ impl FinalMetrics {
         let least = |name| self.at_least(name)?.as_u64();
         let cached = self.total_cached_tokens;
         let written = usage.filter(|_| cached.is_some()).map(|usage| usage.cache_write);
-        Some(Known {
+        Some(KnownUsage {
             input: usage.map(|usage| usage.input).or_else(|| least("input")),
             output: self.total_completion_tokens.or_else(|| least("output")),
             cache_read: cached.or_else(|| least("cache_read")),
@@ -213,10 +213,10 @@ impl FinalMetrics {
     }
 
     /// What is not in the sums: fields of which they hold lower bounds are `None`.
-    pub(crate) fn gap(&self) -> Known {
+    pub(crate) fn gap(&self) -> KnownUsage {
         let [input, output, cache_read, cache_write] =
             FIELDS.map(|name| if self.at_least(name).is_some() { None } else { Some(0) });
-        Known { input, output, cache_read, cache_write }
+        KnownUsage { input, output, cache_read, cache_write }
     }
 
     /// Keeps lower bounds apart from the sums, which other programs take for exact: the named fields of `tally`, and the cost.
@@ -274,7 +274,7 @@ pub struct Tally {
     /// Tokens added up over records, which counts most messages several times.
     pub per_record: Usage,
     /// How far the fields of `usage` are known.
-    pub(crate) told: Told,
+    pub(crate) told: FieldCounts,
 }
 
 /// In JSON an unknown field is `null`, and `at_least` names those that are lower bounds.
@@ -326,10 +326,10 @@ impl Tally {
     }
 
     /// The tokens, with `None` for each field of which nothing is known.
-    pub fn known(&self) -> Known {
-        let usage = Known::from(self.usage).fields();
+    pub fn known(&self) -> KnownUsage {
+        let usage = KnownUsage::from(self.usage).fields();
         let field = |at: usize| usage[at].filter(|_| self.told.known[at] > 0 || self.told.unknown[at] == 0);
-        Known { input: field(0), output: field(1), cache_read: field(2), cache_write: field(3) }
+        KnownUsage { input: field(0), output: field(1), cache_read: field(2), cache_write: field(3) }
     }
 
     /// The fields that are lower bounds: known of some messages or sessions, and unknown of others.

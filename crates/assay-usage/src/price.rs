@@ -8,30 +8,30 @@ use crate::Usage;
 ///
 /// Wherever a price is read, `cache_read` and `cache_write` may be left out ([`Price::new`]).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(from = "Written")]
+#[serde(from = "PriceFields")]
 pub struct Price {
     /// Read, and not from a cache.
     pub input: f64,
-    /// Written, reasoning included.
+    /// PriceFields, reasoning included.
     pub output: f64,
     /// Read from a cache.
     pub cache_read: f64,
-    /// Written into a cache.
+    /// PriceFields into a cache.
     pub cache_write: f64,
 }
 
 /// A price as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename = "Price")]
-struct Written {
+struct PriceFields {
     input: f64,
     output: f64,
     cache_read: Option<f64>,
     cache_write: Option<f64>,
 }
 
-impl From<Written> for Price {
-    fn from(Written { input, output, cache_read, cache_write }: Written) -> Self {
+impl From<PriceFields> for Price {
+    fn from(PriceFields { input, output, cache_read, cache_write }: PriceFields) -> Self {
         Self::new(input, output, cache_read, cache_write)
     }
 }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::harness::{Harness, Launch, Varies, pairs};
+use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
 
 /// Claude Code, Anthropic's command line.
@@ -77,9 +77,9 @@ impl Harness for ClaudeCode {
         &[".claude", ".claude.json"]
     }
 
-    fn varies(&self) -> Varies {
+    fn varying_content(&self) -> VaryingContent {
         // The account and the session.
-        Varies { fields: &["metadata"], texts: &[] }
+        VaryingContent { fields: &["metadata"], texts: &[] }
     }
 
     fn memory_mb(&self) -> u64 {

@@ -198,7 +198,7 @@ impl CliAgent {
             ..AgentInfo::default()
         };
         let mut trajectory = Trajectory::new(info);
-        trajectory.say(Source::User, prompt).timestamp = Some(now());
+        trajectory.add_step(Source::User, prompt).timestamp = Some(now());
         let path = job.logs.join(if self.harness.writes().is_some() { WRITTEN } else { PRINTED });
         let reader = assay_trace::read::reader(self.harness.transcript()).ok();
         let Ok(mut read) = assay_trace::read::read(&path, reader) else { return trajectory };
@@ -261,7 +261,7 @@ impl Agent for CliAgent {
         self.harness.memory_mb() << 20
     }
 
-    fn keeps(&self, below_home: &Path) -> bool {
+    fn is_own_state(&self, below_home: &Path) -> bool {
         let own = self.harness.state();
         own.iter().any(|own| below_home.starts_with(own) || Path::new(own).starts_with(below_home))
     }

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::harness::{Harness, Launch, Varies, pairs};
+use super::harness::{Harness, Launch, VaryingContent, pairs};
 use super::package::{Package, Registry};
 
 /// Codex, OpenAI's command line.
@@ -80,10 +80,10 @@ impl Harness for Codex {
         &[".codex", ".agents"]
     }
 
-    fn varies(&self) -> Varies {
+    fn varying_content(&self) -> VaryingContent {
         // The session, and the name of a piece of a command's output.
         let texts = &[(r"\bChunk ID: [0-9a-f]+\b", "Chunk ID: <id>")];
-        Varies { fields: &["prompt_cache_key", "client_metadata"], texts }
+        VaryingContent { fields: &["prompt_cache_key", "client_metadata"], texts }
     }
 
     fn memory_mb(&self) -> u64 {

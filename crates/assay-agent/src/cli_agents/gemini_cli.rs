@@ -2,7 +2,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::harness::{Harness, Launch, PROCESSES, Varies, pairs};
+use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
 /// Gemini CLI, Google's command line.
@@ -66,8 +66,8 @@ impl Harness for GeminiCli {
         &[".gemini"]
     }
 
-    fn varies(&self) -> Varies {
-        Varies { fields: &[], texts: &[PROCESSES] }
+    fn varying_content(&self) -> VaryingContent {
+        VaryingContent { fields: &[], texts: &[PROCESSES] }
     }
 
     fn halts(&self) -> &'static [&'static str] {

@@ -57,14 +57,14 @@ pub trait Harness: Send + Sync {
     }
 
     /// What it varies by itself in requests that are otherwise the same, beside random names, dates, times and durations.
-    fn varies(&self) -> Varies {
-        Varies::default()
+    fn varying_content(&self) -> VaryingContent {
+        VaryingContent::default()
     }
 }
 
 /// What an agent varies by itself in its requests.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Varies {
+pub struct VaryingContent {
     /// Fields, by name.
     pub fields: &'static [&'static str],
     /// Patterns in texts, each with what stands for it.

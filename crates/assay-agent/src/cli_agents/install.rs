@@ -24,7 +24,7 @@ impl Installation {
     /// Finds a complete installation in the cache: the given version, or the one assay is tested with.
     pub fn find(cache: &Path, harness: &dyn Harness, version: Option<&str>) -> Option<Self> {
         let version = version.unwrap_or(harness.package().version);
-        let folder = place(cache, harness, version);
+        let folder = installation_folder(cache, harness, version);
         folder.join(harness.program()).is_file().then(|| Self { folder, version: version.to_owned() })
     }
 
@@ -49,7 +49,7 @@ impl Installation {
         let package = harness.package();
         let version = version.unwrap_or(package.version);
         let asked = format!("{} {version}", package.name);
-        let folder = place(cache, harness, version);
+        let folder = installation_folder(cache, harness, version);
         let io = |path: &Path| {
             let path = path.to_path_buf();
             move |source| InstallError::Io { path, source }
@@ -59,10 +59,10 @@ impl Installation {
         let made = above.join(format!(".{version}-{}", std::process::id()));
         fs::create_dir_all(&made).map_err(io(&made))?;
         let brought = match package.registry {
-            Registry::Npm { beside } => npm::bring(&asked, beside, &made),
+            Registry::Npm { beside } => npm::install_package(&asked, beside, &made),
             Registry::PyPi { lock, entry } => {
                 let other = (version != package.version).then_some((package.name, version));
-                pypi::bring(&asked, lock, other, entry, &made)
+                pypi::install_package(&asked, lock, other, entry, &made)
             }
         };
         let result = if brought.is_err() {
@@ -80,7 +80,7 @@ impl Installation {
     }
 }
 
-fn place(cache: &Path, harness: &dyn Harness, version: &str) -> PathBuf {
+fn installation_folder(cache: &Path, harness: &dyn Harness, version: &str) -> PathBuf {
     cache.join("agents").join(harness.name()).join(version)
 }
 
@@ -129,7 +129,7 @@ mod tests {
         let cache = tempfile::tempdir().unwrap();
         let codex = crate::cli_agents::find("codex").unwrap();
         let lay = |version: &str| {
-            let program = place(cache.path(), codex, version).join(codex.program());
+            let program = installation_folder(cache.path(), codex, version).join(codex.program());
             fs::create_dir_all(program.parent().unwrap()).unwrap();
             fs::write(program, "").unwrap();
         };
@@ -141,7 +141,7 @@ mod tests {
         lay(".0.3.0-77");
         assert_eq!(Installation::find(cache.path(), codex, None).unwrap().version, codex.package().version);
         // An incomplete installation is not listed.
-        fs::create_dir_all(place(cache.path(), codex, "0.2.0")).unwrap();
+        fs::create_dir_all(installation_folder(cache.path(), codex, "0.2.0")).unwrap();
         let all: Vec<String> =
             Installation::all(cache.path(), codex).into_iter().map(|found| found.version).collect();
         assert_eq!(all, ["0.1.0", codex.package().version]);

@@ -15,7 +15,7 @@ mod package;
 mod qwen_code;
 
 pub use self::cli_agent::{CliAgent, INSTALLED, Script, UnusableModel};
-pub use self::harness::{Harness, Launch, Varies};
+pub use self::harness::{Harness, Launch, VaryingContent};
 pub use self::install::{InexactVersion, InstallError, Installation, named_version};
 pub use self::package::{Package, Registry};
 

@@ -1,6 +1,6 @@
 use std::path::PathBuf;
 
-use super::harness::{Harness, Launch, PROCESSES, Varies, pairs};
+use super::harness::{Harness, Launch, PROCESSES, VaryingContent, pairs};
 use super::package::{NODE, NODE_PACKAGE, Package, Registry};
 
 /// Qwen Code, a command line for any server that speaks OpenAI's chat completions.
@@ -56,8 +56,8 @@ impl Harness for QwenCode {
         &[".qwen"]
     }
 
-    fn varies(&self) -> Varies {
-        Varies { fields: &["metadata"], texts: &[PROCESSES] }
+    fn varying_content(&self) -> VaryingContent {
+        VaryingContent { fields: &["metadata"], texts: &[PROCESSES] }
     }
 
     fn halts(&self) -> &'static [&'static str] {

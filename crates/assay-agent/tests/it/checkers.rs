@@ -9,9 +9,9 @@ use assay_model::ScriptContext;
 use assay_sandbox::{Captured, Enforcement, Exec, ExecOutcome, Exit, SandboxError, Session, Usage};
 
 /// A session that ends every command in the same way, or cannot be used.
-struct Once(Result<Exit, ()>, Vec<Vec<String>>);
+struct FixedSession(Result<Exit, ()>, Vec<Vec<String>>);
 
-impl Session for Once {
+impl Session for FixedSession {
     fn exec(&mut self, command: &Exec, _cancel: &AtomicBool) -> Result<ExecOutcome, SandboxError> {
         self.1.push(command.argv.clone());
         let exit = self.0.map_err(|()| SandboxError::Start("no room".into()))?;
@@ -32,7 +32,7 @@ impl Session for Once {
     }
 }
 
-fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
+fn run_agent(agent: &dyn Agent, session: &mut FixedSession) -> assay_agent::AgentRun {
     let logs = tempfile::tempdir().unwrap();
     let job = Job {
         instruction: "Do it.",
@@ -55,8 +55,8 @@ fn play(agent: &dyn Agent, session: &mut Once) -> assay_agent::AgentRun {
 #[test]
 fn the_oracle_plays_the_solution_where_it_lies() {
     let check = |exit: Result<Exit, ()>, expected: &Ended| {
-        let mut session = Once(exit, Vec::new());
-        let run = play(&Oracle, &mut session);
+        let mut session = FixedSession(exit, Vec::new());
+        let run = run_agent(&Oracle, &mut session);
         assert_eq!(&run.ended, expected);
         assert_eq!(session.1, [["bash", "/elsewhere/solution/solve.sh"]]);
         assert_eq!(run.usage, None, "nobody counts tokens");
@@ -72,8 +72,8 @@ fn the_oracle_plays_the_solution_where_it_lies() {
 
 #[test]
 fn nop_does_nothing() {
-    let mut session = Once(Ok(Exit::Code(0)), Vec::new());
-    let run = play(&Nop, &mut session);
+    let mut session = FixedSession(Ok(Exit::Code(0)), Vec::new());
+    let run = run_agent(&Nop, &mut session);
     assert_eq!((run.ended, session.1.len(), run.trajectory.turns()), (Ended::Finished, 0, 0));
 }
 

@@ -2,12 +2,12 @@
 
 use assay_sandbox::Exit;
 
-use crate::desk::{Desk, run};
+use crate::fixture::{LoopFixture, run};
 
 #[test]
 fn a_command_runs_in_a_fresh_shell_in_the_work_folder() {
-    let mut desk = Desk::new(vec![run(&["ls -l", "pwd"])]);
-    desk.shell = Box::new(|command, exec| {
+    let mut fixture = LoopFixture::new(vec![run(&["ls -l", "pwd"])]);
+    fixture.shell = Box::new(|command, exec| {
         assert_eq!(exec.argv, ["bash", "-c", command]);
         assert_eq!(exec.cwd.as_deref(), Some(std::path::Path::new("/app")));
         assert_eq!(exec.env, [("TOKEN".to_owned(), "value".to_owned())]);
@@ -18,21 +18,22 @@ fn a_command_runs_in_a_fresh_shell_in_the_work_folder() {
         assert!(exec.stdout.keep > 0 && exec.stdout.keep as u64 * 2 < exec.stdout.cap);
         Ok(Exit::Code(0))
     });
-    assert_eq!(desk.talk().ran, ["ls -l", "pwd"]);
+    assert_eq!(fixture.run().ran, ["ls -l", "pwd"]);
 }
 
 #[test]
 fn the_model_sees_how_a_command_ended() {
     let check = |exit: Exit, ending: &str, is_error: bool| {
-        let mut desk = Desk::new(vec![run(&["x"])]);
-        desk.shell = Box::new(move |_, _| Ok(exit));
-        let talk = desk.talk();
-        assert_eq!(talk.results(), [format!("output of x\n{ending}")]);
-        let assay_model::Message::Tool { is_error: told, .. } = talk.asked[1].messages.last().unwrap() else {
+        let mut fixture = LoopFixture::new(vec![run(&["x"])]);
+        fixture.shell = Box::new(move |_, _| Ok(exit));
+        let outcome = fixture.run();
+        assert_eq!(outcome.results(), [format!("output of x\n{ending}")]);
+        let assay_model::Message::Tool { is_error: told, .. } = outcome.asked[1].messages.last().unwrap()
+        else {
             panic!("the result goes to the model")
         };
         assert_eq!(*told, is_error, "{exit:?}");
-        let result = &talk.run.trajectory.steps[2].observation.as_ref().unwrap().results[0];
+        let result = &outcome.run.trajectory.steps[2].observation.as_ref().unwrap().results[0];
         assert_eq!(result.extra["exit"], serde_json::to_value(exit).unwrap());
     };
     check(Exit::Code(0), "[exit status 0]", false);

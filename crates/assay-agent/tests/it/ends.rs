@@ -6,33 +6,37 @@ use assay_agent::{CostCap, Ended, LoopOptions, Part};
 use assay_model::{ChatReply, ModelError, Price, Stop};
 use assay_sandbox::{Exit, LimitKind, SandboxError};
 
-use crate::desk::{Budget, Desk, Talk, run, say};
+use crate::fixture::{Budget, LoopFixture, LoopOutcome, run, text_reply};
 
 fn forever() -> Vec<ChatReply> {
     (0..100).map(|_| run(&["ls"])).collect()
 }
 
-fn with(turns: Vec<ChatReply>, change: impl FnOnce(&mut Desk)) -> Talk {
-    let mut desk = Desk::new(turns);
-    change(&mut desk);
-    desk.talk()
+fn with(turns: Vec<ChatReply>, change: impl FnOnce(&mut LoopFixture)) -> LoopOutcome {
+    let mut fixture = LoopFixture::new(turns);
+    change(&mut fixture);
+    fixture.run()
 }
 
 #[test]
 fn an_answer_without_a_call_is_the_end() {
-    let talk = with(vec![run(&["ls"]), say("all done")], |_| {});
-    assert_eq!((&talk.run.ended, talk.asked.len(), talk.run.trajectory.turns()), (&Ended::Finished, 2, 2));
+    let outcome = with(vec![run(&["ls"]), text_reply("all done")], |_| {});
+    assert_eq!(
+        (&outcome.run.ended, outcome.asked.len(), outcome.run.trajectory.turns()),
+        (&Ended::Finished, 2, 2)
+    );
     for stop in [Stop::End, Stop::Refusal, Stop::Other("odd".into())] {
-        let talk = with(vec![ChatReply { stop, ..say("no") }], |_| {});
-        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::Finished, 1));
+        let outcome = with(vec![ChatReply { stop, ..text_reply("no") }], |_| {});
+        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::Finished, 1));
     }
 }
 
 #[test]
 fn turns_are_limited() {
     for max_turns in [0, 1, 7] {
-        let talk = with(forever(), |desk| desk.options = LoopOptions { max_turns, ..desk.options });
-        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TurnLimit, max_turns));
+        let outcome =
+            with(forever(), |fixture| fixture.options = LoopOptions { max_turns, ..fixture.options });
+        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TurnLimit, max_turns));
     }
 }
 
@@ -40,20 +44,21 @@ fn turns_are_limited() {
 fn tokens_are_limited() {
     // Each turn counts 116.
     for (max_tokens, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (1000, 9)] {
-        let talk = with(forever(), |desk| desk.options = LoopOptions { max_tokens, ..desk.options });
-        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TokenLimit, turns), "{max_tokens}");
+        let outcome =
+            with(forever(), |fixture| fixture.options = LoopOptions { max_tokens, ..fixture.options });
+        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TokenLimit, turns), "{max_tokens}");
     }
     // Where nobody counts them they are estimated, and an estimate reaches no cap: other limits hold.
     let uncounted = (0..100).map(|_| ChatReply { usage: None, ..run(&["ls"]) }).collect();
     let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
     let cost_cap = Some(CostCap { usd: 300.0, price });
-    let talk = with(uncounted, |desk| {
-        desk.options = LoopOptions { max_tokens: 300, cost_cap, max_turns: 9, ..desk.options };
+    let outcome = with(uncounted, |fixture| {
+        fixture.options = LoopOptions { max_tokens: 300, cost_cap, max_turns: 9, ..fixture.options };
     });
-    assert_eq!((talk.run.ended, talk.asked.len()), (Ended::TurnLimit, 9));
-    assert_eq!(talk.run.estimated.requests, 9);
-    assert_eq!(Some(talk.run.estimated.usage), talk.run.usage);
-    assert!(talk.run.estimated.usage.input > 300, "{:?}", talk.run.estimated);
+    assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::TurnLimit, 9));
+    assert_eq!(outcome.run.estimated.requests, 9);
+    assert_eq!(Some(outcome.run.estimated.usage), outcome.run.usage);
+    assert!(outcome.run.estimated.usage.input > 300, "{:?}", outcome.run.estimated);
 }
 
 #[test]
@@ -62,8 +67,9 @@ fn costs_are_limited() {
     let price = Price { input: 1e6, output: 1e6, cache_read: 1e6, cache_write: 1e6 };
     for (usd, turns) in [(0.0, 0), (0.5, 1), (116.0, 1), (116.5, 2), (1000.0, 9)] {
         let cost_cap = Some(CostCap { usd, price });
-        let talk = with(forever(), |desk| desk.options = LoopOptions { cost_cap, ..desk.options });
-        assert_eq!((talk.run.ended, talk.asked.len()), (Ended::CostLimit, turns), "{usd}");
+        let outcome =
+            with(forever(), |fixture| fixture.options = LoopOptions { cost_cap, ..fixture.options });
+        assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::CostLimit, turns), "{usd}");
     }
 }
 
@@ -73,57 +79,57 @@ fn the_runs_budget_is_asked_before_each_request() {
     for (most, turns) in [(0, 0), (1, 1), (116, 1), (117, 2), (400, 4)] {
         let budget = Arc::new(Budget { most, ..Budget::default() });
         let own = Arc::clone(&budget);
-        let talk = with(forever(), |desk| desk.budget = Some(own));
+        let outcome = with(forever(), |fixture| fixture.budget = Some(own));
         let expected = format!("{} of {most}", 116 * turns);
-        assert_eq!(talk.run.ended, Ended::Broken { part: Part::Budget, message: expected }, "{most}");
-        assert_eq!((talk.asked.len() as u64, budget.charged.lock().unwrap().len() as u64), (turns, turns));
+        assert_eq!(outcome.run.ended, Ended::Broken { part: Part::Budget, message: expected }, "{most}");
+        assert_eq!((outcome.asked.len() as u64, budget.charged.lock().unwrap().len() as u64), (turns, turns));
     }
     // A reply without usage is counted as an estimate.
     let budget = Arc::new(Budget { most: 1, ..Budget::default() });
     let own = Arc::clone(&budget);
-    let talk = with(vec![ChatReply { usage: None, ..run(&["ls"]) }], |desk| desk.budget = Some(own));
+    let outcome = with(vec![ChatReply { usage: None, ..run(&["ls"]) }], |fixture| fixture.budget = Some(own));
     let charged = budget.charged.lock().unwrap().clone();
-    assert_eq!((talk.run.ended, charged.len()), (Ended::Finished, 2));
+    assert_eq!((outcome.run.ended, charged.len()), (Ended::Finished, 2));
     assert!(charged[0].0 == charged[0].1 && charged[0].0 > 100 && charged[1].1 == 0, "{charged:?}");
 }
 
 #[test]
 fn the_time_ends_before_a_turn() {
     // Without a request nothing was learnt of the agent.
-    let talk = with(forever(), |desk| desk.seconds = -1.0);
-    let Ended::Broken { part: Part::AgentSetup, message } = &talk.run.ended else {
-        panic!("{:?}", talk.run.ended)
+    let outcome = with(forever(), |fixture| fixture.seconds = -1.0);
+    let Ended::Broken { part: Part::AgentSetup, message } = &outcome.run.ended else {
+        panic!("{:?}", outcome.run.ended)
     };
     assert!(message.contains("sent no request"), "{message}");
-    assert_eq!((talk.asked.len(), talk.run.usage), (0, None));
+    assert_eq!((outcome.asked.len(), outcome.run.usage), (0, None));
 }
 
 #[test]
 fn a_command_that_runs_out_of_its_own_time_is_told_and_the_agents_time_ends_all() {
     let late = |command_timeout: f64, seconds: f64| {
-        with(vec![run(&["sleep", "ls"])], |desk| {
-            desk.options = LoopOptions { command_timeout, ..desk.options };
-            desk.seconds = seconds;
-            desk.shell =
+        with(vec![run(&["sleep", "ls"])], |fixture| {
+            fixture.options = LoopOptions { command_timeout, ..fixture.options };
+            fixture.seconds = seconds;
+            fixture.shell =
                 Box::new(|command, _| Ok(if command == "sleep" { Exit::Deadline } else { Exit::Code(0) }));
         })
     };
-    let talk = late(10.0, 600.0);
-    assert_eq!((&talk.run.ended, talk.ran.len()), (&Ended::Finished, 2));
-    assert!(talk.results()[0].ends_with("[killed after 7 s: the time for a command was over]"));
-    let talk = late(600.0, 10.0);
-    assert_eq!((&talk.run.ended, talk.ran.len(), talk.asked.len()), (&Ended::Deadline, 1, 1));
+    let outcome = late(10.0, 600.0);
+    assert_eq!((&outcome.run.ended, outcome.ran.len()), (&Ended::Finished, 2));
+    assert!(outcome.results()[0].ends_with("[killed after 7 s: the time for a command was over]"));
+    let outcome = late(600.0, 10.0);
+    assert_eq!((&outcome.run.ended, outcome.ran.len(), outcome.asked.len()), (&Ended::Deadline, 1, 1));
     // What no longer ran is answered all the same.
-    assert_eq!(talk.results()[1], "not run");
+    assert_eq!(outcome.results()[1], "not run");
 }
 
 #[test]
 fn a_command_gets_the_shorter_of_the_two_times() {
     let check = |command_timeout: f64, seconds: f64, expected: f64| {
-        with(vec![run(&["ls"])], |desk| {
-            desk.options = LoopOptions { command_timeout, ..desk.options };
-            desk.seconds = seconds;
-            desk.shell = Box::new(move |_, exec| {
+        with(vec![run(&["ls"])], |fixture| {
+            fixture.options = LoopOptions { command_timeout, ..fixture.options };
+            fixture.seconds = seconds;
+            fixture.shell = Box::new(move |_, exec| {
                 let left = exec.deadline.unwrap() - std::time::Instant::now();
                 assert!(left.as_secs_f64() <= expected && left.as_secs_f64() > expected - 5.0, "{left:?}");
                 Ok(Exit::Code(0))
@@ -136,32 +142,33 @@ fn a_command_gets_the_shorter_of_the_two_times() {
 
 #[test]
 fn cancelling_ends_at_once() {
-    let talk = with(forever(), |desk| desk.cancelled = true);
-    assert_eq!((talk.run.ended, talk.asked.len()), (Ended::Cancelled, 0));
-    let talk = with(forever(), |desk| desk.cancel_after = Some(3));
-    assert_eq!((talk.run.ended, talk.ran.len(), talk.asked.len()), (Ended::Cancelled, 3, 3));
-    let talk = with(forever(), |desk| desk.shell = Box::new(|_, _| Ok(Exit::Cancelled)));
-    assert_eq!((talk.run.ended, talk.ran.len()), (Ended::Cancelled, 1));
+    let outcome = with(forever(), |fixture| fixture.cancelled = true);
+    assert_eq!((outcome.run.ended, outcome.asked.len()), (Ended::Cancelled, 0));
+    let outcome = with(forever(), |fixture| fixture.cancel_after = Some(3));
+    assert_eq!((outcome.run.ended, outcome.ran.len(), outcome.asked.len()), (Ended::Cancelled, 3, 3));
+    let outcome = with(forever(), |fixture| fixture.shell = Box::new(|_, _| Ok(Exit::Cancelled)));
+    assert_eq!((outcome.run.ended, outcome.ran.len()), (Ended::Cancelled, 1));
 }
 
 #[test]
 fn a_limit_of_the_sandbox_ends_it() {
     for (kind, limit) in [(LimitKind::Memory, "memory"), (LimitKind::Storage, "storage")] {
-        let talk = with(forever(), move |desk| desk.shell = Box::new(move |_, _| Ok(Exit::Limit(kind))));
-        assert_eq!(talk.run.ended, Ended::ResourceLimit { limit: limit.to_owned() });
+        let outcome =
+            with(forever(), move |fixture| fixture.shell = Box::new(move |_, _| Ok(Exit::Limit(kind))));
+        assert_eq!(outcome.run.ended, Ended::ResourceLimit { limit: limit.to_owned() });
     }
 }
 
 #[test]
 fn a_broken_sandbox_is_nobodys_failure() {
-    let talk = with(vec![run(&["ls", "pwd"])], |desk| {
-        desk.shell = Box::new(|_, _| Err(SandboxError::Died { command: "bash".into() }));
+    let outcome = with(vec![run(&["ls", "pwd"])], |fixture| {
+        fixture.shell = Box::new(|_, _| Err(SandboxError::Died { command: "bash".into() }));
     });
-    let Ended::Broken { part: Part::Sandbox, message } = &talk.run.ended else {
-        panic!("{:?}", talk.run.ended)
+    let Ended::Broken { part: Part::Sandbox, message } = &outcome.run.ended else {
+        panic!("{:?}", outcome.run.ended)
     };
     assert!(message.contains("died while `bash` ran"), "{message}");
-    assert_eq!(talk.results()[1], "not run");
+    assert_eq!(outcome.results()[1], "not run");
 }
 
 #[test]
@@ -181,10 +188,10 @@ fn a_model_that_does_not_answer_breaks_the_trial_and_keeps_its_steps() {
     ];
     for (error, expected) in errors {
         let told = error.to_string();
-        let talk = with(vec![run(&["ls"])], |desk| desk.turns.push(Err(error)));
+        let outcome = with(vec![run(&["ls"])], |fixture| fixture.turns.push(Err(error)));
         let expected = expected.map_or_else(|end| end, |part| Ended::Broken { part, message: told.clone() });
-        assert_eq!(talk.run.ended, expected, "{told}");
-        assert_eq!((talk.run.trajectory.turns(), talk.ran.len()), (1, 1), "{told}");
-        assert!(talk.run.usage.is_some(), "{told}");
+        assert_eq!(outcome.run.ended, expected, "{told}");
+        assert_eq!((outcome.run.trajectory.turns(), outcome.ran.len()), (1, 1), "{told}");
+        assert!(outcome.run.usage.is_some(), "{told}");
     }
 }

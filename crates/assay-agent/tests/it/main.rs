@@ -4,8 +4,8 @@
 
 mod checkers;
 mod commands;
-mod desk;
 mod ends;
+mod fixture;
 mod prompt;
 mod replies;
 mod window;

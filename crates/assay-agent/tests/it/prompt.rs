@@ -3,7 +3,7 @@
 use assay_agent::{CatalogueEntry, Disclosure};
 use assay_trace::Source;
 
-use crate::desk::{Desk, say};
+use crate::fixture::{LoopFixture, text_reply};
 
 fn skill(name: &str, description: &str) -> CatalogueEntry {
     CatalogueEntry {
@@ -15,14 +15,14 @@ fn skill(name: &str, description: &str) -> CatalogueEntry {
 }
 
 /// The system message, which has to be the first step of the trajectory as well.
-fn system(change: impl FnOnce(&mut Desk)) -> String {
-    let mut desk = Desk::new(vec![say("done")]);
-    change(&mut desk);
-    let talk = desk.talk();
-    let steps = &talk.run.trajectory.steps;
+fn system(change: impl FnOnce(&mut LoopFixture)) -> String {
+    let mut fixture = LoopFixture::new(vec![text_reply("done")]);
+    change(&mut fixture);
+    let outcome = fixture.run();
+    let steps = &outcome.run.trajectory.steps;
     assert_eq!((steps[0].source, steps[1].source), (Source::System, Source::User));
-    assert_eq!(steps[0].message, talk.asked[0].system);
-    talk.asked[0].system.clone()
+    assert_eq!(steps[0].message, outcome.asked[0].system);
+    outcome.asked[0].system.clone()
 }
 
 #[test]
@@ -30,15 +30,15 @@ fn without_skills_there_is_no_word_of_skills() {
     let plain = system(|_| {});
     assert!(plain.contains("starts in /app") && !plain.to_lowercase().contains("skill"), "{plain}");
     // Whether it would have been told makes no difference then: the baseline is the same.
-    assert_eq!(plain, system(|desk| desk.disclosure = Disclosure::Told));
+    assert_eq!(plain, system(|fixture| fixture.disclosure = Disclosure::Told));
 }
 
 #[test]
 fn the_catalogue_has_a_line_for_each_skill_in_order() {
     let with = |disclosure| {
-        system(|desk| {
-            desk.disclosure = disclosure;
-            desk.skills =
+        system(|fixture| {
+            fixture.disclosure = disclosure;
+            fixture.skills =
                 vec![skill("ledger", "Writes\nledgers\t in  house format."), skill("audit", "Audits.")];
         })
     };
@@ -64,8 +64,8 @@ fn the_catalogue_has_a_line_for_each_skill_in_order() {
 #[test]
 fn the_instruction_is_the_users_and_a_preface_goes_before_it() {
     let user = |preface| {
-        let talk = Desk { preface, ..Desk::new(vec![say("done")]) }.talk();
-        talk.run.trajectory.steps[1].message.clone()
+        let outcome = LoopFixture { preface, ..LoopFixture::new(vec![text_reply("done")]) }.run();
+        outcome.run.trajectory.steps[1].message.clone()
     };
     assert_eq!(user(""), "Export the ledger.");
     assert_eq!(user("First, think."), "First, think.\n\nExport the ledger.");
@@ -73,8 +73,8 @@ fn the_instruction_is_the_users_and_a_preface_goes_before_it() {
 
 #[test]
 fn one_tool_is_offered() {
-    let talk = Desk::new(vec![say("done")]).talk();
-    let [tool] = &talk.asked[0].tools[..] else { panic!("one tool") };
+    let outcome = LoopFixture::new(vec![text_reply("done")]).run();
+    let [tool] = &outcome.asked[0].tools[..] else { panic!("one tool") };
     assert_eq!((tool.name.as_str(), &tool.parameters["required"]), ("bash", &serde_json::json!(["command"])));
     assert!(tool.description.contains("120 seconds"), "{}", tool.description);
 }
@@ -82,7 +82,7 @@ fn one_tool_is_offered() {
 /// What a model does not know of, it cannot plan with; and what one condition is told, all are.
 #[test]
 fn the_limits_are_told_in_the_same_words_whatever_the_condition() {
-    let limits = |change: fn(&mut Desk)| {
+    let limits = |change: fn(&mut LoopFixture)| {
         let system = system(change);
         let line = system.lines().find(|line| line.starts_with("Limits: "));
         line.expect("a line with limits").to_owned()
@@ -95,16 +95,16 @@ fn the_limits_are_told_in_the_same_words_whatever_the_condition() {
          first 5,000 and the last 5,000."
     );
     for disclosure in [Disclosure::Offered, Disclosure::Told, Disclosure::Eager] {
-        let with = system(|desk| {
-            desk.disclosure = disclosure;
-            desk.skills = vec![skill("ledger", "Writes ledgers.")];
+        let with = system(|fixture| {
+            fixture.disclosure = disclosure;
+            fixture.skills = vec![skill("ledger", "Writes ledgers.")];
         });
         assert!(with.contains(&plain), "{with}");
     }
-    let own = limits(|desk| {
-        desk.options.max_turns = 7;
-        desk.options.max_tokens = 20_000;
-        desk.seconds = 90.5;
+    let own = limits(|fixture| {
+        fixture.options.max_turns = 7;
+        fixture.options.max_tokens = 20_000;
+        fixture.seconds = 90.5;
     });
     assert!(own.contains("7 turns") && own.contains("90.5 seconds and 20,000 tokens"), "{own}");
 }

@@ -6,19 +6,26 @@ use assay_agent::Ended;
 use assay_model::{ChatReply, Message, Retry, Stop, ToolCall, Usage};
 use serde_json::{Value, json};
 
-use crate::desk::{Desk, call, run, say};
+use crate::fixture::{LoopFixture, call, run, text_reply};
 
 #[test]
 fn a_reply_that_is_cut_off_may_go_on_and_three_in_a_row_may_not() {
-    let cut = |text: &str| ChatReply { stop: Stop::Length, ..say(text) };
-    let talk =
-        Desk::new(vec![cut("so"), cut("and"), run(&["ls"]), cut("so"), cut("and"), say("done")]).talk();
-    assert_eq!((&talk.run.ended, talk.asked.len()), (&Ended::Finished, 6));
-    let Some(Message::User { text }) = talk.asked[1].messages.last() else { panic!("it is told") };
+    let cut = |text: &str| ChatReply { stop: Stop::Length, ..text_reply(text) };
+    let outcome = LoopFixture::new(vec![
+        cut("so"),
+        cut("and"),
+        run(&["ls"]),
+        cut("so"),
+        cut("and"),
+        text_reply("done"),
+    ])
+    .run();
+    assert_eq!((&outcome.run.ended, outcome.asked.len()), (&Ended::Finished, 6));
+    let Some(Message::User { text }) = outcome.asked[1].messages.last() else { panic!("it is told") };
     assert!(text.contains("cut off"), "{text}");
-    let talk = Desk::new(vec![cut("so"), cut("and"), cut("on"), run(&["ls"])]).talk();
-    assert_eq!((&talk.run.ended, talk.asked.len(), talk.ran.len()), (&Ended::Finished, 3, 0));
-    assert_eq!(talk.run.trajectory.steps.last().unwrap().extra["stop"], "length");
+    let outcome = LoopFixture::new(vec![cut("so"), cut("and"), cut("on"), run(&["ls"])]).run();
+    assert_eq!((&outcome.run.ended, outcome.asked.len(), outcome.ran.len()), (&Ended::Finished, 3, 0));
+    assert_eq!(outcome.run.trajectory.steps.last().unwrap().extra["stop"], "length");
 }
 
 #[test]
@@ -35,9 +42,9 @@ fn what_cannot_be_run_is_told_and_is_not_run() {
     ];
     for reply in nonsense {
         let shown = format!("{:?}", reply.tool_calls);
-        let talk = Desk::new(vec![reply, run(&["ls"])]).talk();
-        assert_eq!((&talk.run.ended, talk.ran.len()), (&Ended::Finished, 1), "{shown}");
-        let Some(Message::Tool { text, is_error: true, .. }) = talk.asked[1].messages.last() else {
+        let outcome = LoopFixture::new(vec![reply, run(&["ls"])]).run();
+        assert_eq!((&outcome.run.ended, outcome.ran.len()), (&Ended::Finished, 1), "{shown}");
+        let Some(Message::Tool { text, is_error: true, .. }) = outcome.asked[1].messages.last() else {
             panic!("{shown} is told")
         };
         assert!(text.contains("the only tool is `bash`") || text.contains("a NUL character"), "{text}");
@@ -46,18 +53,18 @@ fn what_cannot_be_run_is_told_and_is_not_run() {
 
 #[test]
 fn calls_of_one_reply_run_in_order_and_each_gets_its_answer() {
-    let talk = Desk::new(vec![run(&["one", "two", "three"])]).talk();
-    assert_eq!(talk.ran, ["one", "two", "three"]);
+    let outcome = LoopFixture::new(vec![run(&["one", "two", "three"])]).run();
+    assert_eq!(outcome.ran, ["one", "two", "three"]);
     assert_eq!(
-        talk.results(),
+        outcome.results(),
         ["one", "two", "three"].map(|command| format!("output of {command}\n[exit status 0]"))
     );
     // One that is no command stands between two that are.
     let mut mixed = run(&["one", "", "three"]);
     mixed.tool_calls[1].name = "search".to_owned();
-    let talk = Desk::new(vec![mixed]).talk();
-    assert_eq!(talk.ran, ["one", "three"]);
-    assert_eq!(talk.results().len(), 3);
+    let outcome = LoopFixture::new(vec![mixed]).run();
+    assert_eq!(outcome.ran, ["one", "three"]);
+    assert_eq!(outcome.results().len(), 3);
 }
 
 #[test]
@@ -70,13 +77,13 @@ fn the_models_own_form_of_a_message_goes_back_as_it_came() {
         raw_usage: json!({ "billed": 3 }),
         ..run(&["ls"])
     };
-    let talk = Desk::new(vec![reply]).talk();
-    let sent = talk.asked[1].messages.iter().find_map(|message| match message {
+    let outcome = LoopFixture::new(vec![reply]).run();
+    let sent = outcome.asked[1].messages.iter().find_map(|message| match message {
         Message::Assistant { raw, .. } => Some(raw),
         _ => None,
     });
     assert_eq!(sent, Some(&raw));
-    let step = &talk.run.trajectory.steps[2];
+    let step = &outcome.run.trajectory.steps[2];
     assert_eq!((step.reasoning_content.as_deref(), &step.extra["model"]), (Some("hm"), &json!("test-2026")));
     assert_eq!(step.metrics.as_ref().unwrap().extra["usage"], json!({ "billed": 3 }));
 }
@@ -88,7 +95,7 @@ fn tokens_add_up() {
         ..run(&["ls"])
     };
     let last = ChatReply { tool_calls: Vec::new(), ..turn(4, 400, 40_000, 4_000_000) };
-    let run = Desk::new(vec![turn(1, 100, 10_000, 0), turn(2, 200, 20_000, 0), last]).talk().run;
+    let run = LoopFixture::new(vec![turn(1, 100, 10_000, 0), turn(2, 200, 20_000, 0), last]).run().run;
     let expected = Usage { input: 7, output: 700, cache_read: 70_000, cache_write: 4_000_000 };
     assert_eq!(run.usage, Some(expected));
     let total = run.trajectory.final_metrics.unwrap();
@@ -109,8 +116,8 @@ fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
         ..run(&["ls"])
     };
     let estimated = |text: &str| {
-        let talk = Desk::new(vec![run(&["ls"]), uncounted(text), say("done")]).talk();
-        let run = talk.run;
+        let outcome = LoopFixture::new(vec![run(&["ls"]), uncounted(text), text_reply("done")]).run();
+        let run = outcome.run;
         assert_eq!(run.estimated.requests, 1);
         let [counted, guessed] = [2, 3].map(|step| run.trajectory.steps[step].metrics.clone().unwrap());
         assert_eq!((counted.prompt_tokens, counted.extra.get("estimated")), (Some(106), None));
@@ -121,7 +128,7 @@ fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
         assert_eq!((usage.input, usage.output), (200 + guess.input, 20 + guess.output));
         assert_eq!(run.trajectory.final_metrics.unwrap().total_completion_tokens, Some(usage.output));
         // The whole conversation so far is read: more than the system message and the task alone.
-        let system = talk.asked[1].system.chars().count() as u64;
+        let system = outcome.asked[1].system.chars().count() as u64;
         assert!(guess.input > system.div_ceil(4) && guess.input < 2 * system, "{guess:?} {system}");
         guess.output
     };
@@ -133,23 +140,23 @@ fn a_reply_without_usage_is_estimated_by_characters_and_marked() {
 #[test]
 fn the_models_that_replied_are_counted() {
     let by = |name: &str| ChatReply { model: Some(name.to_owned()), ..run(&["ls"]) };
-    let run = Desk::new(vec![by("m-1"), by("m-1"), by("m-2")]).talk().run;
+    let run = LoopFixture::new(vec![by("m-1"), by("m-1"), by("m-2")]).run().run;
     assert_eq!(
         run.replied_models.into_iter().collect::<Vec<_>>(),
         [("m-1".to_owned(), 2), ("m-2".to_owned(), 1)]
     );
     // Names come from outside: of many, some are told.
     let many = (0..100).map(|n| by(&format!("m-{n}"))).collect();
-    let mut desk = Desk::new(many);
-    desk.options.max_turns = 100;
-    assert_eq!(desk.talk().run.replied_models.len(), 20);
+    let mut fixture = LoopFixture::new(many);
+    fixture.options.max_turns = 100;
+    assert_eq!(fixture.run().run.replied_models.len(), 20);
 }
 
 #[test]
 fn figures_beyond_all_measure_are_only_figures() {
     let most = Usage { input: u64::MAX, output: u64::MAX, cache_read: u64::MAX, cache_write: u64::MAX };
-    let talk = Desk::new(vec![ChatReply { usage: Some(most), ..run(&["ls"]) }]).talk();
-    assert_eq!((talk.run.ended, talk.run.usage), (Ended::TokenLimit, Some(most)));
+    let outcome = LoopFixture::new(vec![ChatReply { usage: Some(most), ..run(&["ls"]) }]).run();
+    assert_eq!((outcome.run.ended, outcome.run.usage), (Ended::TokenLimit, Some(most)));
 }
 
 #[test]
@@ -160,9 +167,10 @@ fn waits_for_a_provider_are_kept_apart() {
         waited: Duration::from_secs(seconds),
     };
     let first = ChatReply { retries: vec![retry(2), retry(3)], ..run(&["ls"]) };
-    let talk = Desk::new(vec![first, ChatReply { retries: vec![retry(4)], ..say("done") }]).talk();
-    assert_eq!(talk.run.throttled, Duration::from_secs(9));
-    assert_eq!(talk.run.trajectory.steps[2].extra["retries"].as_array().unwrap().len(), 2);
+    let outcome =
+        LoopFixture::new(vec![first, ChatReply { retries: vec![retry(4)], ..text_reply("done") }]).run();
+    assert_eq!(outcome.run.throttled, Duration::from_secs(9));
+    assert_eq!(outcome.run.trajectory.steps[2].extra["retries"].as_array().unwrap().len(), 2);
 }
 
 #[test]
@@ -175,6 +183,6 @@ fn a_server_that_reuses_its_ids_is_lived_with() {
         }],
         ..run(&[])
     };
-    let talk = Desk::new(vec![same(), same(), same()]).talk();
-    assert_eq!((talk.run.ended, talk.ran.len()), (Ended::Finished, 3));
+    let outcome = LoopFixture::new(vec![same(), same(), same()]).run();
+    assert_eq!((outcome.run.ended, outcome.ran.len()), (Ended::Finished, 3));
 }

@@ -3,7 +3,7 @@
 use assay_agent::{CatalogueEntry, LoopOptions};
 use assay_model::Message;
 
-use crate::desk::{Desk, run};
+use crate::fixture::{LoopFixture, run};
 
 #[test]
 fn old_results_leave_the_window_and_skills_that_were_read_stay() {
@@ -13,16 +13,16 @@ fn old_results_leave_the_window_and_skills_that_were_read_stay() {
     // Every reply calls its first command by the same id, as some servers do.
     let mut turns = vec![run(&[&read])];
     turns.extend((0..8).map(|_| run(&[&look])));
-    let mut desk = Desk::new(turns);
-    desk.options = LoopOptions { context_tokens: 4_000, ..desk.options };
-    desk.skills = vec![CatalogueEntry {
+    let mut fixture = LoopFixture::new(turns);
+    fixture.options = LoopOptions { context_tokens: 4_000, ..fixture.options };
+    fixture.skills = vec![CatalogueEntry {
         name: "ledger".into(),
         description: "Ledgers.".into(),
         path: "/skills/ledger/SKILL.md".into(),
         body: "Ledgers.".into(),
     }];
-    let talk = desk.talk();
-    let results: Vec<bool> = talk
+    let outcome = fixture.run();
+    let results: Vec<bool> = outcome
         .asked
         .last()
         .unwrap()
@@ -38,5 +38,5 @@ fn old_results_leave_the_window_and_skills_that_were_read_stay() {
     assert!(results[7] && results[8], "the last two stay");
     assert_eq!(results[1..7].iter().filter(|whole| **whole).count(), 0, "{results:?}");
     // The trajectory keeps everything.
-    assert!(talk.results().iter().all(|text| text.len() > 2_000));
+    assert!(outcome.results().iter().all(|text| text.len() > 2_000));
 }

@@ -17,12 +17,12 @@ pub struct Hosts {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Entry {
     text: String,
-    what: What,
+    what: HostPattern,
     port: Option<u16>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum What {
+enum HostPattern {
     Name(String),
     Below(String),
     Net(IpAddr, u8),
@@ -36,7 +36,7 @@ pub struct HostsError {
     fault: HostFault,
 }
 
-/// What is wrong with an entry, or with a request's host.
+/// HostPattern is wrong with an entry, or with a request's host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum HostFault {
     #[error("write a name, an address or a network, and no path")]
@@ -74,7 +74,7 @@ impl Hosts {
 
     /// Of these, what others list too: each entry that one of theirs covers, and theirs that one of these covers.
     #[must_use]
-    pub fn within(&self, others: &Self) -> Self {
+    pub fn intersection(&self, others: &Self) -> Self {
         let (mine, theirs) = (&self.entries, &others.entries);
         let covered = |entry: &&Entry, by: &[Entry]| by.iter().any(|other| other.covers(entry));
         let mut entries: Vec<Entry> = mine.iter().filter(|entry| covered(entry, theirs)).cloned().collect();
@@ -107,7 +107,7 @@ impl Entry {
         let entry = |what, port| Ok(Self { text: text.to_owned(), what, port });
         let text = text.trim();
         if let Ok(address) = text.parse::<IpAddr>() {
-            return entry(What::Net(plain(address), bits(plain(address))), None);
+            return entry(HostPattern::Net(plain(address), bits(plain(address))), None);
         }
         if let Some((address, length)) = text.split_once('/') {
             let address: IpAddr = address.parse().map_err(|_| wrong(HostFault::Path))?;
@@ -115,7 +115,7 @@ impl Entry {
             if length > bits(address) {
                 return Err(wrong(HostFault::TooLong));
             }
-            return entry(What::Net(address, length), None);
+            return entry(HostPattern::Net(address, length), None);
         }
         let (below, rest) = match text.strip_prefix("*.") {
             Some(rest) => (true, rest),
@@ -124,9 +124,9 @@ impl Entry {
         let (host, port) = split(rest).map_err(wrong)?;
         match host.parse::<IpAddr>() {
             Ok(_) if below => Err(wrong(HostFault::NamesBelow)),
-            Ok(address) => entry(What::Net(plain(address), bits(plain(address))), port),
-            Err(_) if below => entry(What::Below(host), port),
-            Err(_) => entry(What::Name(host), port),
+            Ok(address) => entry(HostPattern::Net(plain(address), bits(plain(address))), port),
+            Err(_) if below => entry(HostPattern::Below(host), port),
+            Err(_) => entry(HostPattern::Name(host), port),
         }
     }
 
@@ -139,19 +139,19 @@ impl Entry {
         let ports = self.port == other.port || other.port.is_some_and(|port| self.has_port(port));
         ports
             && match (&self.what, &other.what) {
-                (What::Net(own, length), What::Net(address, longer)) => {
+                (HostPattern::Net(own, length), HostPattern::Net(address, longer)) => {
                     length <= longer && in_net(*own, *length, *address)
                 }
-                (What::Below(own), What::Below(name)) => {
+                (HostPattern::Below(own), HostPattern::Below(name)) => {
                     own == name || name.strip_suffix(own.as_str()).is_some_and(|rest| rest.ends_with('.'))
                 }
-                (what, What::Name(name)) => what.has_name(name),
+                (what, HostPattern::Name(name)) => what.has_name(name),
                 _ => false,
             }
     }
 }
 
-impl What {
+impl HostPattern {
     fn has_name(&self, name: &str) -> bool {
         match self {
             Self::Name(own) => own == name,
@@ -221,7 +221,7 @@ pub(super) fn is_public(address: IpAddr) -> bool {
         IpAddr::V4(address) => is_public_v4(address),
         IpAddr::V6(address) => {
             let [first, second, ..] = address.segments();
-            // What carries an address of IPv4 leads there: NAT64 (RFC 6052) and 6to4 (RFC 3056).
+            // HostPattern carries an address of IPv4 leads there: NAT64 (RFC 6052) and 6to4 (RFC 3056).
             let octets = address.octets();
             let inner = |at: usize| {
                 let four = octets.get(at..at + 4).and_then(|four| <[u8; 4]>::try_from(four).ok());
@@ -315,7 +315,7 @@ mod tests {
     fn lists_are_cut_to_what_both_hold() {
         let check = |mine: &[&str], theirs: &[&str], expected: &[&str]| {
             let (mine, theirs) = (Hosts::parse(mine).unwrap(), Hosts::parse(theirs).unwrap());
-            assert_eq!(mine.within(&theirs).list(), expected, "{mine:?} {theirs:?}");
+            assert_eq!(mine.intersection(&theirs).list(), expected, "{mine:?} {theirs:?}");
         };
         check(&["a.org", "b.org"], &["b.org", "c.org"], &["b.org"]);
         check(&["x.a.org"], &["*.a.org"], &["x.a.org"]);

@@ -3,11 +3,11 @@
 use std::io::{self, Read};
 use std::time::{Duration, Instant};
 
-use assay_model::wire::{exceeds_context, excerpt, own_wait, spread, told_wait};
+use assay_model::wire::{exceeds_context, excerpt, requested_wait, retry_wait, spread_wait};
 use serde_json::Value;
 
 use super::{Call, Unmetered};
-use crate::cassette::{self, Take};
+use crate::cassette::{self, Recording};
 use crate::ledger::{Exchange, Wait};
 use crate::provider::Kind;
 use crate::scripted::{self, Pieces};
@@ -29,16 +29,16 @@ pub(super) enum Outcome {
     /// Nobody waits any more.
     Stopped {
         /// Whether the provider was at work.
-        asked: bool,
+        was_sent: bool,
     },
 }
 
 /// What an error means.
-struct Verdict {
+struct ErrorClass {
     status: Option<u16>,
-    told: Option<Duration>,
+    requested_wait: Option<Duration>,
     message: String,
-    limits: bool,
+    is_limit: bool,
     is_final: bool,
 }
 
@@ -51,45 +51,48 @@ pub(super) fn is_overflow(status: u16, body: &[u8]) -> bool {
 impl Call<'_> {
     /// The reply that was kept for this request.
     pub(super) fn replay(&self, exchange: &Exchange, parts: &[Part]) -> Outcome {
-        let take = self.take(exchange.ordinal, parts);
-        let Some(take) = take else {
+        let recording = self.find_recording(exchange.ordinal, parts);
+        let Some(recording) = recording else {
             let message = format!("the cassette holds no reply to request {}", exchange.ordinal);
             return Outcome::Failed { status: 400, message };
         };
-        let (status, content_type) = (take.status, take.content_type.clone());
+        let (status, content_type) = (recording.status, recording.content_type.clone());
         if status == 0 {
             return Outcome::Failed { status: 502, message: "the recorded request had no reply".to_owned() };
         }
         if !(200..300).contains(&status) {
-            let body = take.body.clone().into_bytes();
+            let body = recording.body.clone().into_bytes();
             return Outcome::Error { status, content_type, retry_after: None, body };
         }
         let mut pieces: Vec<Vec<u8>> =
-            take.body.split_inclusive("\n\n").map(|piece| piece.as_bytes().to_vec()).collect();
+            recording.body.split_inclusive("\n\n").map(|piece| piece.as_bytes().to_vec()).collect();
         pieces.reverse();
-        let body = Box::new(Pieces { pieces, breaks: take.broke });
+        let body = Box::new(Pieces { pieces, breaks: recording.broke });
         Outcome::Reply(UpstreamReply { status, content_type, retry_after: None, headers: Vec::new(), body })
     }
 
     /// The reply of the same place, or, where the request differs, of the first request that is the same: an agent that asks two
     /// things at once does not always ask them in one order.
-    fn take(&self, ordinal: usize, parts: &[Part]) -> Option<&Take> {
-        let takes = self.shared.takes.as_ref()?;
+    fn find_recording(&self, ordinal: usize, parts: &[Part]) -> Option<&Recording> {
+        let recordings = self.shared.recordings.as_ref()?;
         let mut state = lock(&self.shared.state);
-        let left: Vec<&Take> =
-            takes.values().filter(|take| !state.played_takes.contains(&take.ordinal)).collect();
-        let own = left.iter().copied().find(|take| take.ordinal == ordinal);
-        let differs = |take: &Take| varying::difference(&take.parts, parts);
+        let left: Vec<&Recording> = recordings
+            .values()
+            .filter(|recording| !state.played_recordings.contains(&recording.ordinal))
+            .collect();
+        let own = left.iter().copied().find(|recording| recording.ordinal == ordinal);
+        let differs = |recording: &Recording| varying::difference(&recording.parts, parts);
         let first = own.map_or(Some("request".to_owned()), differs);
-        let same = || left.iter().copied().find(|take| differs(take).is_none());
-        let take = match first {
+        let same = || left.iter().copied().find(|recording| differs(recording).is_none());
+        let recording = match first {
             None => own,
             Some(part) => same().or_else(|| {
                 state.mismatch.get_or_insert_with(|| {
                     let mut kept = own.into_iter().flat_map(|own| &own.parts);
                     let digest = kept.find(|(name, _)| *name == part).map(|(_, digest)| digest);
-                    let kept =
-                        digest.and_then(|digest| takes.values().find_map(|take| take.texts.get(digest)));
+                    let kept = digest.and_then(|digest| {
+                        recordings.values().find_map(|recording| recording.texts.get(digest))
+                    });
                     let now = parts.iter().find(|now| now.name == part);
                     let now = now.map(|now| cassette::scrubbed(&now.text, None));
                     varying::describe(ordinal, part, kept.map(String::as_str), now.as_deref())
@@ -97,8 +100,8 @@ impl Call<'_> {
                 own
             }),
         };
-        state.played_takes.extend(take.map(|take| take.ordinal));
-        take
+        state.played_recordings.extend(recording.map(|recording| recording.ordinal));
+        recording
     }
 
     /// Asks until there is a reply, or there will be none.
@@ -116,14 +119,14 @@ impl Call<'_> {
             loop {
                 let now = Instant::now();
                 let closed = gate.and_then(|gate| gate.closed(now));
-                let (pause, status, message) = match (closed, provider.pacer.take(now)) {
+                let (pause, status, message) = match (closed, provider.pacer.reserve(now)) {
                     (Some(closed), _) => {
                         let left = closed.until - now;
                         let message = format!("held back, another request met the limit: {}", closed.message);
-                        (left + spread(left), Some(closed.status), message)
+                        (left + spread_wait(left), Some(closed.status), message)
                     }
                     (None, Err(pause)) => {
-                        (pause + spread(pause), None, "held back by the pace that was set".to_owned())
+                        (pause + spread_wait(pause), None, "held back by the pace that was set".to_owned())
                     }
                     (None, Ok(())) => break,
                 };
@@ -131,7 +134,7 @@ impl Call<'_> {
                     return Outcome::Failed { status: status.unwrap_or(429), message };
                 }
                 if !self.wait(exchange, &mut waited, pause, status, message) {
-                    return Outcome::Stopped { asked: false };
+                    return Outcome::Stopped { was_sent: false };
                 }
             }
             tries += 1;
@@ -139,22 +142,28 @@ impl Call<'_> {
                 route: self.route,
                 model: &exchange.model,
                 stream: exchange.stream,
-                beta: self.head.asks("beta=true"),
+                beta: self.head.has_query("beta=true"),
                 body: bytes,
                 headers: &self.head.passed,
                 idle: limits.provider_idle,
                 stop: self.stop,
             };
             let answered = match &provider.kind {
-                Kind::Server(server) => server.ask(&ask),
+                Kind::Server(server) => server.send_request(&ask),
                 Kind::Script(script) => {
                     let plan = {
                         let mut state = lock(&self.shared.state);
                         let script_context = &self.shared.session.script_context;
-                        scripted::ask(script, script_context, &ask, exchange.ordinal, &mut state.played)
+                        scripted::plan_reply(
+                            script,
+                            script_context,
+                            &ask,
+                            exchange.ordinal,
+                            &mut state.played,
+                        )
                     };
                     match plan {
-                        Ok(plan) => plan.play(self.stop, limits.provider_idle),
+                        Ok(plan) => plan.into_reply(self.stop, limits.provider_idle),
                         Err(error) => {
                             exchange.misconfigured = true;
                             return Outcome::Failed { status: 400, message: error.to_string() };
@@ -163,43 +172,43 @@ impl Call<'_> {
                 }
             };
             if self.stop.is_stopped() {
-                return Outcome::Stopped { asked: true };
+                return Outcome::Stopped { was_sent: true };
             }
-            let (outcome, verdict) = match answered {
+            let (outcome, class) = match answered {
                 Ok(answer) if (200..300).contains(&answer.status) => return Outcome::Reply(answer),
                 Ok(answer) => {
-                    let judged = self.judge(answer);
-                    self.shared.heard();
+                    let judged = self.classify_error(answer);
+                    self.shared.note_data();
                     judged
                 }
                 Err(UpstreamError { message, may_cost, is_final }) => {
                     if may_cost {
-                        unmetered.broke();
+                        unmetered.count_failed_try();
                     }
-                    let verdict = Verdict {
+                    let class = ErrorClass {
                         status: None,
-                        told: None,
+                        requested_wait: None,
                         message: message.clone(),
-                        limits: false,
+                        is_limit: false,
                         is_final,
                     };
-                    (Outcome::Failed { status: 502, message }, verdict)
+                    (Outcome::Failed { status: 502, message }, class)
                 }
             };
-            if verdict.limits
-                && let (Some(gate), Some(told)) = (gate, verdict.told)
+            if class.is_limit
+                && let (Some(gate), Some(requested_wait)) = (gate, class.requested_wait)
             {
-                gate.close(Instant::now() + told, verdict.status.unwrap_or(429), &verdict.message);
+                gate.close(Instant::now() + requested_wait, class.status.unwrap_or(429), &class.message);
             }
-            let pause = match verdict.told {
-                Some(told) => told + spread(told),
-                None => own_wait(tries - 1),
+            let pause = match class.requested_wait {
+                Some(requested_wait) => requested_wait + spread_wait(requested_wait),
+                None => retry_wait(tries - 1),
             };
-            if verdict.is_final || tries > limits.retries || self.is_too_long(waited, pause) {
+            if class.is_final || tries > limits.retries || self.is_too_long(waited, pause) {
                 return outcome;
             }
-            if !self.wait(exchange, &mut waited, pause, verdict.status, verdict.message) {
-                return Outcome::Stopped { asked: false };
+            if !self.wait(exchange, &mut waited, pause, class.status, class.message) {
+                return Outcome::Stopped { was_sent: false };
             }
         }
     }
@@ -230,7 +239,7 @@ impl Call<'_> {
     }
 
     /// What an error means.
-    fn judge(&self, answer: UpstreamReply) -> (Outcome, Verdict) {
+    fn classify_error(&self, answer: UpstreamReply) -> (Outcome, ErrorClass) {
         let UpstreamReply { status, content_type, retry_after, headers, body: mut reader } = answer;
         let mut body = Vec::new();
         // What comes with an error's status is worth no error of its own.
@@ -246,30 +255,30 @@ impl Call<'_> {
         if status < 400 {
             let message =
                 format!("the provider answers {status} and sends elsewhere: give its address itself");
-            let verdict = Verdict {
+            let class = ErrorClass {
                 status: Some(status),
-                told: None,
+                requested_wait: None,
                 message: message.clone(),
-                limits: false,
+                is_limit: false,
                 is_final: true,
             };
-            return (Outcome::Failed { status: 502, message }, verdict);
+            return (Outcome::Failed { status: 502, message }, class);
         }
         let header =
             |name: &str| headers.iter().find(|(given, _)| *given == name).map(|(_, value)| value.clone());
-        let told = told_wait(&header, &body);
+        let requested_wait = requested_wait(&header, &body);
         // No wait pays a bill (OpenAI's code for an account that has run out).
         let is_spent = ["/error/code", "/error/type"]
             .iter()
             .any(|place| said.pointer(place).is_some_and(|word| word == "insufficient_quota"));
         let is_overflow = is_overflow(status, &body);
         let is_overload =
-            status == 503 && (told.is_some() || message.to_ascii_lowercase().contains("overload"));
-        let limits = matches!(status, 429 | 529) || is_overload;
+            status == 503 && (requested_wait.is_some() || message.to_ascii_lowercase().contains("overload"));
+        let is_limit = matches!(status, 429 | 529) || is_overload;
         let may_pass = matches!(status, 408 | 409 | 425 | 429 | 500..=599) && !matches!(status, 501 | 505);
         let is_final =
             !may_pass || is_spent || is_overflow || header("x-should-retry").as_deref() == Some("false");
-        let verdict = Verdict { status: Some(status), told, message, limits, is_final };
-        (Outcome::Error { status, content_type, retry_after, body }, verdict)
+        let class = ErrorClass { status: Some(status), requested_wait, message, is_limit, is_final };
+        (Outcome::Error { status, content_type, retry_after, body }, class)
     }
 }

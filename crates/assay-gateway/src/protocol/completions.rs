@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, is_remote, items, keep_tools,
-    lower, parsed, pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, event, flat, is_remote, items,
+    keep_tools, lower, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Completions;
@@ -121,7 +121,7 @@ impl Dialect for Completions {
         error(status, message)
     }
 
-    fn reply(&self, said: &Said<'_>) -> Value {
+    fn reply(&self, said: &ScriptedReply<'_>) -> Value {
         let calls: Vec<Value> = said.calls().map(|(id, call)| function(&id, call)).collect();
         let mut message = json!({"role": "assistant", "content": said.turn.say});
         if !calls.is_empty()
@@ -133,7 +133,7 @@ impl Dialect for Completions {
         with_usage(chunk(said, "chat.completion", &json!([choice])), said)
     }
 
-    fn events(&self, said: &Said<'_>) -> Vec<String> {
+    fn events(&self, said: &ScriptedReply<'_>) -> Vec<String> {
         let delta = |delta: Value, reason: Value| {
             let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
             event(&chunk(said, "chat.completion.chunk", &json!([choice])))
@@ -165,7 +165,7 @@ pub(super) fn error(status: u16, message: &str) -> Value {
     json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
 }
 
-fn reason(said: &Said<'_>) -> &'static str {
+fn reason(said: &ScriptedReply<'_>) -> &'static str {
     if said.turn.calls.is_empty() { "stop" } else { "tool_calls" }
 }
 
@@ -174,14 +174,14 @@ fn function(id: &str, call: &ToolCall) -> Value {
     json!({"id": id, "type": "function", "function": function})
 }
 
-fn chunk(said: &Said<'_>, object: &str, choices: &Value) -> Value {
+fn chunk(said: &ScriptedReply<'_>, object: &str, choices: &Value) -> Value {
     json!({
         "id": format!("chatcmpl-scripted-{}", said.ordinal), "object": object, "created": 0,
         "model": said.model, "choices": choices,
     })
 }
 
-fn with_usage(mut body: Value, said: &Said<'_>) -> Value {
+fn with_usage(mut body: Value, said: &ScriptedReply<'_>) -> Value {
     let assay_model::Usage { input, output, .. } = said.turn.usage;
     let usage = json!({
         "prompt_tokens": input, "completion_tokens": output, "total_tokens": input.saturating_add(output),

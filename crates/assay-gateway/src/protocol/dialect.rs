@@ -22,10 +22,10 @@ pub(crate) trait Dialect: Sync {
     fn error(&self, status: u16, message: &str) -> Value;
 
     /// A scripted reply.
-    fn reply(&self, said: &Said<'_>) -> Value;
+    fn reply(&self, said: &ScriptedReply<'_>) -> Value;
 
     /// The same as a stream: its events, as they are sent.
-    fn events(&self, said: &Said<'_>) -> Vec<String>;
+    fn events(&self, said: &ScriptedReply<'_>) -> Vec<String>;
 }
 
 /// What a trial may ask for.
@@ -128,14 +128,14 @@ impl Seen {
 
 /// A scripted answer to a request.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ScriptedReply<'a> {
     pub(crate) turn: &'a Turn,
     pub(crate) model: &'a str,
     /// Makes names of replies unique in a trial.
     pub(crate) ordinal: usize,
 }
 
-impl Said<'_> {
+impl ScriptedReply<'_> {
     /// The text in pieces, as a model would stream it.
     pub(super) fn pieces(&self) -> Vec<&str> {
         const PIECE: usize = 24;

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, event, flat, items, lower, refers, result_text,
-    text_at,
+    Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, event, flat, items, lower, refers,
+    result_text, text_at,
 };
 
 pub(super) struct Gemini;
@@ -148,7 +148,7 @@ impl Dialect for Gemini {
         json!({"error": {"code": status, "message": message, "status": name}})
     }
 
-    fn reply(&self, said: &Said<'_>) -> Value {
+    fn reply(&self, said: &ScriptedReply<'_>) -> Value {
         let mut parts = Vec::new();
         if !said.turn.say.is_empty() {
             parts.push(json!({"text": said.turn.say}));
@@ -157,7 +157,7 @@ impl Dialect for Gemini {
         chunk(said, &parts, true)
     }
 
-    fn events(&self, said: &Said<'_>) -> Vec<String> {
+    fn events(&self, said: &ScriptedReply<'_>) -> Vec<String> {
         let mut parts: Vec<Value> = said.pieces().into_iter().map(|text| json!({"text": text})).collect();
         parts.extend(calls(said));
         let mut events: Vec<String> =
@@ -167,12 +167,12 @@ impl Dialect for Gemini {
     }
 }
 
-fn calls(said: &Said<'_>) -> Vec<Value> {
+fn calls(said: &ScriptedReply<'_>) -> Vec<Value> {
     let call = |(id, call): (String, &ToolCall)| json!({"functionCall": {"id": id, "name": call.name, "args": call.arguments}});
     said.calls().map(call).collect()
 }
 
-fn chunk(said: &Said<'_>, parts: &[Value], is_last: bool) -> Value {
+fn chunk(said: &ScriptedReply<'_>, parts: &[Value], is_last: bool) -> Value {
     let assay_model::Usage { input, output, .. } = said.turn.usage;
     let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
     if is_last && let Some(object) = candidate.as_object_mut() {

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, items, keep_tools, lower, named_event,
-    pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, flat, items, keep_tools, lower,
+    named_event, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Messages;
@@ -135,7 +135,7 @@ impl Dialect for Messages {
         json!({"type": "error", "error": {"type": kind, "message": message}})
     }
 
-    fn reply(&self, said: &Said<'_>) -> Value {
+    fn reply(&self, said: &ScriptedReply<'_>) -> Value {
         let mut content = Vec::new();
         if !said.turn.say.is_empty() {
             content.push(json!({"type": "text", "text": said.turn.say}));
@@ -152,7 +152,7 @@ impl Dialect for Messages {
         message
     }
 
-    fn events(&self, said: &Said<'_>) -> Vec<String> {
+    fn events(&self, said: &ScriptedReply<'_>) -> Vec<String> {
         let mut events =
             vec![named_event("message_start", &json!({"type": "message_start", "message": begun(said)}))];
         let mut index = 0;
@@ -186,11 +186,11 @@ impl Dialect for Messages {
     }
 }
 
-fn reason(said: &Said<'_>) -> &'static str {
+fn reason(said: &ScriptedReply<'_>) -> &'static str {
     if said.turn.calls.is_empty() { "end_turn" } else { "tool_use" }
 }
 
-fn usage(said: &Said<'_>, output: u64) -> Value {
+fn usage(said: &ScriptedReply<'_>, output: u64) -> Value {
     json!({
         "input_tokens": said.turn.usage.input, "output_tokens": output,
         "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0,
@@ -198,7 +198,7 @@ fn usage(said: &Said<'_>, output: u64) -> Value {
 }
 
 /// The message before anything is said.
-fn begun(said: &Said<'_>) -> Value {
+fn begun(said: &ScriptedReply<'_>) -> Value {
     json!({
         "id": format!("msg_scripted_{}", said.ordinal), "type": "message", "role": "assistant",
         "model": said.model, "content": [], "stop_reason": null, "stop_sequence": null, "usage": usage(said, 1),

@@ -12,7 +12,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use dialect::{Changes, Dialect, Pins, Said, Seen};
+pub(crate) use dialect::{Changes, Dialect, Pins, ScriptedReply, Seen};
 
 /// A protocol between agents and models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -5,8 +5,8 @@ use assay_trace::Usage;
 use serde_json::{Map, Value, json};
 
 use super::dialect::{
-    Changes, Dialect, NotPassed, Pins, Said, Seen, assistant, flat, is_remote, items, keep_tools, lower,
-    named_event, parsed, pin_model, refers, result_text, text_at,
+    Changes, Dialect, NotPassed, Pins, ScriptedReply, Seen, assistant, flat, is_remote, items, keep_tools,
+    lower, named_event, parsed, pin_model, refers, result_text, text_at,
 };
 
 pub(super) struct Responses;
@@ -154,12 +154,12 @@ impl Dialect for Responses {
         super::completions::error(status, message)
     }
 
-    fn reply(&self, said: &Said<'_>) -> Value {
+    fn reply(&self, said: &ScriptedReply<'_>) -> Value {
         let output: Vec<Value> = output(said).into_iter().map(|(item, _)| item).collect();
         response(said, "completed", &json!(output), true)
     }
 
-    fn events(&self, said: &Said<'_>) -> Vec<String> {
+    fn events(&self, said: &ScriptedReply<'_>) -> Vec<String> {
         let (mut events, mut number) = (Vec::new(), 0);
         let mut send = |name: &str, mut data: Value| {
             if let Some(object) = data.as_object_mut() {
@@ -213,7 +213,7 @@ fn is_call(item: &Value) -> bool {
 }
 
 /// Items of the output, each as it is in the end and as it begins.
-fn output(said: &Said<'_>) -> Vec<(Value, Value)> {
+fn output(said: &ScriptedReply<'_>) -> Vec<(Value, Value)> {
     let mut items = Vec::new();
     if !said.turn.say.is_empty() {
         let id = format!("msg_scripted_{}", said.ordinal);
@@ -233,7 +233,7 @@ fn output(said: &Said<'_>) -> Vec<(Value, Value)> {
     items
 }
 
-fn response(said: &Said<'_>, status: &str, output: &Value, is_done: bool) -> Value {
+fn response(said: &ScriptedReply<'_>, status: &str, output: &Value, is_done: bool) -> Value {
     let assay_model::Usage { input, output: written, .. } = said.turn.usage;
     let usage = json!({
         "input_tokens": input, "input_tokens_details": {"cached_tokens": 0},

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use assay_gateway::{Cassette, Exchange, Ledger, Protocol, Proxy, WatchedSkill};
 use assay_trace::{Usage, read};
 
-use crate::{door, script};
+use crate::{open_proxy, script};
 
 const SKILL: &str =
     "---\nname: ledger-export\ndescription: Exports ledgers with amounts in minor units.\n---\n";
@@ -23,7 +23,7 @@ const SCRIPT: &str = r#"
 "#;
 
 /// The status of an agent, and what it wrote to standard output.
-type Ran = (Option<i32>, String);
+type AgentExit = (Option<i32>, String);
 
 /// A program of an agent: in the cache, or in the `PATH`.
 fn installed(name: &str, below: &[&str]) -> Option<PathBuf> {
@@ -72,15 +72,15 @@ fn opencode() -> Option<(PathBuf, PathBuf)> {
 }
 
 /// A task's folder and a home, with the skill where agents look for it.
-struct Place {
+struct AgentFixture {
     folder: tempfile::TempDir,
 }
 
-impl Place {
+impl AgentFixture {
     fn new(skills: &str) -> Self {
-        let place = Self { folder: tempfile::tempdir().unwrap() };
-        place.clear(skills);
-        place
+        let fixture = Self { folder: tempfile::tempdir().unwrap() };
+        fixture.clear(skills);
+        fixture
     }
 
     /// As it is before an agent comes.
@@ -98,12 +98,12 @@ impl Place {
         self.folder.path().join(name)
     }
 
-    fn door(&self, lines: &str, retries: u32) -> Proxy {
-        self.taped(lines, retries, Cassette::Off)
+    fn open_proxy(&self, lines: &str, retries: u32) -> Proxy {
+        self.open_recording_proxy(lines, retries, Cassette::Off)
     }
 
-    fn taped(&self, lines: &str, retries: u32, cassette: Cassette) -> Proxy {
-        door(script(self.folder.path(), lines), |session, options| {
+    fn open_recording_proxy(&self, lines: &str, retries: u32, cassette: Cassette) -> Proxy {
+        open_proxy(script(self.folder.path(), lines), |session, options| {
             session.model = Some("pinned-model".to_owned());
             session.cassette = cassette;
             session.skills = vec![WatchedSkill {
@@ -116,7 +116,7 @@ impl Place {
     }
 
     /// Runs an agent in the task's folder.
-    fn run(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+    fn run(&self, program: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> AgentExit {
         let log = fs::File::create(self.path("stdout")).unwrap();
         let errors = fs::File::create(self.path("stderr")).unwrap();
         let mut child = Command::new(program)
@@ -146,8 +146,8 @@ impl Place {
         (status, fs::read_to_string(self.path("stdout")).unwrap())
     }
 
-    fn claude(&self, program: &Path, door: &Proxy) -> Ran {
-        let url = door.base_url(Protocol::AnthropicMessages, 0);
+    fn claude(&self, program: &Path, proxy: &Proxy) -> AgentExit {
+        let url = proxy.base_url(Protocol::AnthropicMessages, 0);
         let arguments = [
             "-p",
             "Write hello into hello.txt.",
@@ -160,7 +160,7 @@ impl Place {
         ];
         let variables = [
             ("ANTHROPIC_BASE_URL", url.as_str()),
-            ("ANTHROPIC_API_KEY", door.token()),
+            ("ANTHROPIC_API_KEY", proxy.token()),
             ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
             ("DISABLE_AUTOUPDATER", "1"),
             ("IS_SANDBOX", "1"),
@@ -169,10 +169,10 @@ impl Place {
         self.run(program, &arguments, &variables)
     }
 
-    fn codex(&self, program: &Path, door: &Proxy) -> Ran {
+    fn codex(&self, program: &Path, proxy: &Proxy) -> AgentExit {
         let home = self.path("home/.codex");
         fs::create_dir_all(&home).unwrap();
-        let url = door.base_url(Protocol::OpenaiResponses, 0);
+        let url = proxy.base_url(Protocol::OpenaiResponses, 0);
         let settings = format!(
             "model=\"mock-model\"\nmodel_provider=\"gate\"\ncheck_for_update_on_startup=false\n[analytics]\nenabled=false\n\
              [model_providers.gate]\nname=\"gate\"\nbase_url=\"{url}\"\nenv_key=\"GATE_TOKEN\"\nwire_api=\"responses\"\n\
@@ -190,16 +190,16 @@ impl Place {
             "apps",
             "Write hello into hello.txt.",
         ];
-        let variables = [("CODEX_HOME", home.to_str().unwrap()), ("GATE_TOKEN", door.token())];
+        let variables = [("CODEX_HOME", home.to_str().unwrap()), ("GATE_TOKEN", proxy.token())];
         self.run(program, &arguments, &variables)
     }
 
-    fn gemini(&self, program: &Path, door: &Proxy) -> Ran {
+    fn gemini(&self, program: &Path, proxy: &Proxy) -> AgentExit {
         fs::create_dir_all(self.path("home/.gemini")).unwrap();
         let settings = r#"{"privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},
             "general":{"enableAutoUpdate":false},"security":{"auth":{"selectedType":"gemini-api-key"}}}"#;
         fs::write(self.path("home/.gemini/settings.json"), settings).unwrap();
-        let url = door.base_url(Protocol::Gemini, 0);
+        let url = proxy.base_url(Protocol::Gemini, 0);
         let arguments = [
             "--yolo",
             "--output-format",
@@ -211,13 +211,13 @@ impl Place {
         ];
         let variables = [
             ("GOOGLE_GEMINI_BASE_URL", url.as_str()),
-            ("GEMINI_API_KEY", door.token()),
+            ("GEMINI_API_KEY", proxy.token()),
             ("GEMINI_CLI_TRUST_WORKSPACE", "true"),
         ];
         self.run(program, &arguments, &variables)
     }
 
-    fn opencode(&self, program: &Path, rg: &Path, door: &Proxy) -> Ran {
+    fn opencode(&self, program: &Path, rg: &Path, proxy: &Proxy) -> AgentExit {
         let home = self.path("home/.config/opencode");
         fs::create_dir_all(&home).unwrap();
         let settings = serde_json::json!({
@@ -225,7 +225,7 @@ impl Place {
             "model": "gate/mock-model", "small_model": "gate/mock-model",
             "provider": {"gate": {
                 "npm": "@ai-sdk/openai-compatible",
-                "options": {"baseURL": door.base_url(Protocol::OpenaiCompletions, 0), "apiKey": door.token()},
+                "options": {"baseURL": proxy.base_url(Protocol::OpenaiCompletions, 0), "apiKey": proxy.token()},
                 "models": {"mock-model": {"limit": {"context": 100_000, "output": 8_000}}},
             }},
         });
@@ -260,10 +260,10 @@ impl Place {
     }
 
     /// What has to hold of every agent: it did the task, it was given the skill, and its own log counts what the gateway counted.
-    fn check(&self, ran: &Ran, log: &Path, ledger: &Ledger) {
+    fn check(&self, exit: &AgentExit, log: &Path, ledger: &Ledger) {
         let stderr = fs::read_to_string(self.path("stderr")).unwrap();
-        let shown = format!("{}\n{stderr}\n{}", ran.1, serde_json::to_string_pretty(ledger).unwrap());
-        assert_eq!(ran.0, Some(0), "{shown}");
+        let shown = format!("{}\n{stderr}\n{}", exit.1, serde_json::to_string_pretty(ledger).unwrap());
+        assert_eq!(exit.0, Some(0), "{shown}");
         assert_eq!(fs::read_to_string(self.path("task/hello.txt")).ok().as_deref(), Some("hello"), "{shown}");
         let found = &ledger.exposure[0];
         assert!(found.advertised.is_some() && found.opened.is_some(), "{shown}");
@@ -295,10 +295,10 @@ fn claude_code_works_through_the_gateway() {
         println!("skipped: claude is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
-    let place = Place::new(".claude/skills");
-    let door = place.door(SCRIPT, 0);
-    let ran = place.claude(&program, &door);
-    place.check(&ran, &place.log("home/.claude/projects"), &door.close());
+    let fixture = AgentFixture::new(".claude/skills");
+    let proxy = fixture.open_proxy(SCRIPT, 0);
+    let exit = fixture.claude(&program, &proxy);
+    fixture.check(&exit, &fixture.log("home/.claude/projects"), &proxy.close());
 }
 
 #[test]
@@ -307,12 +307,12 @@ fn codex_works_through_the_gateway() {
         println!("skipped: codex is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
-    let place = Place::new(".agents/skills");
-    let door = place.door(SCRIPT, 0);
-    let ran = place.codex(&program, &door);
-    let ledger = door.close();
+    let fixture = AgentFixture::new(".agents/skills");
+    let proxy = fixture.open_proxy(SCRIPT, 0);
+    let exit = fixture.codex(&program, &proxy);
+    let ledger = proxy.close();
     assert!(ledger.exchanges[0].stripped.iter().any(|what| what == "tool web_search"), "{ledger:?}");
-    place.check(&ran, &place.log("home/.codex/sessions"), &ledger);
+    fixture.check(&exit, &fixture.log("home/.codex/sessions"), &ledger);
 }
 
 #[test]
@@ -321,10 +321,10 @@ fn gemini_cli_works_through_the_gateway() {
         println!("skipped: gemini is neither in ASSAY_CACHE nor in the PATH");
         return;
     };
-    let place = Place::new(".agents/skills");
-    let door = place.door(SCRIPT, 0);
-    let ran = place.gemini(&program, &door);
-    place.check(&ran, &place.log("home/.gemini/tmp"), &door.close());
+    let fixture = AgentFixture::new(".agents/skills");
+    let proxy = fixture.open_proxy(SCRIPT, 0);
+    let exit = fixture.gemini(&program, &proxy);
+    fixture.check(&exit, &fixture.log("home/.gemini/tmp"), &proxy.close());
 }
 
 #[test]
@@ -333,12 +333,12 @@ fn opencode_works_through_the_gateway() {
         println!("skipped: opencode and rg are neither in ASSAY_CACHE nor in the PATH");
         return;
     };
-    let place = Place::new(".agents/skills");
-    let door = place.door(SCRIPT, 0);
-    let ran = place.opencode(&program, &rg, &door);
-    let ledger = door.close();
+    let fixture = AgentFixture::new(".agents/skills");
+    let proxy = fixture.open_proxy(SCRIPT, 0);
+    let exit = fixture.opencode(&program, &rg, &proxy);
+    let ledger = proxy.close();
     assert_eq!(ledger.totals.requests, 4, "{ledger:?}");
-    place.check(&ran, &place.path("stdout"), &ledger);
+    fixture.check(&exit, &fixture.path("stdout"), &ledger);
 }
 
 #[test]
@@ -349,19 +349,19 @@ fn agents_see_nothing_of_a_limit_that_was_waited_out() {
         println!("skipped: claude, or codex, is neither in ASSAY_CACHE nor in the PATH");
     }
     if let Some(program) = claude {
-        let place = Place::new(".claude/skills");
-        let door = place.door(&lines, 3);
-        let ran = place.claude(&program, &door);
-        assert!(door.waited() >= Duration::from_secs(1));
-        assert!(!ran.1.contains("api_retry"), "{}", ran.1);
-        place.check(&ran, &place.log("home/.claude/projects"), &door.close());
+        let fixture = AgentFixture::new(".claude/skills");
+        let proxy = fixture.open_proxy(&lines, 3);
+        let exit = fixture.claude(&program, &proxy);
+        assert!(proxy.waited() >= Duration::from_secs(1));
+        assert!(!exit.1.contains("api_retry"), "{}", exit.1);
+        fixture.check(&exit, &fixture.log("home/.claude/projects"), &proxy.close());
     }
     if let Some(program) = codex {
-        let place = Place::new(".agents/skills");
-        let door = place.door(&lines, 3);
-        let ran = place.codex(&program, &door);
-        assert!(door.waited() >= Duration::from_secs(1));
-        place.check(&ran, &place.log("home/.codex/sessions"), &door.close());
+        let fixture = AgentFixture::new(".agents/skills");
+        let proxy = fixture.open_proxy(&lines, 3);
+        let exit = fixture.codex(&program, &proxy);
+        assert!(proxy.waited() >= Duration::from_secs(1));
+        fixture.check(&exit, &fixture.log("home/.codex/sessions"), &proxy.close());
     }
 }
 
@@ -373,28 +373,28 @@ fn what_agents_did_is_played_again_without_a_provider() {
     }
     // A provider that has nothing to say: whatever is said comes from the cassette.
     let mute = "{\"fault\": \"500\"}";
-    let check = |skills: &str, log: &str, run: &dyn Fn(&Place, &Proxy) -> Ran| {
-        let place = Place::new(skills);
-        let tape = place.path("cassette.jsonl");
-        let door = place.taped(SCRIPT, 0, Cassette::Record(tape.clone()));
-        let live = run(&place, &door);
-        let ledger = door.close();
-        place.check(&live, &place.log(log), &ledger);
-        place.clear(skills);
-        let door = place.taped(mute, 0, Cassette::Replay(tape));
-        let again = run(&place, &door);
-        let replayed = door.close();
-        place.check(&again, &place.log(log), &replayed);
+    let check = |skills: &str, log: &str, run: &dyn Fn(&AgentFixture, &Proxy) -> AgentExit| {
+        let fixture = AgentFixture::new(skills);
+        let tape = fixture.path("cassette.jsonl");
+        let proxy = fixture.open_recording_proxy(SCRIPT, 0, Cassette::Record(tape.clone()));
+        let live = run(&fixture, &proxy);
+        let ledger = proxy.close();
+        fixture.check(&live, &fixture.log(log), &ledger);
+        fixture.clear(skills);
+        let proxy = fixture.open_recording_proxy(mute, 0, Cassette::Replay(tape));
+        let again = run(&fixture, &proxy);
+        let replayed = proxy.close();
+        fixture.check(&again, &fixture.log(log), &replayed);
         assert_eq!(replayed.mismatch, None, "{replayed:?}");
         assert_eq!((replayed.totals.tokens, &replayed.exposure), (ledger.totals.tokens, &ledger.exposure));
     };
     if let Some(program) = claude {
-        check(".claude/skills", "home/.claude/projects", &|place, door| place.claude(&program, door));
+        check(".claude/skills", "home/.claude/projects", &|fixture, proxy| fixture.claude(&program, proxy));
     }
     if let Some(program) = codex {
-        check(".agents/skills", "home/.codex/sessions", &|place, door| place.codex(&program, door));
+        check(".agents/skills", "home/.codex/sessions", &|fixture, proxy| fixture.codex(&program, proxy));
     }
     if let Some(program) = gemini {
-        check(".agents/skills", "home/.gemini/tmp", &|place, door| place.gemini(&program, door));
+        check(".agents/skills", "home/.gemini/tmp", &|fixture, proxy| fixture.gemini(&program, proxy));
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::client::post;
 use crate::upstream::{Upstream, answer, begin, end, piece};
-use crate::{door, quick, requests, script};
+use crate::{open_proxy, quick, requests, script};
 
 fn prices() -> Prices {
     let (input, output, cache_read, cache_write) = (1_000.0, 2_000.0, 100.0, 1_250.0);
@@ -29,19 +29,19 @@ fn prices() -> Prices {
 fn caps_stop_a_trial_before_its_next_request() {
     let folder = tempfile::tempdir().unwrap();
     let check = |caps: Caps, expected: &str| {
-        let door = door(script(folder.path(), "{\"say\": \"some words\"}"), |session, options| {
+        let proxy = open_proxy(script(folder.path(), "{\"say\": \"some words\"}"), |session, options| {
             session.caps = caps;
             options.prices = prices();
         });
         let asked = requests(false, 0);
         let (path, body) = &asked[0];
-        assert_eq!(post(&door, path, body).status, 200);
+        assert_eq!(post(&proxy, path, body).status, 200);
         for (path, body) in &asked {
-            let reply = post(&door, path, body);
+            let reply = post(&proxy, path, body);
             assert!(reply.status == 400 && reply.text().contains(expected), "{path}: {reply:?}");
             assert!(reply.json()["error"]["message"].is_string(), "{reply:?}");
         }
-        let ledger = door.close();
+        let ledger = proxy.close();
         assert!(ledger.capped.as_ref().is_some_and(|capped| capped.reason.contains(expected)), "{ledger:?}");
         assert_eq!((ledger.totals.requests, ledger.refused.len()), (1, 4));
     };
@@ -115,7 +115,7 @@ fn events(protocol: usize) -> (Vec<Value>, Vec<Value>) {
     }
 }
 
-fn say(out: &mut TcpStream, events: &[Value]) {
+fn send_events(out: &mut TcpStream, events: &[Value]) {
     for event in events {
         piece(out, &format!("data: {event}\n\n"));
     }
@@ -126,11 +126,11 @@ fn breaking(protocol: usize, broken: usize) -> Upstream {
     Upstream::start(move |_, _, number, out| {
         let (text, rest) = events(protocol);
         begin(out);
-        say(out, &text);
+        send_events(out, &text);
         if number < broken {
             let _ = out.shutdown(std::net::Shutdown::Both);
         } else {
-            say(out, &rest);
+            send_events(out, &rest);
             end(out);
         }
     })
@@ -141,11 +141,11 @@ fn breaking(protocol: usize, broken: usize) -> Upstream {
 fn a_broken_reply_books_what_was_received() {
     for protocol in 0..4 {
         let upstream = breaking(protocol, 1);
-        let door = door(upstream.provider(), |_, options| options.prices = prices());
+        let proxy = open_proxy(upstream.provider(), |_, options| options.prices = prices());
         let (path, body) = requests(true, 0).remove(protocol);
-        assert!(!post(&door, &path, &body).whole, "{path}");
-        assert!(post(&door, &path, &body).whole, "{path}");
-        let ledger = door.close();
+        assert!(!post(&proxy, &path, &body).whole, "{path}");
+        assert!(post(&proxy, &path, &body).whole, "{path}");
+        let ledger = proxy.close();
         let [broken, well] = &ledger.exchanges[..] else { panic!("{ledger:?}") };
         let sent: Value = serde_json::from_str(&upstream.requests()[0].1).unwrap();
         let tokens = broken.tokens.unwrap();
@@ -174,7 +174,7 @@ fn an_estimate_alone_reaches_no_cap() {
     for (protocol, scope) in [1, 2, 3].into_iter().flat_map(|p| [(p, CapScope::Trial), (p, CapScope::Run)]) {
         for caps in kinds {
             let upstream = breaking(protocol, 4);
-            let door = door(upstream.provider(), |session, options| {
+            let proxy = open_proxy(upstream.provider(), |session, options| {
                 options.prices = prices();
                 if scope == CapScope::Run {
                     session.budget = Budget::new(caps);
@@ -184,12 +184,12 @@ fn an_estimate_alone_reaches_no_cap() {
             });
             let (path, body) = requests(true, 0).remove(protocol);
             for _ in 0..4 {
-                assert_eq!(post(&door, &path, &body).status, 200, "{path} {caps:?}");
+                assert_eq!(post(&proxy, &path, &body).status, 200, "{path} {caps:?}");
             }
-            assert_eq!(door.capped(), None, "{path} {caps:?}");
-            assert!(post(&door, &path, &body).whole, "{path} {caps:?}");
-            assert_eq!(post(&door, &path, &body).status, 400, "{path} {caps:?}");
-            let ledger = door.close();
+            assert_eq!(proxy.capped(), None, "{path} {caps:?}");
+            assert!(post(&proxy, &path, &body).whole, "{path} {caps:?}");
+            assert_eq!(post(&proxy, &path, &body).status, 400, "{path} {caps:?}");
+            let ledger = proxy.close();
             let kind = if caps.usd.is_some() { CapKind::Usd } else { CapKind::Tokens };
             assert!(
                 matches!(&ledger.capped, Some(Capped { scope: found, of, .. }) if *found == scope && *of == kind),
@@ -209,16 +209,16 @@ fn an_absurd_usage_is_not_believed() {
         let choice = json!({"message": {"content": SAID}, "finish_reason": "stop"});
         answer(out, "200 OK", "", &json!({"model": "m", "choices": [choice], "usage": usage}).to_string());
     });
-    let door = door(upstream.provider(), |session, options| {
+    let proxy = open_proxy(upstream.provider(), |session, options| {
         session.caps.tokens = Some(1_000_000);
         session.budget = Budget::new(Caps { usd: Some(5.0), ..Caps::default() });
         options.prices = prices();
     });
     let (path, body) = requests(false, 0).remove(2);
     for _ in 0..3 {
-        assert_eq!(post(&door, &path, &body).status, 200);
+        assert_eq!(post(&proxy, &path, &body).status, 200);
     }
-    let ledger = door.close();
+    let ledger = proxy.close();
     let exchange = &ledger.exchanges[0];
     assert!(exchange.complete && exchange.estimated && exchange.error.is_none(), "{exchange:?}");
     assert_eq!(exchange.tokens.unwrap().output, 8, "{exchange:?}");
@@ -231,16 +231,16 @@ fn costs_are_told_with_and_without_a_cache_and_are_null_where_unknown() {
     let folder = tempfile::tempdir().unwrap();
     let provider = script(folder.path(), "{\"say\": \"hi\"}");
     let (path, body) = requests(false, 0).remove(0);
-    let ask = |prices: Prices| {
-        let door = door(provider.clone(), |_, options| options.prices = prices);
-        post(&door, &path, &body);
-        door.close()
+    let metered_ledger = |prices: Prices| {
+        let proxy = open_proxy(provider.clone(), |_, options| options.prices = prices);
+        post(&proxy, &path, &body);
+        proxy.close()
     };
-    let ledger = ask(prices());
+    let ledger = metered_ledger(prices());
     let tokens = ledger.totals.tokens;
     let expected = (tokens.input as f64 * 1_000.0 + tokens.output as f64 * 2_000.0) / 1e6;
     assert!((ledger.totals.usd.unwrap() - expected).abs() < 1e-9, "{ledger:?}");
-    let ledger = ask(Prices::default());
+    let ledger = metered_ledger(Prices::default());
     assert_eq!((ledger.totals.usd, ledger.exchanges[0].usd), (None, None));
     assert!(ledger.totals.tokens.total() > 0);
 }
@@ -257,10 +257,10 @@ fn a_cache_is_told_in_the_cost() {
             &format!("{{\"type\":\"message\",\"model\":\"m\",\"content\":[],{usage}}}"),
         );
     });
-    let door = door(upstream.provider(), |_, options| options.prices = prices());
+    let proxy = open_proxy(upstream.provider(), |_, options| options.prices = prices());
     let (path, body) = requests(false, 0).remove(0);
-    assert_eq!(post(&door, &path, &body).status, 200);
-    let ledger = door.close();
+    assert_eq!(post(&proxy, &path, &body).status, 200);
+    let ledger = proxy.close();
     let near = |found: Option<f64>, expected: f64| {
         assert!((found.unwrap() - expected / 1e6).abs() < 1e-12, "{ledger:?}");
     };

@@ -51,10 +51,10 @@ fn conversation(session: &str, said: &str) -> [Value; 2] {
     [request(json!([first])), request(json!([first, {"role": "user", "content": [result]}]))]
 }
 
-fn play(provider: Provider, cassette: Cassette, requests: &[Value]) -> (Vec<Reply>, Ledger) {
-    let door = open(provider, cassette);
-    let replies = requests.iter().map(|body| post(&door, "/v1/messages", body)).collect();
-    (replies, door.close())
+fn run_requests(provider: Provider, cassette: Cassette, requests: &[Value]) -> (Vec<Reply>, Ledger) {
+    let proxy = open(provider, cassette);
+    let replies = requests.iter().map(|body| post(&proxy, "/v1/messages", body)).collect();
+    (replies, proxy.close())
 }
 
 /// What a replay has to give again.
@@ -78,9 +78,9 @@ fn requests_that_change_places_get_their_own_replies() {
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
     let requests = conversation(SESSIONS[0], "ok");
-    let (recorded, _) = play(upstream.provider(), Cassette::Record(tape.clone()), &requests);
+    let (recorded, _) = run_requests(upstream.provider(), Cassette::Record(tape.clone()), &requests);
     let [first, second] = requests;
-    let (again, ledger) = play(upstream.provider(), Cassette::Replay(tape), &[second, first]);
+    let (again, ledger) = run_requests(upstream.provider(), Cassette::Replay(tape), &[second, first]);
     assert_eq!(ledger.mismatch, None);
     let kept = |reply: &Reply| reply.text().replace("org-AbCdEf123456", "[dropped]");
     assert_eq!([again[1].text(), again[0].text()], [kept(&recorded[0]), kept(&recorded[1])]);
@@ -93,12 +93,12 @@ fn a_replay_gives_the_same_without_a_provider() {
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
     let (recorded, live) =
-        play(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
+        run_requests(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
     assert_eq!((live.exposure[0].opened, live.mismatch.as_ref()), (Some(1), None));
     let asked = upstream.requests().len();
     // Another session, another day: the same trial.
     let replay = Cassette::Replay(tape.clone());
-    let (replayed, again) = play(upstream.provider(), replay, &conversation(SESSIONS[1], "ok"));
+    let (replayed, again) = run_requests(upstream.provider(), replay, &conversation(SESSIONS[1], "ok"));
     assert_eq!(upstream.requests().len(), asked, "a replay asks nobody");
     assert_eq!((outcome(&again), again.mismatch), (outcome(&live), None));
     for (recorded, replayed) in recorded.iter().zip(&replayed) {
@@ -116,9 +116,9 @@ fn the_first_difference_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let tape = folder.path().join("cassette.jsonl");
     let upstream = provider();
-    play(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
+    run_requests(upstream.provider(), Cassette::Record(tape.clone()), &conversation(SESSIONS[0], "ok"));
     let check = |requests: &[Value], expected: Option<(usize, &str)>, statuses: &[u16]| {
-        let (replies, ledger) = play(upstream.provider(), Cassette::Replay(tape.clone()), requests);
+        let (replies, ledger) = run_requests(upstream.provider(), Cassette::Replay(tape.clone()), requests);
         let found = ledger.mismatch.as_ref().map(|mismatch| (mismatch.ordinal, mismatch.part.as_str()));
         assert_eq!(found, expected);
         assert_eq!(replies.iter().map(|reply| reply.status).collect::<Vec<_>>(), statuses);
@@ -126,8 +126,11 @@ fn the_first_difference_is_told() {
     let [first, second] = conversation(SESSIONS[0], "ok");
     check(&[first.clone(), second.clone()], None, &[200, 200]);
     check(&conversation(SESSIONS[0], "another result"), Some((1, "messages[1]")), &[200, 200]);
-    let (_, ledger) =
-        play(upstream.provider(), Cassette::Replay(tape.clone()), &conversation(SESSIONS[0], "another"));
+    let (_, ledger) = run_requests(
+        upstream.provider(),
+        Cassette::Replay(tape.clone()),
+        &conversation(SESSIONS[0], "another"),
+    );
     let told = ledger.mismatch.unwrap();
     assert_eq!(told.at.as_deref(), Some("/content/0/content"), "{told:?}");
     let said = [told.kept.unwrap(), told.now.unwrap()];
@@ -149,10 +152,10 @@ fn faults_are_played_again_too() {
             session.cassette = cassette;
             let mut limits = quick();
             limits.provider_idle = std::time::Duration::from_millis(200);
-            let door =
+            let proxy =
                 Gateway::new(GatewayOptions { limits, ..GatewayOptions::default() }).open(session).unwrap();
-            let replies: Vec<Reply> = (0..4).map(|_| post(&door, &path, &body)).collect();
-            (replies, door.close())
+            let replies: Vec<Reply> = (0..4).map(|_| post(&proxy, &path, &body)).collect();
+            (replies, proxy.close())
         };
         let (live, ledger) = run(Cassette::Record(tape.clone()));
         let (again, replayed) = run(Cassette::Replay(tape));

@@ -36,15 +36,15 @@ impl Reply {
     }
 }
 
-/// Sends a request with the door's token, and reads to the end of the connection.
-pub(crate) fn post(door: &Proxy, path: &str, body: &Value) -> Reply {
-    post_with(door, path, body, &[])
+/// Sends a request with the proxy's token, and reads to the end of the connection.
+pub(crate) fn post(proxy: &Proxy, path: &str, body: &Value) -> Reply {
+    post_with(proxy, path, body, &[])
 }
 
-pub(crate) fn post_with(door: &Proxy, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
-    let token = format!("x-api-key: {}\r\n", door.token());
+pub(crate) fn post_with(proxy: &Proxy, path: &str, body: &Value, headers: &[(&str, &str)]) -> Reply {
+    let token = format!("x-api-key: {}\r\n", proxy.token());
     let more: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
-    raw(door, &request("POST", path, &format!("{token}{more}"), body.to_string().as_bytes()))
+    raw(proxy, &request("POST", path, &format!("{token}{more}"), body.to_string().as_bytes()))
 }
 
 pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> Vec<u8> {
@@ -56,29 +56,29 @@ pub(crate) fn request(method: &str, path: &str, headers: &str, body: &[u8]) -> V
 }
 
 /// Sends bytes, and reads to the end of the connection.
-pub(crate) fn raw(door: &Proxy, bytes: &[u8]) -> Reply {
-    let mut stream = connect(door);
+pub(crate) fn raw(proxy: &Proxy, bytes: &[u8]) -> Reply {
+    let mut stream = connect(proxy);
     // A server that answers before it has read all closes; what it answered is what counts.
     let _ = stream.write_all(bytes);
     read(&mut *stream)
 }
 
-pub(crate) trait Both: Read + Write {}
-impl<T: Read + Write> Both for T {}
+pub(crate) trait Connection: Read + Write {}
+impl<T: Read + Write> Connection for T {}
 
-pub(crate) fn connect(door: &Proxy) -> Box<dyn Both> {
+pub(crate) fn connect(proxy: &Proxy) -> Box<dyn Connection> {
     let patience = Some(Duration::from_mins(1));
-    if let Some(path) = door.socket() {
+    if let Some(path) = proxy.socket() {
         let stream = UnixStream::connect(path).unwrap();
         stream.set_read_timeout(patience).unwrap();
         return Box::new(stream);
     }
-    let stream = TcpStream::connect(door.address().unwrap()).unwrap();
+    let stream = TcpStream::connect(proxy.address().unwrap()).unwrap();
     stream.set_read_timeout(patience).unwrap();
     Box::new(stream)
 }
 
-pub(crate) fn read(stream: &mut dyn Both) -> Reply {
+pub(crate) fn read(stream: &mut dyn Connection) -> Reply {
     let mut bytes = Vec::new();
     let ended = stream.read_to_end(&mut bytes);
     assert!(ended.is_ok() || !bytes.is_empty(), "nothing came: {ended:?}");

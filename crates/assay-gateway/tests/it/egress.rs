@@ -1,4 +1,4 @@
-//! The way out to listed hosts, over real sockets.
+//! The fixture out to listed hosts, over real sockets.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
-use assay_gateway::{Egress, Hosts};
+use assay_gateway::{EgressListener, Hosts};
 
 use crate::until;
 
@@ -32,15 +32,15 @@ fn plain(body: &str) -> String {
     format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}", body.len())
 }
 
-struct Way {
+struct EgressFixture {
     folder: tempfile::TempDir,
-    egress: Option<Egress>,
+    egress: Option<EgressListener>,
 }
 
-impl Way {
+impl EgressFixture {
     fn to(list: &[String]) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let egress = Egress::open(&folder.path().join("out"), Hosts::parse(list).unwrap()).unwrap();
+        let egress = EgressListener::open(&folder.path().join("out"), Hosts::parse(list).unwrap()).unwrap();
         Self { folder, egress: Some(egress) }
     }
 
@@ -55,7 +55,7 @@ impl Way {
     }
 
     /// Sends text, and reads to the end.
-    fn ask(&self, text: &str) -> String {
+    fn send(&self, text: &str) -> String {
         let mut stream = self.connect();
         stream.write_all(text.as_bytes()).unwrap();
         let mut heard = String::new();
@@ -77,21 +77,21 @@ fn get(port: u16, path: &str) -> String {
 #[test]
 fn listed_hosts_are_opened_and_others_are_not() {
     let (listed, other) = (server(plain), server(|_| plain("the other one")));
-    let way = Way::to(&[format!("127.0.0.1:{listed}")]);
-    let mode = std::fs::metadata(way.socket()).unwrap().permissions().mode();
+    let fixture = EgressFixture::to(&[format!("127.0.0.1:{listed}")]);
+    let mode = std::fs::metadata(fixture.socket()).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    let heard = way.ask(&get(listed, "/a?b=1"));
+    let heard = fixture.send(&get(listed, "/a?b=1"));
     assert!(heard.starts_with("HTTP/1.1 200 OK") && heard.contains("GET /a?b=1 HTTP/1.1"), "{heard}");
     assert!(heard.contains(&format!("Host: 127.0.0.1:{listed}")), "the name is the address's own: {heard}");
     assert!(!heard.contains("elsewhere") && !heard.contains("Proxy-Authorization"), "{heard}");
-    let refused = way.ask(&get(other, "/"));
+    let refused = fixture.send(&get(other, "/"));
     assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("not listed"), "{refused}");
     let tunnel = |port| format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n");
-    let heard = way.ask(&tunnel(listed));
+    let heard = fixture.send(&tunnel(listed));
     assert!(heard.starts_with("HTTP/1.1 200 Connection established\r\n\r\nHTTP/1.1 200 OK"), "{heard}");
-    assert!(way.ask(&tunnel(other)).starts_with("HTTP/1.1 403"));
-    let socket = way.socket();
-    let ledger = way.close();
+    assert!(fixture.send(&tunnel(other)).starts_with("HTTP/1.1 403"));
+    let socket = fixture.socket();
+    let ledger = fixture.close();
     assert!(!socket.exists(), "the socket is removed");
     assert_eq!(ledger.count, 4);
     let opened: Vec<bool> = ledger.connections.iter().map(|passage| passage.refused.is_none()).collect();
@@ -104,33 +104,34 @@ fn listed_hosts_are_opened_and_others_are_not() {
 #[test]
 fn a_listed_name_leads_to_no_private_address() {
     let port = server(|_| plain("inside"));
-    let ask = |way: &Way| way.ask(&format!("GET http://localhost:{port}/ HTTP/1.1\r\n\r\n"));
-    let way = Way::to(&[format!("localhost:{port}")]);
-    let refused = ask(&way);
+    let fetch_listed_host =
+        |fixture: &EgressFixture| fixture.send(&format!("GET http://localhost:{port}/ HTTP/1.1\r\n\r\n"));
+    let fixture = EgressFixture::to(&[format!("localhost:{port}")]);
+    let refused = fetch_listed_host(&fixture);
     assert!(refused.starts_with("HTTP/1.1 403") && refused.contains("private"), "{refused}");
-    let way = Way::to(&[format!("localhost:{port}"), "127.0.0.0/8".to_owned()]);
-    let refused = ask(&way);
+    let fixture = EgressFixture::to(&[format!("localhost:{port}"), "127.0.0.0/8".to_owned()]);
+    let refused = fetch_listed_host(&fixture);
     assert!(refused.starts_with("HTTP/1.1 403"), "a network is for the ports of the web: {refused}");
-    let way = Way::to(&[format!("localhost:{port}"), format!("127.0.0.1:{port}")]);
-    assert!(ask(&way).ends_with("inside"));
+    let fixture = EgressFixture::to(&[format!("localhost:{port}"), format!("127.0.0.1:{port}")]);
+    assert!(fetch_listed_host(&fixture).ends_with("inside"));
 }
 
-/// Whoever is listed may send elsewhere; the way does not follow.
+/// Whoever is listed may send elsewhere; the fixture does not follow.
 #[test]
 fn a_redirect_is_the_clients_to_follow_and_leads_nowhere_else() {
     let inner = server(|_| plain("secret"));
     let outer = server(move |_| {
         format!("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:{inner}/\r\ncontent-length: 0\r\n\r\n")
     });
-    let way = Way::to(&[format!("127.0.0.1:{outer}")]);
-    let heard = way.ask(&get(outer, "/"));
+    let fixture = EgressFixture::to(&[format!("127.0.0.1:{outer}")]);
+    let heard = fixture.send(&get(outer, "/"));
     assert!(heard.starts_with("HTTP/1.1 302 Found") && !heard.contains("secret"), "{heard}");
-    assert!(way.ask(&get(inner, "/")).starts_with("HTTP/1.1 403"));
+    assert!(fixture.send(&get(inner, "/")).starts_with("HTTP/1.1 403"));
 }
 
 #[test]
 fn what_is_no_request_does_no_harm() {
-    let way = Way::to(&["example.org".to_owned()]);
+    let fixture = EgressFixture::to(&["example.org".to_owned()]);
     for text in [
         "nonsense\r\n\r\n".to_owned(),
         "GET / HTTP/1.1\r\n\r\n".to_owned(),
@@ -138,24 +139,24 @@ fn what_is_no_request_does_no_harm() {
         format!("GET http://example.org/ HTTP/1.1\r\nx: {}\r\n\r\n", "y".repeat(64 << 10)),
         format!("CONNECT {}:443 HTTP/1.1\r\n\r\n", "a".repeat(300)),
     ] {
-        let mut stream = way.connect();
+        let mut stream = fixture.connect();
         let _ = stream.write_all(text.as_bytes());
         let mut heard = String::new();
         let _ = stream.read_to_string(&mut heard);
         assert!(heard.starts_with("HTTP/1.1 403"), "{text:.60}: {heard}");
     }
-    drop(way.connect());
+    drop(fixture.connect());
 }
 
-/// Connections under way end with the way, and more than it holds are hung up on.
+/// Connections under fixture end with the fixture, and more than it holds are hung up on.
 #[test]
 fn closing_ends_what_is_open() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    let way = Way::to(&[format!("127.0.0.1:{port}")]);
+    let fixture = EgressFixture::to(&[format!("127.0.0.1:{port}")]);
     let mut open: Vec<UnixStream> = (0..70)
         .map(|_| {
-            let mut stream = way.connect();
+            let mut stream = fixture.connect();
             let _ = stream.write_all(format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\n").as_bytes());
             stream
         })
@@ -165,7 +166,7 @@ fn closing_ends_what_is_open() {
         far.push(listener.accept().unwrap());
         far.len() >= 60
     });
-    let ledger = way.close();
+    let ledger = fixture.close();
     assert!(ledger.count >= 60, "{}", ledger.count);
     for stream in &mut open {
         let mut rest = Vec::new();

@@ -4,7 +4,7 @@ use assay_gateway::WatchedSkill;
 use serde_json::{Value, json};
 
 use crate::client::post;
-use crate::{door, script};
+use crate::{open_proxy, script};
 
 fn line(n: usize) -> String {
     format!("Amounts of kind {n} are in minor units, and never in floating point.")
@@ -24,7 +24,7 @@ fn bodies_and_names_are_found_in_every_protocol() {
                  advertised: Option<usize>,
                  opened: Option<usize>,
                  lines: usize| {
-        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
+        let proxy = open_proxy(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
             let skill = |name: &str, body: String| WatchedSkill {
                 name: name.to_owned(),
                 description: format!("What {name} is for."),
@@ -34,9 +34,9 @@ fn bodies_and_names_are_found_in_every_protocol() {
                 vec![skill("ledger-export", body()), skill("other", body().replace("minor", "major"))];
         });
         for request in &requests {
-            assert_eq!(post(&door, path, request).status, 200, "{path}");
+            assert_eq!(post(&proxy, path, request).status, 200, "{path}");
         }
-        let ledger = door.close();
+        let ledger = proxy.close();
         let found = &ledger.exposure[0];
         let expected = (advertised, opened, lines);
         assert_eq!(
@@ -89,7 +89,7 @@ fn bodies_and_names_are_found_in_every_protocol() {
 fn a_file_type_in_the_instruction_lists_no_skill() {
     let folder = tempfile::tempdir().unwrap();
     let check = |listing: Option<&str>, advertised: Option<usize>| {
-        let door = door(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
+        let proxy = open_proxy(script(folder.path(), "{\"say\": \"ok\"}"), |session, _| {
             session.skills = vec![WatchedSkill {
                 name: "xlsx".to_owned(),
                 description: "Work with spreadsheets: read, write and recalculate.".to_owned(),
@@ -104,8 +104,8 @@ fn a_file_type_in_the_instruction_lists_no_skill() {
             {"role": "system", "content": system},
             {"role": "user", "content": "Write the plan to /app/plan.xlsx.\nFormats:\n- csv\n- xlsx"},
         ]});
-        assert_eq!(post(&door, "/v1/chat/completions", &request).status, 200);
-        assert_eq!(door.close().exposure[0].advertised, advertised, "{listing:?}");
+        assert_eq!(post(&proxy, "/v1/chat/completions", &request).status, 200);
+        assert_eq!(proxy.close().exposure[0].advertised, advertised, "{listing:?}");
     };
     check(None, None);
     check(Some("Skills:\n- xlsx: Work with spreadsheets: read, write…"), Some(0));

@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 use assay_gateway::{Listen, Proxy};
 
 use crate::client::{connect, post, raw, read, request};
-use crate::{door, requests, script, until};
+use crate::{open_proxy, requests, script, until};
 
-fn some_door() -> Proxy {
+fn open_test_proxy() -> Proxy {
     let folder = tempfile::tempdir().unwrap();
-    door(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| {
+    open_proxy(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| {
         options.limits.request_bytes = 64 << 10;
         options.limits.arrival = Duration::from_millis(700);
     })
@@ -18,12 +18,12 @@ fn some_door() -> Proxy {
 
 #[test]
 fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
-    let door = some_door();
-    let token = format!("x-api-key: {}\r\n", door.token());
+    let proxy = open_test_proxy();
+    let token = format!("x-api-key: {}\r\n", proxy.token());
     let post_raw =
         |headers: &str, body: &[u8]| request("POST", "/v1/messages", &format!("{token}{headers}"), body);
     let check = |bytes: &[u8], expected: u16| {
-        let reply = raw(&door, bytes);
+        let reply = raw(&proxy, bytes);
         let shown = String::from_utf8_lossy(&bytes[..bytes.len().min(120)]);
         assert_eq!(reply.status, expected, "{shown}\n{reply:?}");
     };
@@ -46,7 +46,7 @@ fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
     check(format!("{head}transfer-encoding: chunked\r\n\r\nffffffffff\r\n").as_bytes(), 413);
     check(format!("{head}transfer-encoding: gzip\r\n\r\n").as_bytes(), 400);
     check(&request("POST", "/v1/files", &token, b"{}"), 404);
-    // A door leads to one provider, whatever address is asked for.
+    // A proxy leads to one provider, whatever address is asked for.
     check(&request("POST", "http://elsewhere.example/v1/messages", &token, b"{}"), 404);
     check(&request("POST", "//elsewhere.example/v1/messages", &token, b"{}"), 404);
     check(&request("POST", "/v1/messages/../files", &token, b"{}"), 404);
@@ -57,81 +57,84 @@ fn what_is_not_a_request_gets_a_status_and_does_no_harm() {
     check(&request("POST", "/v1beta/models/m:streamGenerateContent", &token, b"{\"contents\":[]}"), 400);
     // It still serves.
     let (path, body) = requests(false, 0).remove(0);
-    assert_eq!(post(&door, &path, &body).status, 200);
-    assert!(!door.close().refused.is_empty());
+    assert_eq!(post(&proxy, &path, &body).status, 200);
+    assert!(!proxy.close().refused.is_empty());
 }
 
 #[test]
 fn no_token_no_service() {
-    let door = some_door();
+    let proxy = open_test_proxy();
     let (path, body) = requests(false, 0).remove(0);
     let body = body.to_string();
     for header in ["", "x-api-key: sk-guess\r\n", "authorization: Bearer\r\n", "authorization: Basic abc\r\n"]
     {
-        let reply = raw(&door, &request("POST", &path, header, body.as_bytes()));
+        let reply = raw(&proxy, &request("POST", &path, header, body.as_bytes()));
         assert_eq!(reply.status, 401, "{header}");
         assert_eq!(reply.json()["error"]["type"], "authentication_error");
     }
-    let token = door.token().to_owned();
+    let token = proxy.token().to_owned();
     for header in [format!("x-goog-api-key: {token}\r\n"), format!("authorization: bearer {token}\r\n")] {
-        assert_eq!(raw(&door, &request("POST", &path, &header, body.as_bytes())).status, 200, "{header}");
+        assert_eq!(raw(&proxy, &request("POST", &path, &header, body.as_bytes())).status, 200, "{header}");
     }
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert_eq!((ledger.refused.len(), ledger.exchanges.len()), (4, 2));
     assert!(!serde_json::to_string(&ledger).unwrap().contains(&token));
 }
 
 #[test]
 fn slow_bodies_end() {
-    let door = some_door();
+    let proxy = open_test_proxy();
     let started = Instant::now();
-    let mut stream = connect(&door);
-    let head =
-        format!("POST /v1/messages HTTP/1.1\r\nx-api-key: {}\r\ncontent-length: 50000\r\n\r\n", door.token());
+    let mut stream = connect(&proxy);
+    let head = format!(
+        "POST /v1/messages HTTP/1.1\r\nx-api-key: {}\r\ncontent-length: 50000\r\n\r\n",
+        proxy.token()
+    );
     stream.write_all(head.as_bytes()).unwrap();
     let reply = read(&mut *stream);
     assert_eq!(reply.status, 408);
     assert!(started.elapsed() >= Duration::from_millis(700));
     // A head that never ends.
-    let mut stream = connect(&door);
+    let mut stream = connect(&proxy);
     stream.write_all(b"POST /v1/messages HT").unwrap();
     assert_eq!(read(&mut *stream).status, 408);
 }
 
 #[test]
 fn connections_are_kept_and_chunks_are_read() {
-    let door = some_door();
+    let proxy = open_test_proxy();
     let (path, body) = requests(false, 0).remove(0);
     let body = body.to_string();
     let (first, second) = body.split_at(body.len() / 2);
-    let token = door.token();
+    let token = proxy.token();
     let chunked = format!(
         "POST {path} HTTP/1.1\r\nx-api-key: {token}\r\nexpect: 100-continue\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{first}\r\n{:x};ext=1\r\n{second}\r\n0\r\ntrailer: x\r\n\r\n",
         first.len(),
         second.len()
     );
     let last = request("POST", &path, &format!("x-api-key: {token}\r\n"), body.as_bytes());
-    let mut stream = connect(&door);
+    let mut stream = connect(&proxy);
     stream.write_all(chunked.as_bytes()).unwrap();
     stream.write_all(&last).unwrap();
     let mut text = String::new();
     std::io::Read::read_to_string(&mut stream, &mut text).unwrap();
     assert_eq!(text.matches("HTTP/1.1 200").count(), 2, "{text}");
-    assert_eq!(door.close().exchanges.len(), 2);
+    assert_eq!(proxy.close().exchanges.len(), 2);
 }
 
 #[test]
 fn connections_are_counted() {
     let folder = tempfile::tempdir().unwrap();
-    let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| options.limits.connections = 3);
-    let held: Vec<_> = (0..8).map(|_| connect(&door)).collect();
-    until(|| door.ledger().refused.len() >= 5);
+    let proxy =
+        open_proxy(script(folder.path(), "{\"say\": \"hi\"}"), |_, options| options.limits.connections = 3);
+    let held: Vec<_> = (0..8).map(|_| connect(&proxy)).collect();
+    until(|| proxy.ledger().refused.len() >= 5);
     drop(held);
     let (path, body) = requests(false, 0).remove(0);
     let served = (0..200).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
-        let mut stream = connect(&door);
-        let token = format!("x-api-key: {}\r\n", door.token());
+        let mut stream = connect(&proxy);
+        let token = format!("x-api-key: {}\r\n", proxy.token());
         let sent = stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes()));
         let mut text = String::new();
         sent.is_ok()

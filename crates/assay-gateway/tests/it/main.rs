@@ -29,8 +29,8 @@ fn script(folder: &Path, lines: &str) -> Provider {
     Provider::open("scripted:script.jsonl", &options, &|_| None).unwrap()
 }
 
-/// A door on loopback, changed as a test needs it.
-fn door(provider: Provider, change: impl FnOnce(&mut SessionConfig, &mut GatewayOptions)) -> Proxy {
+/// A proxy on loopback, changed as a test needs it.
+fn open_proxy(provider: Provider, change: impl FnOnce(&mut SessionConfig, &mut GatewayOptions)) -> Proxy {
     let mut session = SessionConfig::new("trial-1", provider, Listen::Loopback(0));
     let mut options = GatewayOptions { limits: quick(), ..GatewayOptions::default() };
     change(&mut session, &mut options);

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::client::{connect, parse, post, post_with, request};
 use crate::upstream::{KEY, Upstream, answer, begin, end, piece};
-use crate::{door, requests, until};
+use crate::{open_proxy, requests, until};
 
 /// A whole reply of each protocol, with a cache in its usage.
 fn replies() -> [Value; 4] {
@@ -43,17 +43,17 @@ fn replies_pass_unchanged_and_are_metered() {
         let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
         answer(out, "200 OK", "set-cookie: a=b\r\nopenai-organization: org-secret\r\n", &reply.to_string());
     });
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     for ((path, body), expected) in requests(false, 0).iter().zip(replies()) {
         let headers = [("cookie", "session=1"), ("anthropic-beta", "x-1"), ("user-agent", "agent/1")];
-        let reply = post_with(&door, path, body, &headers);
+        let reply = post_with(&proxy, path, body, &headers);
         assert_eq!((reply.status, reply.json()), (200, expected), "{path}");
         let head = reply.head.to_ascii_lowercase();
         assert!(!head.contains("cookie") && !head.contains("organization"), "{head}");
     }
     for (head, _) in upstream.requests() {
         let head = head.to_ascii_lowercase();
-        assert!(head.contains(KEY) && !head.contains(door.token()), "{head}");
+        assert!(head.contains(KEY) && !head.contains(proxy.token()), "{head}");
         assert!(!head.contains("cookie") && !head.contains("agent/1"), "{head}");
         let key_header = match &head {
             head if head.contains("/v1/messages") => "x-api-key: ",
@@ -62,7 +62,7 @@ fn replies_pass_unchanged_and_are_metered() {
         };
         assert!(head.contains(&format!("{key_header}{KEY}")), "{head}");
     }
-    let ledger = door.close();
+    let ledger = proxy.close();
     for (exchange, protocol) in ledger.exchanges.iter().zip(Protocol::ALL) {
         let tokens = exchange.tokens.unwrap();
         let written = if protocol == Protocol::AnthropicMessages { 7 } else { 0 };
@@ -94,10 +94,10 @@ fn streams_are_passed_on_as_they_come() {
         piece(out, "age_stop\"}\n\n");
         end(out);
     });
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     let (path, body) = requests(true, 0).remove(0);
-    let token = format!("x-api-key: {}\r\n", door.token());
-    let mut stream = connect(&door);
+    let token = format!("x-api-key: {}\r\n", proxy.token());
+    let mut stream = connect(&proxy);
     stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
     let mut bytes = Vec::new();
     let mut read_until = |text: &str| {
@@ -114,7 +114,7 @@ fn streams_are_passed_on_as_they_come() {
     go.send(()).unwrap();
     read_until("\r\n0\r\n\r\n");
     assert!(parse(&bytes).whole);
-    let exchange = &door.close().exchanges[0];
+    let exchange = &proxy.close().exchanges[0];
     let tokens = exchange.tokens.unwrap();
     assert_eq!((tokens.input, tokens.output, exchange.complete), (3, 9, true), "{exchange:?}");
 }
@@ -131,26 +131,26 @@ fn usage_that_the_agent_did_not_ask_for_is_metered_and_hidden() {
         );
         end(out);
     });
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     let (path, mut body) = requests(true, 0).remove(2);
-    let asked = post(&door, &path, &body).text();
+    let asked = post(&proxy, &path, &body).text();
     body.as_object_mut().unwrap().remove("stream_options");
-    let hidden = post(&door, &path, &body).text();
+    let hidden = post(&proxy, &path, &body).text();
     assert!(asked.contains("prompt_tokens") && !hidden.contains("prompt_tokens"), "{asked}\n{hidden}");
     assert!(hidden.contains("\"hi\"") && hidden.ends_with("data: [DONE]\n\n"), "{hidden}");
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert_eq!(ledger.exchanges[0].tokens, ledger.exchanges[1].tokens);
 }
 
 #[test]
-fn there_is_no_second_door() {
+fn there_is_no_second_proxy() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
-    let door = door(upstream.provider(), |session, _| {
+    let proxy = open_proxy(upstream.provider(), |session, _| {
         session.model = Some("pinned-1".to_owned());
         session.max_output_tokens = Some(50);
     });
     let sent = |path: &str, body: Value| {
-        let reply = post(&door, path, &body);
+        let reply = post(&proxy, path, &body);
         assert_eq!(reply.status, 200, "{path} {body}: {reply:?}");
         let (head, body) = upstream.requests().pop().unwrap();
         (head, serde_json::from_str::<Value>(&body).unwrap())
@@ -210,12 +210,12 @@ fn there_is_no_second_door() {
     );
     // Keys that stand twice: what is checked is what is sent.
     let twice = br#"{"model": "a", "tools": [], "tools": [{"type": "web_search_20250305"}], "messages": []}"#;
-    let token = format!("x-api-key: {}\r\n", door.token());
-    assert_eq!(crate::client::raw(&door, &request("POST", "/v1/messages", &token, twice)).status, 200);
+    let token = format!("x-api-key: {}\r\n", proxy.token());
+    assert_eq!(crate::client::raw(&proxy, &request("POST", "/v1/messages", &token, twice)).status, 200);
     let (_, body) = upstream.requests().pop().unwrap();
     assert!(!body.contains("web_search"), "{body}");
 
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert!(ledger.exchanges[0].stripped.iter().any(|what| what == "tool web_search_20250305"), "{ledger:?}");
     assert_eq!(
         (ledger.exchanges[0].asked_model.as_str(), ledger.exchanges[0].model.as_str()),
@@ -231,7 +231,7 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
         ["/max_tokens", "/max_completion_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
     let limits = |body: &str| {
         let body: Value = serde_json::from_str(body).unwrap();
-        places.map(|place| body.pointer(place).and_then(Value::as_u64))
+        places.map(|fixture| body.pointer(fixture).and_then(Value::as_u64))
     };
     let sent = |most: Option<u64>, own: Option<u64>, stream: bool| {
         let upstream = Upstream::start(|head, _, _, out| {
@@ -239,7 +239,7 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
             let reply = &replies()[order.iter().position(|path| head.contains(path)).unwrap()];
             answer(out, "200 OK", "", &reply.to_string());
         });
-        let door = door(upstream.provider(), |session, _| {
+        let proxy = open_proxy(upstream.provider(), |session, _| {
             session.max_output_tokens = most;
             // After the first reply very little is left of one, and after the third of the other.
             session.caps.tokens = Some(500);
@@ -247,18 +247,18 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
         });
         for (path, mut body) in requests(stream, 0) {
             if let Some(own) = own {
-                let (place, name) = match path.as_str() {
+                let (fixture, name) = match path.as_str() {
                     path if path.contains("/v1beta") => (&mut body["generationConfig"], "maxOutputTokens"),
                     path if path.contains("/responses") => (&mut body, "max_output_tokens"),
                     _ => (&mut body, "max_tokens"),
                 };
-                place[name] = json!(own);
+                fixture[name] = json!(own);
             } else {
                 body.as_object_mut().unwrap().remove("max_tokens");
             }
-            assert_eq!(post(&door, &path, &body).status, 200, "{path}");
+            assert_eq!(post(&proxy, &path, &body).status, 200, "{path}");
         }
-        let stripped = door.close().exchanges.into_iter().map(|exchange| exchange.stripped.len()).sum();
+        let stripped = proxy.close().exchanges.into_iter().map(|exchange| exchange.stripped.len()).sum();
         (upstream.requests().iter().map(|(_, body)| limits(body)).collect::<Vec<_>>(), stripped)
     };
     for stream in [false, true] {
@@ -284,7 +284,7 @@ fn no_limit_of_a_reply_is_added_that_nobody_set() {
 #[test]
 fn what_would_lead_elsewhere_is_refused() {
     let upstream = Upstream::start(|_, _, _, out| answer(out, "200 OK", "", "{}"));
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     let asked = upstream.requests().len();
     let image = json!({"type": "image", "source": {"type": "url", "url": "https://x/secret"}});
     let refused = [
@@ -324,14 +324,14 @@ fn what_would_lead_elsewhere_is_refused() {
     ];
     for (path, mut body) in refused {
         body.as_object_mut().unwrap().insert("model".to_owned(), json!("m"));
-        let reply = post(&door, path, &body);
+        let reply = post(&proxy, path, &body);
         assert!(reply.status == 400 && reply.text().contains("not passed on"), "{path} {body}: {reply:?}");
     }
     assert_eq!(upstream.requests().len(), asked, "what is refused is not sent");
     // What a call's arguments say is the agent's own.
     let call = json!({"type": "tool_use", "id": "1", "name": "x", "input": {"source": {"type": "url", "url": "https://x"}}});
     let body = json!({"model": "m", "messages": [{"role": "assistant", "content": [call]}]});
-    assert_eq!(post(&door, "/v1/messages", &body).status, 200);
+    assert_eq!(post(&proxy, "/v1/messages", &body).status, 200);
 }
 
 #[test]
@@ -355,17 +355,17 @@ fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
         5 => answer(out, "429 Too Many Requests", "", "{\"error\":{\"code\":\"insufficient_quota\"}}"),
         _ => panic!("asked once too often: {head}"),
     });
-    let door = door(upstream.provider(), |_, options| options.limits.retries = 5);
+    let proxy = open_proxy(upstream.provider(), |_, options| options.limits.retries = 5);
     let (path, body) = requests(false, 0).remove(0);
-    assert_eq!(post(&door, &path, &body).status, 200);
-    let refused = post(&door, &path, &body);
+    assert_eq!(post(&proxy, &path, &body).status, 200);
+    let refused = post(&proxy, &path, &body);
     assert_eq!(refused.status, 401);
     let text = refused.text();
     assert!(!text.contains(KEY) && !text.contains("AbCdEf123456"), "{text}");
-    let elsewhere = post(&door, &path, &body);
+    let elsewhere = post(&proxy, &path, &body);
     assert!(elsewhere.status == 502 && !elsewhere.text().contains("https://elsewhere"), "{elsewhere:?}");
-    assert_eq!(post(&door, &path, &body).status, 429, "no wait pays a bill");
-    let ledger = door.close();
+    assert_eq!(post(&proxy, &path, &body).status, 429, "no wait pays a bill");
+    let ledger = proxy.close();
     let statuses: Vec<Option<u16>> = ledger.exchanges[0].waits.iter().map(|wait| wait.status).collect();
     assert_eq!(statuses, [Some(429), Some(529)]);
     assert!(ledger.exchanges[1..].iter().all(|exchange| exchange.tokens.is_none()), "errors cost nothing");
@@ -376,14 +376,14 @@ fn what_may_pass_is_tried_again_and_what_may_not_is_passed_on() {
 fn servers_that_are_no_good_end_in_errors() {
     let check = |expected: u16, handler: fn(&mut std::net::TcpStream)| {
         let upstream = Upstream::start(move |_, _, _, out| handler(out));
-        let door = door(upstream.provider(), |_, options| {
+        let proxy = open_proxy(upstream.provider(), |_, options| {
             options.limits.provider_idle = Duration::from_millis(400);
             options.limits.reply_bytes = 100 << 10;
         });
         let (path, body) = requests(false, 0).remove(1);
-        let reply = post(&door, &path, &body);
+        let reply = post(&proxy, &path, &body);
         assert_eq!(reply.status, expected, "{reply:?}");
-        let exchange = door.close().exchanges.remove(0);
+        let exchange = proxy.close().exchanges.remove(0);
         assert!(exchange.error.is_some() && exchange.estimated, "{exchange:?}");
     };
     check(502, |out| {
@@ -411,12 +411,12 @@ fn streams_have_an_end_too() {
         // Ends when the gateway hangs up.
         while out.write_all(format!("{:x}\r\n{event}\r\n", event.len()).as_bytes()).is_ok() {}
     });
-    let door = door(upstream.provider(), |_, options| options.limits.reply_bytes = 100 << 10);
+    let proxy = open_proxy(upstream.provider(), |_, options| options.limits.reply_bytes = 100 << 10);
     let (path, body) = requests(true, 0).remove(0);
-    let cut = post(&door, &path, &body);
+    let cut = post(&proxy, &path, &body);
     assert!(cut.status == 200 && !cut.whole && cut.text().len() <= 100 << 10, "{}", cut.text().len());
-    assert_eq!(post(&door, &path, &body).status, 502);
-    let ledger = door.close();
+    assert_eq!(post(&proxy, &path, &body).status, 502);
+    let ledger = proxy.close();
     let errors: Vec<&str> =
         ledger.exchanges.iter().filter_map(|exchange| exchange.error.as_deref()).collect();
     assert!(errors[0].contains("larger than") && errors[1].contains("compressed"), "{errors:?}");
@@ -437,10 +437,10 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
         let _ = std::io::Read::read(out, &mut [0; 1]);
         *tell.lock().unwrap() = true;
     });
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     let (path, body) = requests(true, 0).remove(0);
-    let token = format!("x-api-key: {}\r\n", door.token());
-    let mut stream = connect(&door);
+    let token = format!("x-api-key: {}\r\n", proxy.token());
+    let mut stream = connect(&proxy);
     stream.write_all(&request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
     // It has all there is, so that nothing but its going is to be seen.
     let mut text = String::new();
@@ -451,7 +451,7 @@ fn an_agent_that_goes_away_ends_its_request_at_the_provider() {
     }
     drop(stream);
     until(|| *ended.lock().unwrap());
-    let exchange = door.close().exchanges.remove(0);
+    let exchange = proxy.close().exchanges.remove(0);
     let tokens = exchange.tokens.unwrap();
     // What it would have written nobody knows; what came of it is counted.
     assert!(exchange.estimated && tokens.input == 3 && tokens.output == 1, "{exchange:?}");
@@ -474,15 +474,15 @@ fn requests_beyond_the_concurrency_wait() {
         *counted.1.lock().unwrap() -= 1;
         answer(out, "200 OK", "", "{}");
     });
-    let door = door(upstream.provider(), |session, _| session.concurrency = 2);
+    let proxy = open_proxy(upstream.provider(), |session, _| session.concurrency = 2);
     let (path, body) = requests(false, 0).remove(0);
     std::thread::scope(|scope| {
         for _ in 0..8 {
-            scope.spawn(|| assert_eq!(post(&door, &path, &body).status, 200));
+            scope.spawn(|| assert_eq!(post(&proxy, &path, &body).status, 200));
         }
     });
     assert!(*most.lock().unwrap() <= 2);
-    assert_eq!(door.close().exchanges.len(), 8);
+    assert_eq!(proxy.close().exchanges.len(), 8);
 }
 
 #[test]
@@ -524,29 +524,29 @@ fn agents_that_go_away_spoil_no_connection_for_others() {
         );
         end(out);
     });
-    let door = door(upstream.provider(), |session, _| session.concurrency = 8);
+    let proxy = open_proxy(upstream.provider(), |session, _| session.concurrency = 8);
     let (path, body) = requests(true, 0).remove(0);
     let bytes =
-        request("POST", &path, &format!("x-api-key: {}\r\n", door.token()), body.to_string().as_bytes());
+        request("POST", &path, &format!("x-api-key: {}\r\n", proxy.token()), body.to_string().as_bytes());
     std::thread::scope(|scope| {
         for worker in 0..8 {
-            let (door, path, body, bytes) = (&door, &path, &body, &bytes);
+            let (proxy, path, body, bytes) = (&proxy, &path, &body, &bytes);
             scope.spawn(move || {
                 for round in 0..40 {
                     if (worker + round) % 3 == 0 {
                         // Gone before, while, or after it is answered.
-                        let mut stream = connect(door);
+                        let mut stream = connect(proxy);
                         stream.write_all(bytes).unwrap();
                         std::thread::sleep(Duration::from_millis(round % 8));
                     } else {
-                        let reply = post(door, path, body);
+                        let reply = post(proxy, path, body);
                         assert!(reply.status == 200 && reply.whole, "{reply:?}");
                     }
                 }
             });
         }
     });
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert_eq!(
         ledger.exchanges.iter().filter(|exchange| exchange.error.is_none() && !exchange.complete).count(),
         0
@@ -566,17 +566,17 @@ fn bytes_that_complete_nothing_are_silence() {
         }
         let _ = held.lock().unwrap().recv();
     });
-    let door = door(upstream.provider(), |_, _| {});
+    let proxy = open_proxy(upstream.provider(), |_, _| {});
     let (path, body) = requests(true, 0).remove(2);
-    let token = format!("authorization: Bearer {}\r\n", door.token());
-    let mut stream = connect(&door);
+    let token = format!("authorization: Bearer {}\r\n", proxy.token());
+    let mut stream = connect(&proxy);
     let bytes = request("POST", &path, &token, body.to_string().as_bytes());
     stream.write_all(&bytes).unwrap();
     let mut first = [0; 256];
     std::io::Read::read(&mut stream, &mut first).unwrap();
     let since = std::time::Instant::now();
     until(|| since.elapsed() > Duration::from_millis(200));
-    let silent = Duration::from_secs_f64(door.close().silent_seconds);
+    let silent = Duration::from_secs_f64(proxy.close().silent_seconds);
     assert!(silent >= Duration::from_millis(200), "{silent:?}");
     drop(release);
 }
@@ -588,10 +588,10 @@ fn a_full_context_is_told() {
         let upstream = Upstream::start(move |_, _, _, out| {
             answer(out, status, "", &format!("{{\"error\":{{\"message\":\"{said}\"}}}}"));
         });
-        let door = door(upstream.provider(), |_, options| options.limits.retries = 1);
+        let proxy = open_proxy(upstream.provider(), |_, options| options.limits.retries = 1);
         let (path, body) = requests(false, 0).remove(2);
-        post(&door, &path, &body);
-        let exchange = door.close().exchanges.remove(0);
+        post(&proxy, &path, &body);
+        let exchange = proxy.close().exchanges.remove(0);
         assert_eq!(exchange.context_exceeded, expected, "{exchange:?}");
         assert_eq!(upstream.requests().len(), requests_sent, "{said}");
     };

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::io::Write as _;
 
 use crate::client::post;
-use crate::{door, requests, script, until};
+use crate::{open_proxy, requests, script, until};
 
 const SCRIPT: &str = r#"
 {"tools": false, "say": "A title"}
@@ -17,7 +17,7 @@ const SCRIPT: &str = r#"
 "#;
 
 /// The text and the calls of a reply, read as its protocol has them.
-fn said(protocol: Protocol, reply: &Value) -> (String, Vec<(String, Value)>) {
+fn read_reply(protocol: Protocol, reply: &Value) -> (String, Vec<(String, Value)>) {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let parsed = |value: &Value| serde_json::from_str(value.as_str().unwrap()).unwrap();
@@ -93,7 +93,7 @@ fn streamed(protocol: Protocol, events: &[Value]) -> (String, Vec<(String, Value
                 }
             }
             Protocol::Gemini => {
-                let (text, more) = super::scripted::said(protocol, event);
+                let (text, more) = super::scripted::read_reply(protocol, event);
                 said.push_str(&text);
                 calls.extend(more);
             }
@@ -105,17 +105,20 @@ fn streamed(protocol: Protocol, events: &[Value]) -> (String, Vec<(String, Value
 #[test]
 fn turns_are_played_in_every_protocol() {
     let folder = tempfile::tempdir().unwrap();
-    let door = door(script(folder.path(), SCRIPT), |_, _| {});
+    let proxy = open_proxy(script(folder.path(), SCRIPT), |_, _| {});
     let tools = ["Bash", "exec_command", "bash", "run_shell_command"];
     let mut expected_requests = 0;
     for stream in [false, true] {
         for results in [0, 1] {
             let asked = requests(stream, results).into_iter().zip(Protocol::ALL).zip(tools);
             for (((path, body), protocol), tool) in asked {
-                let reply = post(&door, &path, &body);
+                let reply = post(&proxy, &path, &body);
                 assert_eq!((reply.status, reply.whole), (200, true), "{path}: {reply:?}");
-                let (text, calls) =
-                    if stream { streamed(protocol, &reply.events()) } else { said(protocol, &reply.json()) };
+                let (text, calls) = if stream {
+                    streamed(protocol, &reply.events())
+                } else {
+                    read_reply(protocol, &reply.json())
+                };
                 let command = json!({"command": "echo hello > hello.txt"});
                 let expected = match results {
                     0 => ("I look around, and then I write.", vec![(tool.to_owned(), command)]),
@@ -129,7 +132,7 @@ fn turns_are_played_in_every_protocol() {
             }
         }
     }
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert_eq!(ledger.exchanges.len(), expected_requests);
     for exchange in &ledger.exchanges {
         let tokens = exchange.tokens.unwrap();
@@ -150,13 +153,13 @@ fn turns_are_played_in_every_protocol() {
 #[test]
 fn side_calls_without_tools_are_told_apart() {
     let folder = tempfile::tempdir().unwrap();
-    let door = door(script(folder.path(), SCRIPT), |_, _| {});
+    let proxy = open_proxy(script(folder.path(), SCRIPT), |_, _| {});
     let body = json!({"model": "m", "messages": [{"role": "user", "content": "title?"}]});
-    let reply = post(&door, "/v1/chat/completions", &body).json();
+    let reply = post(&proxy, "/v1/chat/completions", &body).json();
     assert_eq!(reply["choices"][0]["message"]["content"], "A title");
-    let count = post(&door, "/v1/messages/count_tokens", &body).json();
+    let count = post(&proxy, "/v1/messages/count_tokens", &body).json();
     assert!(count["input_tokens"].as_u64().unwrap() > 0, "{count}");
-    let ledger = door.close();
+    let ledger = proxy.close();
     assert_eq!(ledger.exchanges[1].tokens, None, "counting tokens costs none");
 }
 
@@ -164,11 +167,11 @@ fn side_calls_without_tools_are_told_apart() {
 fn faults_reach_the_agent_where_nothing_is_retried() {
     let folder = tempfile::tempdir().unwrap();
     let check = |fault: &str, stream: bool, expected: &dyn Fn(&crate::client::Reply, Protocol)| {
-        let door = door(script(folder.path(), fault), |_, options| {
+        let proxy = open_proxy(script(folder.path(), fault), |_, options| {
             options.limits.provider_idle = Duration::from_millis(300);
         });
         for ((path, body), protocol) in requests(stream, 0).into_iter().zip(Protocol::ALL) {
-            expected(&post(&door, &path, &body), protocol);
+            expected(&post(&proxy, &path, &body), protocol);
         }
     };
     check(r#"{"fault": "429", "retry_after": 7}"#, true, &|reply, protocol| {
@@ -200,13 +203,13 @@ fn a_stream_that_breaks_is_broken_for_the_agent_too_and_counts_a_bound() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"times\": 1, \"results\": 0, \"fault\": \"break\"}\n{\"say\": \"well again, as before\"}";
     for ((path, body), protocol) in requests(true, 0).into_iter().zip(Protocol::ALL) {
-        let door = door(script(folder.path(), lines), |_, _| {});
-        let reply = post(&door, &path, &body);
+        let proxy = open_proxy(script(folder.path(), lines), |_, _| {});
+        let reply = post(&proxy, &path, &body);
         assert!(!reply.whole && !reply.pieces.is_empty(), "{path}: {reply:?}");
-        let reply = post(&door, &path, &body);
+        let reply = post(&proxy, &path, &body);
         assert!(reply.whole, "{path}: {reply:?}");
         assert_eq!(streamed(protocol, &reply.events()).0, "well again, as before");
-        let ledger = door.close();
+        let ledger = proxy.close();
         let [broken, well] = ledger.exchanges.as_slice() else { panic!("{ledger:?}") };
         assert!(broken.estimated && !broken.complete && broken.error.is_some(), "{broken:?}");
         let (bound, real) = (broken.tokens.unwrap(), well.tokens.unwrap());
@@ -219,12 +222,12 @@ fn a_stream_that_breaks_is_broken_for_the_agent_too_and_counts_a_bound() {
 fn limits_are_waited_out_and_told() {
     let folder = tempfile::tempdir().unwrap();
     let lines = "{\"times\": 1, \"fault\": \"429\", \"retry_after\": 1}\n{\"say\": \"at last\"}";
-    let door = door(script(folder.path(), lines), |_, options| options.limits.retries = 3);
+    let proxy = open_proxy(script(folder.path(), lines), |_, options| options.limits.retries = 3);
     let (path, body) = requests(true, 0).remove(0);
-    let reply = post(&door, &path, &body);
+    let reply = post(&proxy, &path, &body);
     assert_eq!(streamed(Protocol::AnthropicMessages, &reply.events()).0, "at last");
-    assert!(door.waited() >= Duration::from_secs(1) && !door.is_waiting());
-    let ledger = door.close();
+    assert!(proxy.waited() >= Duration::from_secs(1) && !proxy.is_waiting());
+    let ledger = proxy.close();
     let exchange = &ledger.exchanges[0];
     assert_eq!((ledger.exchanges.len(), exchange.waits[0].status), (1, Some(429)));
     assert!(exchange.waited_seconds >= 1.0 && ledger.totals.waited_seconds >= 1.0, "{exchange:?}");
@@ -232,19 +235,19 @@ fn limits_are_waited_out_and_told() {
 }
 
 #[test]
-fn a_door_is_a_private_socket_that_goes_away() {
+fn a_proxy_is_a_private_socket_that_goes_away() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s");
-    let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
+    let proxy = open_proxy(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
         session.listen = Listen::Socket(path.clone());
     });
     let metadata = std::fs::metadata(&path).unwrap();
     assert!(metadata.file_type().is_socket());
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let (path_asked, body) = requests(false, 0).remove(2);
-    assert_eq!(post(&door, &path_asked, &body).status, 200);
-    assert_eq!(door.close().exchanges.len(), 1);
+    assert_eq!(post(&proxy, &path_asked, &body).status, 200);
+    assert_eq!(proxy.close().exchanges.len(), 1);
     assert!(!path.exists());
 }
 
@@ -258,18 +261,18 @@ fn a_socket_may_lie_at_any_depth() {
         let near = folder.path().join("near");
         std::os::unix::fs::symlink(&deep, &near).unwrap();
         let path = deep.join("socket");
-        let door = door(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
+        let proxy = open_proxy(script(folder.path(), "{\"say\": \"hi\"}"), |session, _| {
             session.listen = Listen::Socket(path.clone());
         });
-        assert_eq!(door.socket(), Some(&*path));
+        assert_eq!(proxy.socket(), Some(&*path));
         let (path_asked, body) = requests(false, 0).remove(2);
-        let token = format!("x-api-key: {}\r\n", door.token());
+        let token = format!("x-api-key: {}\r\n", proxy.token());
         let mut stream = std::os::unix::net::UnixStream::connect(near.join("socket")).unwrap();
         stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
         let bytes = crate::client::request("POST", &path_asked, &token, body.to_string().as_bytes());
         stream.write_all(&bytes).unwrap();
         assert_eq!(crate::client::read(&mut stream).status, 200, "{levels}");
-        assert_eq!(door.close().exchanges.len(), 1);
+        assert_eq!(proxy.close().exchanges.len(), 1);
         assert!(!path.exists(), "the socket is removed");
     }
 }
@@ -277,13 +280,13 @@ fn a_socket_may_lie_at_any_depth() {
 #[test]
 fn closing_ends_what_is_under_way() {
     let folder = tempfile::tempdir().unwrap();
-    let door = door(script(folder.path(), "{\"fault\": \"hang\"}"), |_, _| {});
+    let proxy = open_proxy(script(folder.path(), "{\"fault\": \"hang\"}"), |_, _| {});
     let (path, body) = requests(true, 0).remove(1);
-    let token = format!("authorization: Bearer {}\r\n", door.token());
-    let mut stream = crate::client::connect(&door);
+    let token = format!("authorization: Bearer {}\r\n", proxy.token());
+    let mut stream = crate::client::connect(&proxy);
     stream.write_all(&crate::client::request("POST", &path, &token, body.to_string().as_bytes())).unwrap();
-    until(|| !door.ledger().exchanges.is_empty());
-    let ledger = door.close();
+    until(|| !proxy.ledger().exchanges.is_empty());
+    let ledger = proxy.close();
     let exchange = &ledger.exchanges[0];
     assert!(exchange.estimated && exchange.status == 0 && exchange.error.is_some(), "{exchange:?}");
     assert!(exchange.abandoned && ledger.silent_seconds > 0.0, "{ledger:?}");
@@ -295,13 +298,13 @@ fn a_trial_has_its_own_patience() {
     let folder = tempfile::tempdir().unwrap();
     let check = |patience: Option<Duration>, status: u16, waits: usize| {
         let limited = "{\"fault\": \"429\", \"retry_after\": 1, \"times\": 1}\n{\"say\": \"at last\"}";
-        let door = door(script(folder.path(), limited), |session, options| {
+        let proxy = open_proxy(script(folder.path(), limited), |session, options| {
             session.patience = patience;
             options.limits.retries = 3;
         });
         let (path, body) = requests(false, 0).remove(2);
-        assert_eq!(post(&door, &path, &body).status, status, "{patience:?}");
-        let ledger = door.close();
+        assert_eq!(post(&proxy, &path, &body).status, status, "{patience:?}");
+        let ledger = proxy.close();
         assert_eq!(ledger.exchanges[0].waits.len(), waits, "{ledger:?}");
         // What is waited for a provider's limits is no silence.
         assert!(ledger.silent_seconds < ledger.held_seconds.max(1.0), "{ledger:?}");

@@ -14,13 +14,13 @@ use serde_json::json;
 
 use crate::client::{Reply, post};
 use crate::upstream::KEY;
-use crate::{door, requests};
+use crate::{open_proxy, requests};
 
 fn file(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tls").join(name).to_str().unwrap().to_owned()
 }
 
-/// Answers every request in the same way; gives its port, and the heads that it read.
+/// Answers every request in the same fixture; gives its port, and the heads that it read.
 fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
     let certificate = CertificateDer::from_pem_file(file("server.pem")).unwrap();
     let key = PrivateKeyDer::from_pem_file(file("server.key")).unwrap();
@@ -83,7 +83,7 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
 }
 
 /// One request to an address, with the authorities of a file or those that are built in.
-fn ask(address: &str, authorities: Option<&str>) -> (Reply, Ledger) {
+fn request_over_tls(address: &str, authorities: Option<&str>) -> (Reply, Ledger) {
     let options = ProviderOptions { api_key_env: Some("CANARY".to_owned()), ..ProviderOptions::default() };
     let authorities = authorities.map(file);
     let env = |name: &str| match name {
@@ -91,17 +91,17 @@ fn ask(address: &str, authorities: Option<&str>) -> (Reply, Ledger) {
         "SSL_CERT_FILE" => authorities.clone(),
         _ => None,
     };
-    let door = door(Provider::open(address, &options, &env).unwrap(), |_, _| {});
+    let proxy = open_proxy(Provider::open(address, &options, &env).unwrap(), |_, _| {});
     let (path, body) = requests(false, 0).remove(2);
-    let reply = post(&door, &path, &body);
-    (reply, door.close())
+    let reply = post(&proxy, &path, &body);
+    (reply, proxy.close())
 }
 
 #[test]
 fn a_certificate_is_believed_by_its_authority_only() {
     let (port, heads) = server();
     for host in ["localhost", "127.0.0.1"] {
-        let (reply, ledger) = ask(&format!("https://{host}:{port}"), Some("authority.pem"));
+        let (reply, ledger) = request_over_tls(&format!("https://{host}:{port}"), Some("authority.pem"));
         assert_eq!(reply.status, 200, "{reply:?}");
         assert!(reply.text().contains("over TLS"));
         assert_eq!(ledger.exchanges[0].tokens.unwrap().output, 2);
@@ -110,7 +110,7 @@ fn a_certificate_is_believed_by_its_authority_only() {
     let asked = heads.lock().unwrap().len();
     // Another authority, and those that are built in: no key is sent, and nothing is tried again.
     for authorities in [Some("another.pem"), None] {
-        let (reply, ledger) = ask(&format!("https://127.0.0.1:{port}"), authorities);
+        let (reply, ledger) = request_over_tls(&format!("https://127.0.0.1:{port}"), authorities);
         assert_eq!(reply.status, 502, "{reply:?}");
         let exchange = &ledger.exchanges[0];
         let error = exchange.error.as_deref().unwrap();
@@ -125,7 +125,7 @@ fn a_certificate_is_believed_by_its_authority_only() {
 #[test]
 fn a_certificate_is_for_its_names() {
     let (port, heads) = server();
-    let (reply, ledger) = ask(&format!("https://127.0.0.2:{port}"), Some("authority.pem"));
+    let (reply, ledger) = request_over_tls(&format!("https://127.0.0.2:{port}"), Some("authority.pem"));
     assert_eq!(reply.status, 502, "{reply:?}");
     assert!(ledger.exchanges[0].tokens.is_none());
     assert!(heads.lock().unwrap().is_empty());
@@ -137,7 +137,7 @@ fn no_tls_is_no_service() {
     let upstream =
         crate::upstream::Upstream::start(|_, _, _, out| crate::upstream::answer(out, "200 OK", "", "{}"));
     let address = upstream.address.replace("http://", "https://");
-    let (reply, _) = ask(&address, Some("authority.pem"));
+    let (reply, _) = request_over_tls(&address, Some("authority.pem"));
     assert_eq!(reply.status, 502, "{reply:?}");
     assert!(upstream.requests().is_empty());
 }

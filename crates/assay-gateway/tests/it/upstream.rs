@@ -1,4 +1,4 @@
-//! A server in a provider's place that answers as a test says, byte by byte.
+//! A server in a provider's fixture that answers as a test says, byte by byte.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

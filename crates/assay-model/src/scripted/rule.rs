@@ -1,4 +1,4 @@
-//! One rule of a script.
+//! ListItem rule of a script.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor, value::SeqAccessDeserializer};
@@ -10,20 +10,20 @@ use crate::{ChatRequest, Message, ScriptContext};
 /// A rule as it is written.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    task: Option<Few<String>>,
-    condition: Option<Few<String>>,
-    repetition: Option<Few<u32>>,
-    turn: Option<Few<usize>>,
-    results: Option<Few<usize>>,
+struct RuleFields {
+    task: Option<OneOrMany<String>>,
+    condition: Option<OneOrMany<String>>,
+    repetition: Option<OneOrMany<u32>>,
+    turn: Option<OneOrMany<usize>>,
+    results: Option<OneOrMany<usize>>,
     tools: Option<bool>,
-    seen: Option<Few<String>>,
-    unseen: Option<Few<String>>,
+    seen: Option<OneOrMany<String>>,
+    unseen: Option<OneOrMany<String>>,
     chance: Option<f64>,
     draw: Option<String>,
     say: Option<String>,
-    run: Option<Few<String>>,
-    run_files: Option<Few<String>>,
+    run: Option<OneOrMany<String>>,
+    run_files: Option<OneOrMany<String>>,
     skill: Option<String>,
     fault: Option<String>,
     retry_after: Option<u32>,
@@ -58,7 +58,7 @@ pub(crate) struct Rule {
 
 /// What is wrong with a line.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Wrong {
+pub(crate) struct RuleProblem {
     /// From 1, where it is known.
     pub(crate) column: Option<usize>,
     pub(crate) message: String,
@@ -97,23 +97,23 @@ enum RuleError {
 
 impl Rule {
     /// Reads and checks the rule on line `line`.
-    pub(crate) fn parse(text: &str, line: usize) -> Result<Self, Wrong> {
+    pub(crate) fn parse(text: &str, line: usize) -> Result<Self, RuleProblem> {
         // Serde would take a list for a struct.
         let indent = text.len() - text.trim_start().len();
         if text.as_bytes().get(indent) != Some(&b'{') {
             let message = "a rule is not an object: write {\"say\": …}, or begin the line with #".to_owned();
-            return Err(Wrong { column: Some(indent + 1), message });
+            return Err(RuleProblem { column: Some(indent + 1), message });
         }
-        let written: Written = serde_json::from_str(text).map_err(|error| {
+        let written: RuleFields = serde_json::from_str(text).map_err(|error| {
             let message = error.to_string();
             // It counts lines itself; the text has one.
             let what = message.rsplit_once(" at line ").map_or(message.as_str(), |(what, _)| what);
-            Wrong {
+            RuleProblem {
                 column: Some(error.column().max(1)),
                 message: format!("{what}; fix the rule, or begin the line with # to leave it out"),
             }
         })?;
-        written.checked(line).map_err(|error| Wrong { column: None, message: error.to_string() })
+        written.checked(line).map_err(|error| RuleProblem { column: None, message: error.to_string() })
     }
 
     /// Whether it answers the model's turn `turn` in a conversation.
@@ -127,17 +127,17 @@ impl Rule {
             && self.turn.as_ref().is_none_or(|these| these.contains(&turn))
             && self.results.as_ref().is_none_or(|these| these.contains(&results(&request.messages)))
             && self.tools.is_none_or(|wanted| wanted != request.tools.is_empty())
-            && self.seen.iter().all(|text| stands(text, request))
-            && !self.unseen.iter().any(|text| stands(text, request))
-            && self.chance.is_none_or(|chance| drawn(script_context.seed, &self.draw) < chance)
+            && self.seen.iter().all(|text| contains_text(text, request))
+            && !self.unseen.iter().any(|text| contains_text(text, request))
+            && self.chance.is_none_or(|chance| seeded_fraction(script_context.seed, &self.draw) < chance)
     }
 }
 
-impl Written {
+impl RuleFields {
     fn checked(self, line: usize) -> Result<Rule, RuleError> {
-        let texts = |key: &'static str, texts: Option<Few<String>>| match texts {
-            Some(Few(texts)) if texts.is_empty() => Err(RuleError::EmptyList(key)),
-            Some(Few(texts)) if texts.iter().any(String::is_empty) => Err(RuleError::EmptyText(key)),
+        let texts = |key: &'static str, texts: Option<OneOrMany<String>>| match texts {
+            Some(OneOrMany(texts)) if texts.is_empty() => Err(RuleError::EmptyList(key)),
+            Some(OneOrMany(texts)) if texts.iter().any(String::is_empty) => Err(RuleError::EmptyText(key)),
             texts => Ok(texts.map(|few| few.0)),
         };
         if self.repetition.as_ref().is_some_and(|few| few.0.is_empty() || few.0.contains(&0)) {
@@ -203,7 +203,7 @@ fn results(messages: &[Message]) -> usize {
 }
 
 /// Whether a text stands in what the model was shown or said itself. Arguments of calls are neither.
-fn stands(text: &str, request: &ChatRequest) -> bool {
+fn contains_text(text: &str, request: &ChatRequest) -> bool {
     request.system.contains(text)
         || request.messages.iter().any(|message| match message {
             Message::User { text: said }
@@ -213,7 +213,7 @@ fn stands(text: &str, request: &ChatRequest) -> bool {
 }
 
 /// A number in [0, 1), the same for one seed and name: the upper 53 bits of the first 8 bytes of a BLAKE3 digest.
-fn drawn(seed: u64, name: &str) -> f64 {
+fn seeded_fraction(seed: u64, name: &str) -> f64 {
     let mut hasher = blake3::Hasher::new();
     hasher.update(b"assay scripted draw 1\0");
     hasher.update(&seed.to_le_bytes());
@@ -223,40 +223,40 @@ fn drawn(seed: u64, name: &str) -> f64 {
     (u64::from_le_bytes(bytes) >> 11) as f64 / 2_f64.powi(53)
 }
 
-/// One value, or a list of them.
+/// ListItem value, or a list of them.
 #[derive(Debug)]
-struct Few<T>(Vec<T>);
+struct OneOrMany<T>(Vec<T>);
 
-impl<'de, T: Deserialize<'de> + One> Deserialize<'de> for Few<T> {
+impl<'de, T: Deserialize<'de> + ListItem> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrMany<T>(std::marker::PhantomData<T>);
-        impl<'de, T: Deserialize<'de> + One> Visitor<'de> for OneOrMany<T> {
-            type Value = Few<T>;
+        struct ListVisitor<T>(std::marker::PhantomData<T>);
+        impl<'de, T: Deserialize<'de> + ListItem> Visitor<'de> for ListVisitor<T> {
+            type Value = OneOrMany<T>;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 write!(f, "{} or a list of them", T::NAME)
             }
 
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Few<T>, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<OneOrMany<T>, E> {
                 let wrong = || E::invalid_type(serde::de::Unexpected::Str(text), &self);
-                T::from_text(text).map(|one| Few(vec![one])).ok_or_else(wrong)
+                T::from_text(text).map(|one| OneOrMany(vec![one])).ok_or_else(wrong)
             }
 
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Few<T>, E> {
+            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<OneOrMany<T>, E> {
                 let wrong = || E::invalid_value(serde::de::Unexpected::Unsigned(number), &self);
-                T::from_number(number).map(|one| Few(vec![one])).ok_or_else(wrong)
+                T::from_number(number).map(|one| OneOrMany(vec![one])).ok_or_else(wrong)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Few<T>, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(Few)
+            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<OneOrMany<T>, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(seq)).map(OneOrMany)
             }
         }
-        deserializer.deserialize_any(OneOrMany(std::marker::PhantomData))
+        deserializer.deserialize_any(ListVisitor(std::marker::PhantomData))
     }
 }
 
 /// What may stand alone in place of a list.
-trait One: Sized {
+trait ListItem: Sized {
     const NAME: &str;
 
     fn from_text(_text: &str) -> Option<Self> {
@@ -268,7 +268,7 @@ trait One: Sized {
     }
 }
 
-impl One for String {
+impl ListItem for String {
     const NAME: &str = "a text";
 
     fn from_text(text: &str) -> Option<Self> {
@@ -276,7 +276,7 @@ impl One for String {
     }
 }
 
-impl One for u32 {
+impl ListItem for u32 {
     const NAME: &str = "a whole number";
 
     fn from_number(number: u64) -> Option<Self> {
@@ -284,7 +284,7 @@ impl One for u32 {
     }
 }
 
-impl One for usize {
+impl ListItem for usize {
     const NAME: &str = "a whole number";
 
     fn from_number(number: u64) -> Option<Self> {
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn chances_are_met_and_a_draw_is_one_number() {
         for (chance, draw) in [(0.8, "solve"), (0.25, "slip"), (0.5, "line:3")] {
-            let hits = (0..2_000).filter(|seed| drawn(*seed, draw) < chance).count() as f64;
+            let hits = (0..2_000).filter(|seed| seeded_fraction(*seed, draw) < chance).count() as f64;
             // Four standard errors of a share of 2,000.
             let slack = 4.0 * (chance * (1.0 - chance) / 2_000.0_f64).sqrt();
             assert!((hits / 2_000.0 - chance).abs() < slack, "{draw}: {hits} of 2000 for {chance}");
@@ -370,7 +370,7 @@ mod tests {
         assert!((0..200).all(|seed| applies(named, 1, seed) == applies(named, 9, seed)));
         assert!((0..200).any(|seed| applies(unnamed, 1, seed) != applies(unnamed, 9, seed)));
         // Pinned: a script plays the same in every version.
-        assert!((drawn(42, "solve") - 0.170_194_593_042_307).abs() < 1e-15);
+        assert!((seeded_fraction(42, "solve") - 0.170_194_593_042_307).abs() < 1e-15);
     }
 
     #[test]

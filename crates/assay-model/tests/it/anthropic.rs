@@ -109,7 +109,7 @@ fn signed_thinking_goes_back_unchanged() {
     let reply = model.chat(&request, &call()).unwrap();
     assert_eq!((reply.text.as_str(), &reply.stop), ("", &Stop::End));
 
-    let sent = server.asked().pop().unwrap().body;
+    let sent = server.requests().pop().unwrap().body;
     let mut expected = content.as_array().unwrap().clone();
     expected.remove(2);
     assert_eq!(sent["messages"][1], json!({"role": "assistant", "content": expected}));

@@ -66,10 +66,10 @@ fn many_texts_take_several_requests() {
         (0..40_u8).map(f32::from).collect::<Vec<_>>()
     );
     assert_eq!(*heard.lock().unwrap(), [32, 40]);
-    assert_eq!(server.asked().len(), 3);
-    assert_eq!(server.asked()[2].body["input"].as_array().unwrap().len(), 8);
+    assert_eq!(server.requests().len(), 3);
+    assert_eq!(server.requests()[2].body["input"].as_array().unwrap().len(), 8);
     assert_eq!(embeddings(&options(&server.url)).embed(&[], &call(), &|_| ()).unwrap().len(), 0);
-    assert_eq!(server.asked().len(), 3, "nothing is asked for no text");
+    assert_eq!(server.requests().len(), 3, "nothing is asked for no text");
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn servers_that_fail_or_hang_end_in_errors() {
         for error in ask(&server.url) {
             assert_eq!(error.to_string(), expected);
         }
-        assert_eq!(server.asked().len(), 2 * requests);
+        assert_eq!(server.requests().len(), 2 * requests);
     };
     check(500, 2, "the provider failed (500) 2 times: no");
     check(429, 2, "the provider limited the rate (429) and 2 tries did not get through: no");

@@ -95,7 +95,7 @@ fn thought_signatures_go_back_where_they_stood() {
         assert_eq!(reply.stop, if results.is_empty() { Stop::End } else { Stop::Tools });
         request.messages.extend(results);
     }
-    let sent = server.asked().pop().unwrap().body;
+    let sent = server.requests().pop().unwrap().body;
     assert_eq!(
         sent["contents"],
         json!([

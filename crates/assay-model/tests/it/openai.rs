@@ -183,7 +183,7 @@ fn what_a_model_said_goes_back_as_it_came() {
             reply.tool_calls.iter().map(|call| tool(&call.id, "out", false)).collect();
         request.messages.extend(results);
     }
-    let sent = server.asked().pop().unwrap().body;
+    let sent = server.requests().pop().unwrap().body;
     assert_eq!(
         sent["messages"],
         json!([

@@ -16,14 +16,14 @@ pub(crate) const KEY: &str = "sk-0123456789abcdefghijklmnop";
 
 /// A request as a server saw it.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     pub(crate) path: String,
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: Value,
     pub(crate) at: Instant,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -55,7 +55,7 @@ impl Canned {
 /// leave a connection waiting behind others that are kept open.
 pub(crate) struct Server {
     pub(crate) url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<ReceivedRequest>>>,
     inner: Arc<tiny_http::Server>,
 }
 
@@ -75,8 +75,8 @@ impl Server {
                     .map(|header| (header.field.to_string(), header.value.to_string()))
                     .collect();
                 let count = {
-                    let mut log: std::sync::MutexGuard<'_, Vec<Asked>> = log.lock().unwrap();
-                    log.push(Asked {
+                    let mut log: std::sync::MutexGuard<'_, Vec<ReceivedRequest>> = log.lock().unwrap();
+                    log.push(ReceivedRequest {
                         path: request.url().to_owned(),
                         headers,
                         body: serde_json::from_str(&body).unwrap(),
@@ -97,13 +97,13 @@ impl Server {
         Self { url, asked, inner: server }
     }
 
-    pub(crate) fn asked(&self) -> Vec<Asked> {
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
         self.asked.lock().unwrap().clone()
     }
 
     /// What it was asked, where that was one request.
-    pub(crate) fn only(&self) -> Asked {
-        let asked = self.asked();
+    pub(crate) fn only(&self) -> ReceivedRequest {
+        let asked = self.requests();
         assert_eq!(asked.len(), 1, "{asked:?}");
         asked[0].clone()
     }

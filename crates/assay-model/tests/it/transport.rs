@@ -44,7 +44,7 @@ fn what_may_pass_is_tried_again_and_recorded() {
         assert_eq!(statuses, [408, 409, 425, 429, 500, 502, 503, 504, 529]);
         assert_eq!(reply.retries[4].message, "no 500");
         assert!(reply.retries.iter().all(|retry| retry.waited >= Duration::from_millis(5)));
-        assert_eq!(server.asked().len(), 10);
+        assert_eq!(server.requests().len(), 10);
     }
 }
 
@@ -52,7 +52,7 @@ fn what_may_pass_is_tried_again_and_recorded() {
 fn the_wait_that_is_asked_for_is_kept() {
     let server = Server::start(vec![canned(429, "slow").with("retry-after", 1), canned(200, OK)]);
     let reply = turn("openai", &server.url, &request()).unwrap();
-    let asked = server.asked();
+    let asked = server.requests();
     let gap = asked[1].at - asked[0].at;
     assert!(gap >= Duration::from_secs(1) && gap < Duration::from_secs(2), "{gap:?}");
     assert_eq!(reply.retries.len(), 1);
@@ -66,7 +66,7 @@ fn everyone_waits_out_a_limit_that_one_met() {
     let (one, two) = (model("openai:a", &options(&server.url)), model("openai:b", &options(&server.url)));
     thread::scope(|scope| {
         let first = scope.spawn(|| one.chat(&request(), &call()).unwrap());
-        while server.asked().is_empty() {
+        while server.requests().is_empty() {
             thread::sleep(Duration::from_millis(5));
         }
         thread::sleep(Duration::from_millis(100));
@@ -77,7 +77,7 @@ fn everyone_waits_out_a_limit_that_one_met() {
         assert!(second.retries[0].waited >= Duration::from_millis(300), "{:?}", second.retries);
         first.join().unwrap();
     });
-    let asked = server.asked();
+    let asked = server.requests();
     assert_eq!(asked.len(), 3, "nobody hammered");
     assert!(asked[1].at - asked[0].at >= Duration::from_millis(600));
 }
@@ -98,7 +98,7 @@ fn a_limit_that_outlasts_the_deadline_is_named() {
     check(1);
     // The second call does not even ask: it knows.
     check(0);
-    assert_eq!(server.asked().len(), 1);
+    assert_eq!(server.requests().len(), 1);
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_limit_without_end_ends_with_the_deadline() {
     let error = model.chat(&request(), &within(Duration::from_secs(2))).unwrap_err();
     assert!(matches!(error, ModelError::RateLimited { status: 429, .. }), "{error:?}");
     assert!(started.elapsed() < Duration::from_millis(2_200));
-    assert!((2..=4).contains(&server.asked().len()), "{}", server.asked().len());
+    assert!((2..=4).contains(&server.requests().len()), "{}", server.requests().len());
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn retries_run_out() {
         let server = Server::start(vec![canned(status, "no").with("retry-after-ms", 1)]);
         let error = model("openai:m", &quick(&server.url, 2)).chat(&request(), &call()).unwrap_err();
         assert_eq!(error.to_string(), expected);
-        assert_eq!(server.asked().len(), 3);
+        assert_eq!(server.requests().len(), 3);
     };
     check(500, "the provider failed (500) 3 times: no");
     check(529, "the provider limited the rate (529) and 3 tries did not get through: no");
@@ -133,7 +133,7 @@ fn refusals_are_final_and_hold_no_key() {
         assert!(matches!(error, ModelError::Refused { status: found, .. } if found == status), "{error:?}");
         assert!(error.to_string().ends_with("bad key [key] here"), "{error}");
         assert!(!format!("{error:?}").contains(KEY));
-        assert_eq!(server.asked().len(), 1);
+        assert_eq!(server.requests().len(), 1);
     }
     let server = Server::start(vec![canned(401, "who?")]);
     let model = assay_model::open("openai:m", &options(&server.url), &|_| None).unwrap();
@@ -153,7 +153,7 @@ fn answers_that_are_none_are_shown() {
             assert!(matches!(error, ModelError::Protocol { .. }), "{provider} {body}: {error:?}");
             assert!(error.to_string().contains(expected), "{provider} {body}: {error}");
         }
-        assert_eq!(server.asked().len(), 3, "none is tried again");
+        assert_eq!(server.requests().len(), 3, "none is tried again");
     };
     check(200, "<html><title>Log in</title></html>", "not JSON: <html><title>Log in</title></html>");
     check(200, "\u{1b}]0;title\u{7}", "not JSON: \\u{1b}]0;title\\u{7}");
@@ -278,7 +278,7 @@ fn cancelling_is_heeded_at_once() {
     }
     // The provider is told, too: the connection is closed.
     wait_for(&closed, 1);
-    assert_eq!(limiting.asked().len(), 1);
+    assert_eq!(limiting.requests().len(), 1);
 }
 
 fn wait_for(closed: &std::sync::Mutex<usize>, count: usize) {

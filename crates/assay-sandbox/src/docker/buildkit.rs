@@ -95,7 +95,7 @@ impl Order<'_> {
         });
         let mut last = Vec::new();
         let mut hear = |piece: &[u8]| {
-            log.take(piece);
+            log.append(piece);
             last.extend_from_slice(piece);
             let over = last.len().saturating_sub(REASON);
             last.drain(..over);

@@ -153,15 +153,15 @@ impl Docker {
         self.inner.block(self.inner.api.ping()).is_ok()
     }
 
-    /// Waits until containers that were [left](super::Container::leave) are removed. A daemon that does not answer is not waited for without end.
-    pub fn settle(&self) {
-        self.inner.settle();
+    /// Waits until containers that were [left](super::Container::remove_in_background) are removed. A daemon that does not answer is not waited for without end.
+    pub fn wait_for_removals(&self) {
+        self.inner.wait_for_removals();
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.settle();
+        self.wait_for_removals();
     }
 }
 
@@ -177,7 +177,7 @@ impl Inner {
         true
     }
 
-    fn settle(&self) {
+    fn wait_for_removals(&self) {
         let removals = std::mem::take(&mut *self.removals.lock().unwrap_or_else(PoisonError::into_inner));
         // Each ends when the daemon answers or has had its time.
         self.block(async {
@@ -193,7 +193,7 @@ impl Inner {
     }
 
     /// Waits for an answer of the daemon.
-    pub(crate) fn ask<T>(
+    pub(crate) fn request<T>(
         &self,
         action: &'static str,
         future: impl Future<Output = Result<T, Error>>,

@@ -22,9 +22,11 @@ use super::error::{failed, status, words};
 use super::files::{Changed, PathStat};
 use super::image::Image;
 use super::layers::Layers;
-use crate::hold::Holds;
+use crate::freeze::FreezeState;
 use crate::spec::{absolute, bad, environment, limits};
-use crate::{Enforcement, Exec, ExecOutcome, Hold, Limits, Mechanism, Mount, SandboxError, Session, Usage};
+use crate::{
+    Enforcement, Exec, ExecOutcome, FreezeSignal, Limits, Mechanism, Mount, SandboxError, Session, Usage,
+};
 use assay_fs::ChangeKind;
 
 /// The first process. It waits for the end of its standard input in a child, which it starts anew should somebody inside
@@ -77,7 +79,7 @@ pub struct ContainerSpec {
     pub image: Image,
     /// Host folders and files that are seen inside.
     pub mounts: Vec<Mount>,
-    /// Empty in-memory folders. What is [`put`](Container::put) there is not seen inside.
+    /// Empty in-memory folders. What is [`put`](Container::copy_in) there is not seen inside.
     pub tmpfs: Vec<PathBuf>,
     /// Where commands start unless they say otherwise; `None`: the image's. Made where it is not there.
     pub workdir: Option<PathBuf>,
@@ -119,7 +121,7 @@ pub struct Container {
     pub(super) enforcement: Enforcement,
     pub(super) counters: Counters,
     pub(super) alive: bool,
-    pub(super) holds: Holds,
+    pub(super) freeze: FreezeState,
     label: String,
     /// Where its files are, if this process may use them there.
     layers: Option<Layers>,
@@ -140,21 +142,22 @@ impl fmt::Debug for Container {
 }
 
 impl Docker {
-    /// [Makes](Self::make) a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
+    /// [Creates](Self::create_stopped) a container and starts it. Nothing runs in it but a shell of ours until [`Session::exec`].
     ///
     /// [`SandboxError::Spec`] for what is refused; [`SandboxError::Start`] where the image cannot run a shell.
     pub fn create(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
-        let mut container = self.make(spec)?;
+        let mut container = self.create_stopped(spec)?;
         container.restart()?;
         Ok(container)
     }
 
-    /// Makes a container that does not run yet. [`Container::restart`] starts it; files are best [put](Container::put) before.
-    pub fn make(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
+    /// Creates a container without starting it. [`Container::restart`] starts it; files are best
+    /// [copied in](Container::copy_in) before.
+    pub fn create_stopped(&self, spec: &ContainerSpec) -> Result<Container, SandboxError> {
         check(spec, &self.inner.socket)?;
         let inner = Arc::clone(&self.inner);
         let body = body(spec, &inner);
-        let made = inner.ask("create a container", inner.api.create_container(None, body))?;
+        let made = inner.request("create a container", inner.api.create_container(None, body))?;
         let enforced = |wanted: bool, by: Mechanism| if wanted { by } else { Mechanism::Nothing };
         let all = inner.enforcement;
         let config = &spec.image.config;
@@ -170,7 +173,7 @@ impl Docker {
             },
             counters: Counters::nothing(),
             alive: false,
-            holds: Holds::default(),
+            freeze: FreezeState::default(),
             label: spec.label.clone(),
             layers: None,
             held: None,
@@ -194,7 +197,7 @@ impl Container {
 
     fn find_layers(&self, elsewhere: Vec<PathBuf>) -> Result<Option<Layers>, SandboxError> {
         let found =
-            self.inner.ask("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+            self.inner.request("look at a container", self.inner.api.inspect_container(&self.id, None))?;
         Ok(found.graph_driver.and_then(|driver| Layers::of(&driver.data, elsewhere)))
     }
 
@@ -208,7 +211,8 @@ impl Container {
         let attach =
             AttachContainerOptions { stream: true, stdin: true, ..AttachContainerOptions::default() };
         let api = &self.inner.api;
-        let held = self.inner.ask("attach to a container", api.attach_container(&self.id, Some(attach)))?;
+        let held =
+            self.inner.request("attach to a container", api.attach_container(&self.id, Some(attach)))?;
         let started = self.inner.block(api.start_container(&self.id, None));
         if let Err(error) = started {
             return Err(match status(&error) {
@@ -260,15 +264,15 @@ impl Container {
         let (from, to) = if public { ("none", "bridge") } else { ("bridge", "none") };
         let api = &self.inner.api;
         let leave = NetworkDisconnectRequest { container: self.id.clone(), force: Some(true) };
-        self.inner.ask("take a container off a network", api.disconnect_network(from, leave))?;
+        self.inner.request("take a container off a network", api.disconnect_network(from, leave))?;
         let join = NetworkConnectRequest { container: self.id.clone(), ..Default::default() };
-        self.inner.ask("put a container on a network", api.connect_network(to, join))
+        self.inner.request("put a container on a network", api.connect_network(to, join))
     }
 
     /// Whether its first process lives.
     pub fn is_running(&self) -> Result<bool, SandboxError> {
         let found =
-            self.inner.ask("look at a container", self.inner.api.inspect_container(&self.id, None))?;
+            self.inner.request("look at a container", self.inner.api.inspect_container(&self.id, None))?;
         Ok(found.state.and_then(|state| state.running).unwrap_or(false))
     }
 
@@ -278,7 +282,7 @@ impl Container {
         if let Some(Ok(changes)) = self.layers().map(Layers::changes) {
             return Ok(changes);
         }
-        let found = self.inner.ask("compare a container", self.inner.api.container_changes(&self.id))?;
+        let found = self.inner.request("compare a container", self.inner.api.container_changes(&self.id))?;
         let mut changes: Vec<Changed> = found
             .unwrap_or_default()
             .into_iter()
@@ -321,7 +325,7 @@ impl Container {
     /// What it has used so far, all its lives together. Nothing where the daemon is not on this machine.
     pub fn usage(&self) -> Usage {
         let used = if self.alive { sum(self.used, self.counters.usage()) } else { self.used };
-        Usage { frozen_seconds: self.holds.seconds(), ..used }
+        Usage { frozen_seconds: self.freeze.seconds(), ..used }
     }
 
     fn count(&mut self) {
@@ -335,9 +339,9 @@ impl Container {
         Ok(self.used)
     }
 
-    /// Has it killed and removed while this process goes on; gives what it used. [`Docker::settle`] waits for it, as does the end of the last [`Docker`].
+    /// Has it killed and removed while this process goes on; gives what it used. [`Docker::wait_for_removals`] waits for it, as does the end of the last [`Docker`].
     /// What the daemon does not get to, [`Docker::sweep`] removes.
-    pub fn leave(mut self) -> Usage {
+    pub fn remove_in_background(mut self) -> Usage {
         self.count();
         let (api, id, held) = (self.inner.api.clone(), self.id.clone(), self.held.take());
         self.removed = self.inner.remove_later(async move {
@@ -387,8 +391,8 @@ impl Session for Container {
         &self.enforcement
     }
 
-    fn hold(&mut self, hold: Arc<dyn Hold>) {
-        self.holds.hold = Some(hold);
+    fn freeze_on(&mut self, signal: Arc<dyn FreezeSignal>) {
+        self.freeze.signal = Some(signal);
     }
 
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {

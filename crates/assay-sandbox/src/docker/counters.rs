@@ -64,7 +64,7 @@ impl Counters {
     }
 
     /// Whether a process of this machine is in the container.
-    pub(crate) fn holds(id: &str, pid: i32) -> bool {
+    pub(crate) fn contains(id: &str, pid: i32) -> bool {
         fs::read_to_string(format!("/proc/{pid}/cgroup")).is_ok_and(|groups| groups.contains(id))
     }
 }

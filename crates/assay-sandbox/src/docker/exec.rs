@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use super::container::{Container, user_name};
 use super::counters::Counters;
 use super::error::{failed, status, words};
-use crate::hold::{Clock, Turn};
+use crate::freeze::{Clock, Turn};
 use crate::spec::check_exec;
 use crate::streams::Recorder;
 use crate::{Captured, Exec, ExecOutcome, Exit, LimitKind, SandboxError};
@@ -41,7 +41,7 @@ const MISSING: i32 = 127;
 const CANNOT: i32 = 126;
 
 /// What came of a command.
-struct Ran {
+struct CommandResult {
     cause: Option<Exit>,
     code: Option<i64>,
     wall: Duration,
@@ -70,7 +70,7 @@ impl Container {
         let mut stdout = Recorder::open(&command.stdout)?;
         let mut stderr = command.stderr.as_ref().map(Recorder::open).transpose()?;
         let kills = self.counters.memory_kills();
-        let clock = Clock::start(&self.holds, command.deadline);
+        let clock = Clock::start(&self.freeze, command.deadline);
         let mut running = Running { container: self, id: String::new(), pid: None, begun: false, clock };
         let ran = running.container.inner.clone().block(running.run(
             command,
@@ -80,7 +80,7 @@ impl Container {
             stderr.as_mut(),
         ));
         let frozen = running.clock.frozen();
-        self.holds.frozen += frozen;
+        self.freeze.frozen += frozen;
         let ran = match ran {
             Ok(ran) => ran,
             Err(error) => return Err(self.what_happened(&error, command)),
@@ -153,7 +153,7 @@ impl Running<'_> {
         cancel: &AtomicBool,
         stdout: &mut Recorder,
         mut stderr: Option<&mut Recorder>,
-    ) -> Result<Ran, Error> {
+    ) -> Result<CommandResult, Error> {
         let api = self.container.inner.api.clone();
         let start = Instant::now();
         let options = CreateExecOptions {
@@ -179,11 +179,11 @@ impl Running<'_> {
                 output
             }
             Ok(StartExecResults::Detached) => {
-                return Ok(Ran { cause: None, code: None, wall: start.elapsed() });
+                return Ok(CommandResult { cause: None, code: None, wall: start.elapsed() });
             }
             Err(error) => {
                 let code = not_started(&words(&error)).ok_or(error)?;
-                return Ok(Ran { cause: None, code: Some(code.into()), wall: start.elapsed() });
+                return Ok(CommandResult { cause: None, code: Some(code.into()), wall: start.elapsed() });
             }
         };
 
@@ -196,10 +196,10 @@ impl Running<'_> {
             tokio::select! {
                 frame = output.next(), if !watch.closed => match frame {
                     Some(Ok(LogOutput::StdErr { message })) => match &mut stderr {
-                        Some(stderr) => stderr.take(&message),
-                        None => stdout.take(&message),
+                        Some(stderr) => stderr.append(&message),
+                        None => stdout.append(&message),
                     },
-                    Some(Ok(frame)) => stdout.take(&frame.into_bytes()),
+                    Some(Ok(frame)) => stdout.append(&frame.into_bytes()),
                     // Whether it has ended is asked for below; a daemon that went away does not answer there.
                     Some(Err(_)) | None => watch.closed = true,
                 },
@@ -230,17 +230,21 @@ impl Running<'_> {
                     self.freeze(turn).await?;
                 }
             }
-            if let Some(code) = self.look(&mut watch, start).await? {
+            if let Some(code) = self.check_progress(&mut watch, start).await? {
                 if let Some(turn) = self.clock.thaw() {
                     self.freeze(turn).await?;
                 }
-                return Ok(Ran { cause: watch.cause, code, wall: start.elapsed() });
+                return Ok(CommandResult { cause: watch.cause, code, wall: start.elapsed() });
             }
         }
     }
 
     /// Does what is due; gives the status, `None` within where there is none, once it is over.
-    async fn look(&mut self, watch: &mut Watch, start: Instant) -> Result<Option<Option<i64>>, Error> {
+    async fn check_progress(
+        &mut self,
+        watch: &mut Watch,
+        start: Instant,
+    ) -> Result<Option<Option<i64>>, Error> {
         let now = Instant::now();
         if let Some(at) = watch.killed
             && watch.ended.is_none()
@@ -284,7 +288,7 @@ impl Running<'_> {
     /// Whether the command's process runs. The daemon answers before the runtime has started it, and pausing the
     /// container in between also stops the runtime, which holds the lock that unpausing needs: a deadlock.
     async fn has_begun(&mut self) -> Result<bool, Error> {
-        if !self.begun && self.clock.is_held() {
+        if !self.begun && self.clock.is_set() {
             // The daemon knows the process by the time that the runtime has returned.
             self.begun = self.pid.is_some() || self.inspect().await?.pid.is_some_and(|pid| pid > 0);
         }
@@ -307,7 +311,7 @@ impl Running<'_> {
     /// Finds its process, if that is on this machine.
     async fn find(&mut self) -> Result<(), Error> {
         let pid = self.inspect().await?.pid.and_then(|pid| i32::try_from(pid).ok()).filter(|pid| *pid > 0);
-        self.pid = pid.filter(|pid| Counters::holds(&self.container.id, *pid)).and_then(Pid::from_raw);
+        self.pid = pid.filter(|pid| Counters::contains(&self.container.id, *pid)).and_then(Pid::from_raw);
         Ok(())
     }
 

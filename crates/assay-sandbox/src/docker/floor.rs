@@ -15,7 +15,7 @@ impl Docker {
     /// sees to it that it ends should this process die.
     pub fn bare_life(&self, spec: &ContainerSpec, before: u32, after: u32) -> Result<(), SandboxError> {
         let inner = &self.inner;
-        inner.ask("run a container", async {
+        inner.request("run a container", async {
             let api = &inner.api;
             let id = api.create_container(None, body(spec, inner)).await?.id;
             let lived = async {

@@ -17,7 +17,7 @@ use super::dockerfile;
 use super::error::{failed, status, words};
 use super::files::Owner;
 use super::ignore::Ignore;
-use super::pack::{self, Style, joined, pack, send, stream};
+use super::pack::{self, Style, joined, pack, stream, stream_archive};
 use crate::streams::Recorder;
 use crate::{Captured, SandboxError, Sink};
 use assay_fs::{Caps, FsError, read_beneath};
@@ -373,7 +373,7 @@ impl Build<'_> {
             // Its being tagged tells when it was last used.
             let options = TagImageOptions { repo: Some(REPOSITORY.to_owned()), tag: Some(tag) };
             inner
-                .ask("tag an image", inner.api.tag_image(&name, Some(options)))
+                .request("tag an image", inner.api.tag_image(&name, Some(options)))
                 .map_err(ImageError::Sandbox)?;
             return Ok(image(name, found, Captured::default()));
         }
@@ -416,7 +416,7 @@ impl Build<'_> {
         let keep = |path: &Path, _: bool| ignore.keeps(path);
         let instead = Some((self.path, text.as_bytes()));
         let report = pack(self.context, Path::new(""), &mut hasher, STYLE, &CONTEXT, &keep, instead)?;
-        whole(self.context, &report)?;
+        check_complete(self.context, &report)?;
         Ok(hasher.finalize().to_hex()[..32].to_owned())
     }
 
@@ -426,7 +426,7 @@ impl Build<'_> {
         ignore: Ignore,
     ) -> Result<(tokio::sync::mpsc::Receiver<bytes::Bytes>, pack::Writer), ImageError> {
         let (context, path) = (self.context.to_owned(), self.path.to_owned());
-        send(move |out| {
+        stream_archive(move |out| {
             let keep = |path: &Path, _: bool| ignore.keeps(path);
             let instead = Some((path.as_path(), text.as_bytes()));
             pack(&context, Path::new(""), out, STYLE, &CONTEXT, &keep, instead)
@@ -462,7 +462,7 @@ impl Build<'_> {
         let building = api.build_image(options, None, Some(body));
         let end = inner.block(follow(building, Some(deadline), cancel, |line| {
             if let Some(text) = line.stream.or(line.status) {
-                log.take(text.as_bytes());
+                log.append(text.as_bytes());
             }
         }));
         let sent = match end {
@@ -521,7 +521,7 @@ impl Build<'_> {
 const STYLE: Style = Style { owner: Owner { uid: 0, gid: 0 }, modified: Some(MODIFIED) };
 
 /// A build of a part of the context would be another task.
-fn whole(context: &Path, report: &assay_fs::CopyReport) -> Result<(), FsError> {
+fn check_complete(context: &Path, report: &assay_fs::CopyReport) -> Result<(), FsError> {
     match report.left_out.first() {
         None => Ok(()),
         Some(left) => {

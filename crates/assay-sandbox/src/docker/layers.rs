@@ -68,7 +68,7 @@ pub(super) enum Seen {
 }
 
 /// What is at a path.
-enum Found {
+enum LayerEntry {
     Folder(Folder, Stat),
     Leaf { dir: OwnedFd, name: CString, stat: Stat },
 }
@@ -115,8 +115,8 @@ impl Layers {
         };
         Ok(match self.find(path)? {
             None => None,
-            Some(Found::Folder(_, stat)) => Some(status(&stat, None)),
-            Some(Found::Leaf { dir, name, stat }) => Some(status(&stat, link(&dir, &name, &stat)?)),
+            Some(LayerEntry::Folder(_, stat)) => Some(status(&stat, None)),
+            Some(LayerEntry::Leaf { dir, name, stat }) => Some(status(&stat, link(&dir, &name, &stat)?)),
         })
     }
 
@@ -124,8 +124,8 @@ impl Layers {
     pub(super) fn read(&self, path: &Path, cap: u64) -> Result<Result<Option<Vec<u8>>, NotRead>, Unsure> {
         let (dir, name, stat) = match self.find(path)? {
             None => return Ok(Ok(None)),
-            Some(Found::Folder(..)) => return Ok(Err(NotRead::Kind("a folder"))),
-            Some(Found::Leaf { dir, name, stat }) => (dir, name, stat),
+            Some(LayerEntry::Folder(..)) => return Ok(Err(NotRead::Kind("a folder"))),
+            Some(LayerEntry::Leaf { dir, name, stat }) => (dir, name, stat),
         };
         let kind = FileType::from_raw_mode(stat.st_mode);
         if kind != FileType::RegularFile {
@@ -136,7 +136,7 @@ impl Layers {
             return too_large();
         }
         let mut content = Vec::new();
-        let read = whole(&dir, &name)?.take(cap.saturating_add(1)).read_to_end(&mut content);
+        let read = open_whole(&dir, &name)?.take(cap.saturating_add(1)).read_to_end(&mut content);
         match read {
             Ok(_) if content.len() as u64 > cap => too_large(),
             Ok(_) => Ok(Ok(Some(content))),
@@ -160,8 +160,8 @@ impl Layers {
             Err(error) => return Ok(Err(error)),
         };
         let taken = match found {
-            Found::Folder(folder, _) => take(&folder, Path::new(""), 0, &mut unpack),
-            Found::Leaf { dir, name, stat } => leaf(&dir, &name, &stat, &own_name(&name), &mut unpack),
+            LayerEntry::Folder(folder, _) => unpack_folder(&folder, Path::new(""), 0, &mut unpack),
+            LayerEntry::Leaf { dir, name, stat } => leaf(&dir, &name, &stat, &own_name(&name), &mut unpack),
         };
         match taken {
             Ok(()) => Ok(unpack.finish().map(Some)),
@@ -185,7 +185,7 @@ impl Layers {
         Ok(Folder { parts })
     }
 
-    fn find(&self, path: &Path) -> Result<Option<Found>, Unsure> {
+    fn find(&self, path: &Path) -> Result<Option<LayerEntry>, Unsure> {
         if self.is_elsewhere(path) {
             return Err(Unsure);
         }
@@ -205,11 +205,11 @@ impl Layers {
                 Some(Seen::Leaf(..)) if names.next().is_some() => return Err(Unsure),
                 Some(Seen::Leaf(part, stat)) => {
                     let dir = folder.parts.swap_remove(part);
-                    return Ok(Some(Found::Leaf { dir, name, stat }));
+                    return Ok(Some(LayerEntry::Leaf { dir, name, stat }));
                 }
             }
         }
-        at.map(|stat| Some(Found::Folder(folder, stat))).ok_or(Unsure)
+        at.map(|stat| Some(LayerEntry::Folder(folder, stat))).ok_or(Unsure)
     }
 }
 
@@ -330,7 +330,7 @@ impl From<Unsure> for Halt {
 }
 
 /// Takes what is in a folder.
-fn take(folder: &Folder, path: &Path, depth: usize, unpack: &mut Unpack<'_>) -> Result<(), Halt> {
+fn unpack_folder(folder: &Folder, path: &Path, depth: usize, unpack: &mut Unpack<'_>) -> Result<(), Halt> {
     if depth > DEPTH {
         return Err(Halt::Unsure);
     }
@@ -342,7 +342,7 @@ fn take(folder: &Folder, path: &Path, depth: usize, unpack: &mut Unpack<'_>) -> 
             _ if !unpack.admits(&path) => {}
             Seen::Folder(next, stat) => {
                 unpack.folder(path.clone(), stat.st_mode).map_err(Halt::Sandbox)?;
-                take(&next, &path, depth + 1, unpack)?;
+                unpack_folder(&next, &path, depth + 1, unpack)?;
             }
             Seen::Leaf(part, stat) => leaf(&folder.parts[part], &name, &stat, &path, unpack)?,
         }
@@ -361,7 +361,7 @@ fn leaf(dir: &OwnedFd, name: &CStr, stat: &Stat, path: &Path, unpack: &mut Unpac
         FileType::RegularFile => {
             let size = u64::try_from(stat.st_size).unwrap_or(0);
             if unpack.has_room(path, size) {
-                let source = whole(dir, name)?.take(size);
+                let source = open_whole(dir, name)?.take(size);
                 let modified = u64::try_from(stat.st_mtime).ok();
                 unpack.file(source, path, stat.st_mode & 0o777, modified).map_err(Halt::Sandbox)?;
             }
@@ -373,7 +373,7 @@ fn leaf(dir: &OwnedFd, name: &CStr, stat: &Stat, path: &Path, unpack: &mut Unpac
 }
 
 /// A regular file that is all there.
-fn whole(dir: &OwnedFd, name: &CStr) -> Result<std::fs::File, Unsure> {
+fn open_whole(dir: &OwnedFd, name: &CStr) -> Result<std::fs::File, Unsure> {
     let file = walk::open_at(dir, name).map_err(|_| Unsure)?.ok_or(Unsure)?;
     if attributes(&file)?.contains(&b"trusted.overlay.metacopy"[..]) { Err(Unsure) } else { Ok(file) }
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Docker::connect`] finds the daemon, [`Docker::image`] has an image built or found, [`Docker::create`] starts a
 //! [`Container`] of it. A container is a [`Session`](crate::Session), and has besides what a bubblewrap needs no daemon for: files in and
-//! out ([`Container::put`], [`Container::fetch`]), what was changed ([`Container::changes`]), and a second life with a
+//! out ([`Container::copy_in`], [`Container::fetch`]), what was changed ([`Container::changes`]), and a second life with a
 //! clean process tree ([`Container::halt`], [`Container::restart`]).
 //!
 //! **What ends with us.** The first process of a container is a shell of ours that waits for the end of its standard
@@ -21,6 +21,7 @@ mod archive;
 mod buildkit;
 mod client;
 mod container;
+mod copy_in;
 mod counters;
 mod dockerfile;
 mod error;
@@ -32,7 +33,6 @@ mod image;
 mod layers;
 mod pack;
 mod plant;
-mod put;
 mod sweep;
 mod unpack;
 

@@ -36,7 +36,7 @@ pub(super) type Keep<'a> = dyn Fn(&Path, bool) -> bool + 'a;
 pub(super) type Instead<'a> = (&'a Path, &'a [u8]);
 
 /// Starts to write an archive; what is written comes out at the other end.
-pub(super) fn send<T: Send + 'static>(
+pub(super) fn stream_archive<T: Send + 'static>(
     write: impl FnOnce(&mut Pieces) -> T + Send + 'static,
 ) -> Result<(Receiver<Bytes>, std::thread::JoinHandle<T>), SandboxError> {
     let (sender, receiver) = channel(PIECES);

@@ -43,8 +43,8 @@ impl From<Errno> for Halt {
 }
 
 impl Layers {
-    /// As [`Container::put`](super::Container::put), at a path relative to the root.
-    pub(super) fn plant(
+    /// As [`Container::copy_in`](super::Container::copy_in), at a path relative to the root.
+    pub(super) fn write_files(
         &self,
         from: &Path,
         inside: &Path,
@@ -61,8 +61,8 @@ impl Layers {
         }
         let from_fd = walk::open(from).map_err(source)?;
         let mode = rustix::fs::fstat(&from_fd)?.st_mode;
-        let root = self.reach(inside)?;
-        own(&root, mode, owner)?;
+        let root = self.open_or_create(inside)?;
+        set_owner(&root, mode, owner)?;
         let current = (PathBuf::new(), root.try_clone().map_err(|_| Halt::Unsure)?);
         let mut plant = Plant { root, current, owner, tally: Tally::new(caps) };
         walk(from_fd, Sequence::ByName(caps.entries), &mut plant)?;
@@ -86,12 +86,12 @@ impl Layers {
     fn parent(&self, inside: &Path) -> Result<(OwnedFd, CString), Unsure> {
         let name = inside.file_name().ok_or(Unsure)?;
         let name = CString::new(name.as_bytes()).map_err(|_| Unsure)?;
-        let dir = self.reach(inside.parent().unwrap_or(Path::new("")))?;
+        let dir = self.open_or_create(inside.parent().unwrap_or(Path::new("")))?;
         if self.is_elsewhere(&Path::new("/").join(inside)) { Err(Unsure) } else { Ok((dir, name)) }
     }
 
     /// A folder of the container, in the layer that is its own: made where it is not there, and like that of the image where that has one.
-    fn reach(&self, inside: &Path) -> Result<OwnedFd, Unsure> {
+    fn open_or_create(&self, inside: &Path) -> Result<OwnedFd, Unsure> {
         if self.is_elsewhere(&Path::new("/").join(inside)) {
             return Err(Unsure);
         }
@@ -152,7 +152,7 @@ fn times(stat: &rustix::fs::Stat) -> Timestamps {
 }
 
 /// Gives a file or folder its owner and permissions, never set-id bits.
-fn own(file: impl AsFd, mode: u32, owner: Owner) -> Result<(), Errno> {
+fn set_owner(file: impl AsFd, mode: u32, owner: Owner) -> Result<(), Errno> {
     fchown(&file, Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)))?;
     fchmod(&file, Mode::from_raw_mode(mode & 0o777))
 }
@@ -179,7 +179,7 @@ fn write(
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut file = File::from(openat(&dir, name, flags, Mode::RUSR | Mode::WUSR)?);
     let bytes = io::copy(source, &mut file).map_err(|_| Unsure)?;
-    own(&file, mode, owner)?;
+    set_owner(&file, mode, owner)?;
     if let Some(times) = times {
         futimens(&file, &times)?;
     }
@@ -234,7 +234,7 @@ impl Visitor for Plant<'_> {
                     Ok(()) | Err(Errno::EXIST) => {}
                     Err(error) => return Err(error.into()),
                 }
-                own(open_folder(dir, item.name())?, item.mode(), owner)?;
+                set_owner(open_folder(dir, item.name())?, item.mode(), owner)?;
                 Ok(Next::Into)
             }
             FileKind::File => self.file(item),

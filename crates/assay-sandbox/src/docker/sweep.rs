@@ -29,7 +29,7 @@ impl Docker {
         let inner = &self.inner;
         let filters = HashMap::from([("label".to_owned(), vec![format!("{LABEL_STORE}={store_label}")])]);
         let list = ListContainersOptions { all: true, filters: Some(filters.clone()), ..Default::default() };
-        let found = inner.ask("list containers", inner.api.list_containers(Some(list)))?;
+        let found = inner.request("list containers", inner.api.list_containers(Some(list)))?;
         let mut swept = Swept::default();
         for container in found {
             let Some(id) = container.id else { continue };
@@ -48,7 +48,7 @@ impl Docker {
         let mut filters = filters;
         filters.insert("dangling".to_owned(), vec!["true".to_owned()]);
         let list = ListImagesOptions { filters: Some(filters), ..Default::default() };
-        for image in inner.ask("list images", inner.api.list_images(Some(list)))? {
+        for image in inner.request("list images", inner.api.list_images(Some(list)))? {
             self.remove_image(&image.id, image.size, &mut swept)?;
         }
         Ok(swept)
@@ -63,7 +63,7 @@ impl Docker {
             filters: Some(HashMap::from([("label".to_owned(), vec![label])])),
             ..Default::default()
         };
-        let images = inner.ask("list images", inner.api.list_images(Some(list)))?;
+        let images = inner.request("list images", inner.api.list_images(Some(list)))?;
         let mut total: u64 = images.iter().map(|image| u64::try_from(image.size).unwrap_or(0)).sum();
         let mut swept = Swept::default();
         if total <= budget_bytes {
@@ -72,7 +72,7 @@ impl Docker {
         // An image is tagged anew whenever it is used, and the daemon remembers when that was last.
         let mut by_use = BTreeMap::new();
         for image in images {
-            let found = inner.ask("look at an image", inner.api.inspect_image(&image.id))?;
+            let found = inner.request("look at an image", inner.api.inspect_image(&image.id))?;
             let used = found.metadata.and_then(|metadata| metadata.last_tag_time).unwrap_or_default();
             by_use.insert((sortable(&used), image.id.clone()), image);
         }

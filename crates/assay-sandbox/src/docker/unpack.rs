@@ -90,7 +90,7 @@ impl<'a> Unpack<'a> {
                 continue;
             }
             if self.admits(&path) {
-                self.one(&mut entry, kind, path)?;
+                self.unpack_entry(&mut entry, kind, path)?;
             } else {
                 self.pass_over(entry.size());
             }
@@ -150,7 +150,7 @@ impl<'a> Unpack<'a> {
         size <= self.caps.file_bytes.min(left)
     }
 
-    fn one(
+    fn unpack_entry(
         &mut self,
         entry: &mut Entry<'_, impl Read>,
         kind: EntryType,

@@ -10,10 +10,10 @@ mod common;
 #[cfg(feature = "docker")]
 mod docker;
 mod exec;
+mod freeze;
 mod hygiene;
 mod isolation;
 mod life;
 mod limits;
 mod none;
 mod probe;
-mod still;

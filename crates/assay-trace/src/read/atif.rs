@@ -27,13 +27,13 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole)
+        Box::new(TrajectoryDecoder)
     }
 }
 
-struct Whole;
+struct TrajectoryDecoder;
 
-impl Decoder for Whole {
+impl Decoder for TrajectoryDecoder {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let value: Value = serde_json::from_slice(json)?;
         let trajectory = adapt(value)?;

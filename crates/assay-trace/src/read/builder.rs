@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::Usage;
 use crate::diagnostic::Notes;
-use crate::usage::{CACHE_WRITE, Known, Tally, Told};
+use crate::usage::{CACHE_WRITE, FieldCounts, KnownUsage, Tally};
 use crate::{AgentInfo, FinalMetrics, Observation, ObservationResult, Source, Step, ToolCall, Trajectory};
 
 /// Takes steps as they become whole.
@@ -114,10 +114,10 @@ pub(crate) struct Builder {
     /// Hashes of the messages whose usage has been counted, and of the records that were read.
     counted: HashSet<u64>,
     records: HashSet<u64>,
-    sum: Option<Known>,
+    sum: Option<KnownUsage>,
     /// Whether the format tells usage in the end; the usage of a session without it is unknown.
     awaits_total: bool,
-    gaps: Told,
+    gaps: FieldCounts,
     /// Replies whose usage is nowhere.
     unmetered: u64,
     replies: usize,
@@ -155,17 +155,17 @@ impl Builder {
     /// The log's own sums leave something out of which nothing is known: they are lower bounds.
     pub(crate) fn leave_out(&mut self) {
         self.head.is_partial = true;
-        self.mark_gap(&Known::default());
+        self.mark_gap(&KnownUsage::default());
     }
 
     /// Marks the log's own sums as lower bounds in the fields that a part of the session does not tell.
-    pub(crate) fn mark_gap(&mut self, known: &Known) {
+    pub(crate) fn mark_gap(&mut self, known: &KnownUsage) {
         self.gaps.note_unknown(known);
     }
 
     /// Counts a message of unknown usage, among others that have theirs.
     fn mark_unknown(&mut self) {
-        self.tally.told.note(&Known::default());
+        self.tally.told.note(&KnownUsage::default());
     }
 
     /// Something odd about the record that is being read.
@@ -227,7 +227,7 @@ impl Builder {
     }
 
     /// A message of its own.
-    pub(crate) fn say(
+    pub(crate) fn add_message(
         &mut self,
         lane: Option<&str>,
         source: Source,
@@ -291,7 +291,7 @@ impl Builder {
         key: Option<&str>,
         time: Option<String>,
     ) -> &mut Step {
-        self.let_go(lane);
+        self.emit_settled_steps(lane);
         let mut step = Step::new(0, source, "");
         step.timestamp = time;
         if let Some(key) = key {
@@ -359,7 +359,7 @@ impl Builder {
         self.note("result-without-call", "a result stands here without its call");
         result.source_call_id = None;
         result.extra.insert("call_id".to_owned(), call.into());
-        let step = self.say(lane, Source::System, "", time);
+        let step = self.add_message(lane, Source::System, "", time);
         step.observation = Some(Observation { results: vec![result] });
     }
 
@@ -369,7 +369,7 @@ impl Builder {
         &mut self,
         lane: Option<&str>,
         key: Option<&str>,
-        usage: impl Into<Known>,
+        usage: impl Into<KnownUsage>,
         raw: Option<&Value>,
     ) {
         let usage = usage.into();
@@ -398,7 +398,7 @@ impl Builder {
     }
 
     /// Steps that came whole from elsewhere.
-    pub(crate) fn whole(&mut self, lane: Option<&str>, step: Step) {
+    pub(crate) fn add_step(&mut self, lane: Option<&str>, step: Step) {
         let usage = step.usage();
         let is_metered = usage.is_some();
         if let Some(usage) = usage {
@@ -418,7 +418,7 @@ impl Builder {
         self.head.notes = trajectory.notes;
         self.head.continued = trajectory.continued_trajectory_ref;
         for step in trajectory.steps {
-            self.whole(None, step);
+            self.add_step(None, step);
         }
         self.adopt_inner(inner);
     }
@@ -433,7 +433,7 @@ impl Builder {
                 lane = format!("{lane}-{number}");
             }
             for step in std::mem::take(&mut one.steps) {
-                self.whole(Some(&lane), step);
+                self.add_step(Some(&lane), step);
             }
             self.head.lanes.push(LaneHead { lane, rest: one });
             self.adopt_inner(deeper);
@@ -441,7 +441,7 @@ impl Builder {
     }
 
     /// Sums that the log has of its own, which stand in place of what its messages add up to and of earlier sums.
-    pub(crate) fn total(&mut self, sum: impl Into<Known>, cost: Option<f64>, raw: Option<&Value>) {
+    pub(crate) fn total(&mut self, sum: impl Into<KnownUsage>, cost: Option<f64>, raw: Option<&Value>) {
         let sum = sum.into();
         let extra = raw.map(|raw| Map::from_iter([("usage".to_owned(), raw.clone())]));
         let prompt = sum.at_least().prompt();
@@ -457,7 +457,7 @@ impl Builder {
     }
 
     /// Sums of a further run of the same session.
-    pub(crate) fn add_total(&mut self, sum: impl Into<Known>, cost: Option<f64>, raw: Option<&Value>) {
+    pub(crate) fn add_total(&mut self, sum: impl Into<KnownUsage>, cost: Option<f64>, raw: Option<&Value>) {
         let sum = sum.into();
         let Some(known) = self.sum else { return self.total(sum, cost, raw) };
         let sum = known.plus(&sum);
@@ -474,7 +474,7 @@ impl Builder {
     }
 
     /// Keeps what went into a cache, for which ATIF has no field, where no provider's figures hold it.
-    pub(crate) fn written(&mut self, sum: &Known) {
+    pub(crate) fn written(&mut self, sum: &KnownUsage) {
         if let (Some(sums), Some(written)) =
             (&mut self.head.final_metrics, sum.cache_write.filter(|n| *n > 0))
             && sums.extra.get("usage").and_then(|raw| raw.get(CACHE_WRITE)).is_none()
@@ -483,7 +483,7 @@ impl Builder {
         }
     }
 
-    fn let_go(&mut self, lane: Option<&str>) {
+    fn emit_settled_steps(&mut self, lane: Option<&str>) {
         let key = lane.map(str::to_owned);
         let Some(at) = self.lanes.get_mut(&key) else { return };
         let mut bytes: usize = at.open.iter().map(|open| open.bytes).sum();
@@ -501,7 +501,7 @@ impl Builder {
             whole.push(open);
         }
         for open in whole {
-            self.give(lane, open);
+            self.emit_step(lane, open);
         }
     }
 
@@ -517,7 +517,7 @@ impl Builder {
             for mut open in lane.open {
                 given += 1;
                 open.step.step_id = given;
-                self.give(key.as_deref(), open);
+                self.emit_step(key.as_deref(), open);
             }
         }
         // A log's own sums count where its messages do not say all.
@@ -525,10 +525,10 @@ impl Builder {
         if let Some(sum) = own
             && (sum.at_least().total() > self.tally.usage.total()
                 || self.sum.is_some()
-                || self.gaps != Told::default())
+                || self.gaps != FieldCounts::default())
         {
             self.tally.usage = sum.at_least();
-            self.tally.told = Told::default();
+            self.tally.told = FieldCounts::default();
             self.tally.told.note(&sum);
             self.tally.told.add(&self.gaps);
             if self.sum.is_some()
@@ -537,14 +537,14 @@ impl Builder {
                 sums.set_lower_bounds(&self.tally, self.head.is_partial);
             }
         } else if own.is_none() && self.tally.messages == 0 && (self.replies > 0 || self.awaits_total) {
-            self.tally.told = Told::default();
+            self.tally.told = FieldCounts::default();
             self.mark_unknown();
         } else if own.is_none() && self.tally.messages > 0 {
             (0..self.unmetered).for_each(|_| self.mark_unknown());
         }
     }
 
-    fn give(&mut self, lane: Option<&str>, open: Open) {
+    fn emit_step(&mut self, lane: Option<&str>, open: Open) {
         let Open { step, key, is_metered, .. } = open;
         if step.source == Source::Agent {
             self.replies += 1;

@@ -13,7 +13,7 @@ use super::builder::{Builder, Hidden};
 use super::reader::{Decoder, Reader};
 use super::text::{join, mark_error, object, part_text, text_of};
 use crate::Usage;
-use crate::usage::Known;
+use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The agent's name.
@@ -116,12 +116,12 @@ struct Shown {
 #[derive(Default)]
 struct Runs {
     /// Messages of the run that is being read, by name: their model and what they say they used.
-    open: BTreeMap<String, (Option<String>, Known)>,
+    open: BTreeMap<String, (Option<String>, KnownUsage)>,
     was_interrupted: bool,
     /// What results and the messages of interrupted runs add up to, as far as it is known.
-    sum: Known,
+    sum: KnownUsage,
     /// Of each run with something unknown, what is known.
-    gaps: Vec<Known>,
+    gaps: Vec<KnownUsage>,
     raw: Option<Value>,
     count: usize,
     /// The last result of the process that printed last.
@@ -185,7 +185,7 @@ impl Runs {
     }
 
     /// Adds what a run used, as far as it is known.
-    fn add_run(&mut self, known: Known) {
+    fn add_run(&mut self, known: KnownUsage) {
         self.sum = self.sum.plus_known(&known);
         if !known.is_complete() {
             self.gaps.push(known);
@@ -234,7 +234,7 @@ impl Runs {
         }
         if added.is_empty() && !own.at_least().covers(&said) {
             // Older versions do not say what sub-agents wrote.
-            self.gaps.push(Known { output: None, ..Known::from(said) });
+            self.gaps.push(KnownUsage { output: None, ..KnownUsage::from(said) });
         }
         used = used.or_more(&said);
         self.raw = Some(record.usage.clone()).filter(|_| used == own);
@@ -356,7 +356,7 @@ impl Decoder for Log {
         {
             return Ok(());
         }
-        self.know(&record, out);
+        self.record_session(&record, out);
         if self.is_stream {
             self.run(&record, out);
         }
@@ -436,7 +436,7 @@ impl Log {
     }
 
     /// What records say of the session.
-    fn know(&mut self, record: &Record, out: &mut Builder) {
+    fn record_session(&mut self, record: &Record, out: &mut Builder) {
         if self.is_known {
             return;
         }
@@ -500,7 +500,7 @@ impl Log {
         } else {
             Source::System
         };
-        let step = out.say(lane, source, text, time);
+        let step = out.add_message(lane, source, text, time);
         step.extra.insert("attachment".to_owned(), kind.into());
         if kind != "queued_command" {
             step.extra.insert("injected".to_owned(), true.into());
@@ -519,7 +519,7 @@ fn assistant(record: Record, lane: Option<&str>, time: Option<String>, is_stream
     let model = message.get("model").and_then(Value::as_str).map(str::to_owned);
     if model.as_deref() == Some(SYNTHETIC) || record.is_api_error_message == true {
         let text = message.get("content").and_then(text_of).unwrap_or_default();
-        let step = out.say(lane, Source::System, text, time);
+        let step = out.add_message(lane, Source::System, text, time);
         step.extra.insert("synthetic".to_owned(), true.into());
         return;
     }
@@ -591,16 +591,16 @@ fn call(block: &mut Map<String, Value>) -> ToolCall {
 }
 
 /// Tokens in Anthropic's fields, the four apart. What Qwen Code says it read holds what came from a cache.
-pub(super) fn usage(raw: &Value, is_qwen: bool) -> Known {
+pub(super) fn usage(raw: &Value, is_qwen: bool) -> KnownUsage {
     let field = |key: &str| raw.get(key).and_then(Value::as_u64);
-    let known = Known {
+    let known = KnownUsage {
         input: field("input_tokens"),
         output: field("output_tokens"),
         cache_read: field("cache_read_input_tokens"),
         cache_write: field("cache_creation_input_tokens"),
     };
     let cached = if is_qwen { known.at_least().cache_read } else { 0 };
-    Known { input: known.input.map(|input| input.saturating_sub(cached)), ..known }.without_cache()
+    KnownUsage { input: known.input.map(|input| input.saturating_sub(cached)), ..known }.without_cache()
 }
 
 fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
@@ -625,7 +625,7 @@ fn user(record: Record, lane: Option<&str>, time: Option<String>, out: &mut Buil
         _ => out.note("unexpected-shape", "a record has another shape than it should; it is passed over"),
     }
     if !said.is_empty() {
-        let step = out.say(lane, Source::User, said, time);
+        let step = out.add_message(lane, Source::User, said, time);
         if injected {
             step.extra.insert("injected".to_owned(), true.into());
         }
@@ -642,7 +642,8 @@ fn answer(block: &Map<String, Value>, lane: Option<&str>, time: Option<String>, 
 fn system(record: &Record, lane: Option<&str>, time: Option<String>, out: &mut Builder) {
     match record.subtype.as_str() {
         Some("compact_boundary") => {
-            let step = out.say(lane, Source::System, text_of(&record.content).unwrap_or_default(), time);
+            let step =
+                out.add_message(lane, Source::System, text_of(&record.content).unwrap_or_default(), time);
             step.extra.insert("compacted".to_owned(), true.into());
         }
         Some("api_retry" | "api_error") => {

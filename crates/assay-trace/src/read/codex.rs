@@ -109,7 +109,7 @@ impl Decoder for RolloutLog {
             "event_msg" => self.event(payload, out),
             "compacted" => {
                 let text = word(payload, "message").unwrap_or_default();
-                let step = out.say(None, Source::System, text, time);
+                let step = out.add_message(None, Source::System, text, time);
                 step.extra.insert("compacted".to_owned(), true.into());
             }
             "world_state" => {}
@@ -133,7 +133,7 @@ fn meta(payload: &Value, time: Option<String>, out: &mut Builder) {
     let instructions = payload.get("base_instructions").or(payload.get("instructions"));
     let text = instructions.and_then(|text| text.as_str().or(word(text, "text")));
     if let Some(text) = text.filter(|text| !text.is_empty()) {
-        out.say(None, Source::System, text, time);
+        out.add_message(None, Source::System, text, time);
     }
 }
 
@@ -174,13 +174,13 @@ impl RolloutLog {
                     Some("user") => {
                         let injected = is_injected(item, &text);
                         self.answered = true;
-                        let step = out.say(None, Source::User, text, time);
+                        let step = out.add_message(None, Source::User, text, time);
                         if injected {
                             step.extra.insert("injected".to_owned(), true.into());
                         }
                     }
                     _ => {
-                        out.say(None, Source::System, text, time);
+                        out.add_message(None, Source::System, text, time);
                     }
                 }
             }
@@ -299,7 +299,7 @@ impl Decoder for ExecLog {
                 out.await_total();
                 out.head.session_id = word(&record, "thread_id").map(str::to_owned);
             }
-            "item.completed" => done(record.get("item").unwrap_or(&Value::Null), time, out),
+            "item.completed" => read_completed_item(record.get("item").unwrap_or(&Value::Null), time, out),
             "turn.completed" => {
                 if let Some(raw) = record.get("usage") {
                     out.total(usage(raw), None, Some(raw));
@@ -308,7 +308,9 @@ impl Decoder for ExecLog {
             "turn.failed" | "error" => {
                 let error = record.get("error").unwrap_or(&record);
                 let text = word(error, "message").unwrap_or("the turn failed");
-                out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+                out.add_message(None, Source::System, text, time)
+                    .extra
+                    .insert("is_error".to_owned(), true.into());
             }
             // What is under way ends in an item that says the same and more.
             "turn.started" | "item.started" | "item.updated" => {}
@@ -322,7 +324,7 @@ impl Decoder for ExecLog {
     }
 }
 
-fn done(item: &Value, time: Option<String>, out: &mut Builder) {
+fn read_completed_item(item: &Value, time: Option<String>, out: &mut Builder) {
     let key = word(item, "id").unwrap_or_default();
     let kind = word(item, "type").unwrap_or_default();
     let text = || word(item, "text").unwrap_or_default();
@@ -334,7 +336,9 @@ fn done(item: &Value, time: Option<String>, out: &mut Builder) {
         }
         "error" => {
             let text = word(item, "message").unwrap_or_default();
-            out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+            out.add_message(None, Source::System, text, time)
+                .extra
+                .insert("is_error".to_owned(), true.into());
             return;
         }
         "command_execution" => {

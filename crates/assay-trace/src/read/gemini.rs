@@ -92,10 +92,10 @@ impl Decoder for SessionLog {
         let set = record.get("$set").unwrap_or(&record);
         if let Some(messages) = set.get("messages").and_then(Value::as_array) {
             for message in messages {
-                said(message, out);
+                read_message(message, out);
             }
         } else if record.get("id").is_some() {
-            said(&record, out);
+            read_message(&record, out);
         } else if record.get("$set").is_none()
             && record.get("projectHash").is_none()
             && record.get("$rewindTo").is_none()
@@ -110,7 +110,7 @@ impl Decoder for SessionLog {
     }
 }
 
-fn said(message: &Value, out: &mut Builder) {
+fn read_message(message: &Value, out: &mut Builder) {
     let time = out.time(word(message, "timestamp"));
     let id = word(message, "id");
     let content = message.get("content").unwrap_or(&Value::Null);
@@ -136,7 +136,7 @@ fn said(message: &Value, out: &mut Builder) {
             let text = text_of(content).unwrap_or_default();
             if !answers && !text.is_empty() {
                 let injected = text.starts_with("<session_context>");
-                let step = out.say(None, Source::User, text, time);
+                let step = out.add_message(None, Source::User, text, time);
                 if injected {
                     step.extra.insert("injected".to_owned(), true.into());
                 }
@@ -236,7 +236,7 @@ impl Decoder for StreamLog {
                     let key = self.reply();
                     out.message(None, Some(&key), time).message.push_str(text);
                 } else {
-                    out.say(None, Source::User, text, time);
+                    out.add_message(None, Source::User, text, time);
                 }
             }
             "tool_use" => {
@@ -259,7 +259,9 @@ impl Decoder for StreamLog {
             }
             "error" => {
                 let text = word(&record, "message").unwrap_or_default();
-                out.say(None, Source::System, text, time).extra.insert("is_error".to_owned(), true.into());
+                out.add_message(None, Source::System, text, time)
+                    .extra
+                    .insert("is_error".to_owned(), true.into());
             }
             "result" => {
                 if let Some(raw) = record.get("stats") {

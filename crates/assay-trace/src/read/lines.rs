@@ -9,7 +9,7 @@ pub const LINE_CAP: usize = 32 << 20;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Line {
     /// There is one; whether a line break ended it.
-    Whole(bool),
+    DocumentDecoder(bool),
     /// It was longer than the cap, and was passed over: its bytes.
     TooLong(u64),
     /// There is no more.
@@ -53,7 +53,7 @@ pub(super) fn next(input: &mut dyn BufRead, buffer: &mut Vec<u8>, cap: usize) ->
     if buffer.last() == Some(&b'\r') {
         buffer.pop();
     }
-    Ok(Line::Whole(ended))
+    Ok(Line::DocumentDecoder(ended))
 }
 
 #[cfg(test)]
@@ -72,11 +72,15 @@ mod tests {
             assert_eq!(next(&mut input, &mut buffer, 5).unwrap(), Line::End, "{text:?}");
         };
         check("", &[]);
-        check("\n", &[("", Line::Whole(true))]);
-        check("ab\r\ncd", &[("ab", Line::Whole(true)), ("cd", Line::Whole(false))]);
+        check("\n", &[("", Line::DocumentDecoder(true))]);
+        check("ab\r\ncd", &[("ab", Line::DocumentDecoder(true)), ("cd", Line::DocumentDecoder(false))]);
         check(
             "12345\n123456\nx\n",
-            &[("12345", Line::Whole(true)), ("", Line::TooLong(6)), ("x", Line::Whole(true))],
+            &[
+                ("12345", Line::DocumentDecoder(true)),
+                ("", Line::TooLong(6)),
+                ("x", Line::DocumentDecoder(true)),
+            ],
         );
         check("1234567890", &[("", Line::TooLong(10))]);
     }

@@ -5,9 +5,9 @@ use serde_json::{Map, Value};
 
 use super::builder::Builder;
 use super::claude_code;
-use super::reader::{Decoder, Reader, Whole};
+use super::reader::{Decoder, DocumentDecoder, Reader};
 use super::text::{function_call, join, list, mark_error, object, parsed, shell_call, text_of, word};
-use crate::usage::Known;
+use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// A list of messages.
@@ -38,7 +38,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole(read))
+        Box::new(DocumentDecoder(read))
     }
 }
 
@@ -99,20 +99,20 @@ pub(super) fn conversation(messages: &[Value], has_commands: bool, out: &mut Bui
             }
             "tool" | "function" => {
                 let id = word(message, "tool_call_id").or(word(message, "name")).unwrap_or_default();
-                out.result(None, id, given(extra, text), time);
+                out.result(None, id, observation_of(extra, text), time);
             }
             "user" => {
                 let answered = results(message, time.as_ref(), out);
                 match asked.take() {
-                    Some(id) => out.result(None, &id, given(extra, text), time),
+                    Some(id) => out.result(None, &id, observation_of(extra, text), time),
                     None if text.is_empty() && answered => {}
                     None => {
-                        out.say(None, Source::User, text, time);
+                        out.add_message(None, Source::User, text, time);
                     }
                 }
             }
             "system" | "developer" => {
-                out.say(None, Source::System, text, time);
+                out.add_message(None, Source::System, text, time);
             }
             // What was submitted is no message.
             "exit" => {}
@@ -207,21 +207,21 @@ fn results(message: &Value, time: Option<&String>, out: &mut Builder) -> bool {
 }
 
 /// What a message used, where it says: in the fields of OpenAI or of Anthropic.
-fn used(message: &Value) -> Option<(Known, &Value)> {
+fn used(message: &Value) -> Option<(KnownUsage, &Value)> {
     let places = ["/extra/response/usage", "/usage", "/response/usage", "/response_metadata/usage"];
     let raw = places.into_iter().find_map(|place| message.pointer(place)).filter(|raw| raw.is_object())?;
     Some((usage(raw)?, raw))
 }
 
 /// Tokens in OpenAI's fields, in which what was read holds what came from a cache, or in Anthropic's.
-pub(super) fn usage(raw: &Value) -> Option<Known> {
+pub(super) fn usage(raw: &Value) -> Option<KnownUsage> {
     let field = |key: &str| raw.get(key).and_then(Value::as_u64);
     if raw.get("prompt_tokens").is_none() && raw.get("completion_tokens").is_none() {
         let is_known = raw.get("input_tokens").is_some() || raw.get("output_tokens").is_some();
         return is_known.then(|| claude_code::usage(raw, false));
     }
     let cached = raw.pointer("/prompt_tokens_details/cached_tokens").and_then(Value::as_u64);
-    let known = Known {
+    let known = KnownUsage {
         input: field("prompt_tokens").map(|read| read.saturating_sub(cached.unwrap_or_default())),
         output: field("completion_tokens"),
         cache_read: cached,
@@ -236,7 +236,7 @@ fn command(text: &str) -> Option<&str> {
     Some(rest.split_once("\n```")?.0)
 }
 
-fn given(extra: &Value, text: String) -> ObservationResult {
+fn observation_of(extra: &Value, text: String) -> ObservationResult {
     let mut kept = Map::new();
     let said =
         text.split_once(STATUS).and_then(|(_, rest)| rest.split_once('<')?.0.trim().parse::<i64>().ok());

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::builder::Builder;
 use super::messages::conversation;
-use super::reader::{Decoder, Reader, Whole};
+use super::reader::{Decoder, DocumentDecoder, Reader};
 use super::text::{list, word};
 
 /// `traj.json`.
@@ -29,7 +29,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole(read))
+        Box::new(DocumentDecoder(read))
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::builder::Builder;
-use super::reader::{Decoder, Reader, Whole};
+use super::reader::{Decoder, DocumentDecoder, Reader};
 use super::text::{count, join, list, object, word};
 use crate::Usage;
 use crate::{ObservationResult, Source, ToolCall};
@@ -44,7 +44,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole(read))
+        Box::new(DocumentDecoder(read))
     }
 }
 
@@ -69,7 +69,7 @@ impl Decoder for Log {
             "error" => {
                 let error = record.get("error").unwrap_or(&Value::Null);
                 let text = error.pointer("/data/message").and_then(Value::as_str).or(word(error, "name"));
-                let step = out.say(None, Source::System, text.unwrap_or("the run failed"), time);
+                let step = out.add_message(None, Source::System, text.unwrap_or("the run failed"), time);
                 step.extra.insert("is_error".to_owned(), true.into());
             }
             kind => out.unknown(kind),
@@ -144,7 +144,7 @@ fn read(document: &Value, out: &mut Builder) {
         for message in messages {
             let info = message.get("info").unwrap_or(&Value::Null);
             let parts = message.get("parts").and_then(Value::as_array);
-            said(info, word(info, "id"), parts.into_iter().flatten().cloned(), None, out);
+            read_message(info, word(info, "id"), parts.into_iter().flatten().cloned(), None, out);
         }
         return;
     }
@@ -162,11 +162,11 @@ fn read(document: &Value, out: &mut Builder) {
         let (id, session) = (word(row, "id"), word(row, "session_id"));
         let lane = session.filter(|_| session != main);
         let parts = rows("part").iter().filter(|part| word(part, "message_id") == id).map(data);
-        said(&data(row), id, parts, lane, out);
+        read_message(&data(row), id, parts, lane, out);
     }
 }
 
-fn said(
+fn read_message(
     info: &Value,
     id: Option<&str>,
     parts: impl Iterator<Item = Value>,
@@ -178,7 +178,12 @@ fn said(
     if word(info, "role") == Some("user") {
         for part in parts {
             if word(&part, "type") == Some("text") {
-                let step = out.say(lane, Source::User, word(&part, "text").unwrap_or_default(), time.clone());
+                let step = out.add_message(
+                    lane,
+                    Source::User,
+                    word(&part, "text").unwrap_or_default(),
+                    time.clone(),
+                );
                 if part.get("synthetic") == Some(&Value::Bool(true)) {
                     step.extra.insert("injected".to_owned(), true.into());
                 }

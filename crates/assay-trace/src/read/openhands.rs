@@ -37,7 +37,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole::default())
+        Box::new(EventDecoder::default())
     }
 }
 
@@ -72,7 +72,7 @@ const TOOLS: [&str; 13] = [
 ];
 
 #[derive(Default)]
-struct Whole {
+struct EventDecoder {
     /// The calls by the events that made them.
     calls: BTreeMap<u64, String>,
     ids: BTreeSet<String>,
@@ -88,7 +88,7 @@ struct Account {
     raw: Value,
 }
 
-impl Decoder for Whole {
+impl Decoder for EventDecoder {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         let document: Value = serde_json::from_slice(json)?;
         "openhands".clone_into(&mut out.head.agent.name);
@@ -115,7 +115,7 @@ fn moment(text: &str, out: &mut Builder) -> Option<String> {
     if has_zone { out.time(Some(text)) } else { out.time(Some(&format!("{text}Z"))) }
 }
 
-impl Whole {
+impl EventDecoder {
     fn action(&mut self, event: &Value, action: &str, time: Option<String>, out: &mut Builder) {
         self.account(event);
         let args = event.get("args").unwrap_or(&Value::Null);
@@ -125,25 +125,27 @@ impl Whole {
         match action {
             "system" => {
                 out.head.hidden.listing = false;
-                out.say(None, Source::System, content(), time);
+                out.add_message(None, Source::System, content(), time);
             }
             "message" if is_agents => {
                 let step = out.message(None, Some(&format!("event-{number}")), time);
                 content().clone_into(&mut step.message);
             }
             "message" => {
-                out.say(None, Source::User, content(), time);
+                out.add_message(None, Source::User, content(), time);
             }
             "condensation" => {
                 let text = word(args, "summary").unwrap_or_default();
-                out.say(None, Source::System, text, time).extra.insert("compacted".to_owned(), true.into());
+                out.add_message(None, Source::System, text, time)
+                    .extra
+                    .insert("compacted".to_owned(), true.into());
             }
             action if STEERING.contains(&action) => {}
             _ if is_agents => self.call(event, action, args, time, out),
             // A person can run commands too.
             _ => {
                 let text = word(args, "command").or(word(event, "message")).unwrap_or_default();
-                out.say(None, Source::User, text, time);
+                out.add_message(None, Source::User, text, time);
             }
         }
     }
@@ -238,7 +240,7 @@ impl Whole {
             let result = ObservationResult { extra: kept, ..ObservationResult::new(Some(content)) };
             out.result(None, id, result, time);
         } else if !content.is_empty() {
-            out.say(None, Source::System, content, time);
+            out.add_message(None, Source::System, content, time);
         }
     }
 }
@@ -258,6 +260,6 @@ fn recalled(extras: &Value, content: &str, time: Option<String>, out: &mut Build
     if parts.is_empty() {
         return;
     }
-    let step = out.say(None, Source::System, parts.join("\n"), time);
+    let step = out.add_message(None, Source::System, parts.join("\n"), time);
     step.extra.insert("injected".to_owned(), true.into());
 }

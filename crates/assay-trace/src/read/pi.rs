@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::builder::Builder;
 use super::reader::{Decoder, Reader};
 use super::text::{join, list, mark_error, object, text_of, word};
-use crate::usage::Known;
+use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source, ToolCall};
 
 /// The session on disk, versions 1 to 3.
@@ -69,7 +69,8 @@ impl Decoder for Log {
                 );
             }
             "compaction" => {
-                let step = out.say(None, Source::System, word(&record, "summary").unwrap_or_default(), time);
+                let step =
+                    out.add_message(None, Source::System, word(&record, "summary").unwrap_or_default(), time);
                 step.extra.insert("compacted".to_owned(), true.into());
             }
             "branch_summary" => injected(word(&record, "summary").unwrap_or_default().to_owned(), time, out),
@@ -102,7 +103,7 @@ fn header(record: &Value, out: &mut Builder) {
 
 /// A message that the harness put in.
 fn injected(text: String, time: Option<String>, out: &mut Builder) {
-    out.say(None, Source::System, text, time).extra.insert("injected".to_owned(), true.into());
+    out.add_message(None, Source::System, text, time).extra.insert("injected".to_owned(), true.into());
 }
 
 impl Log {
@@ -111,7 +112,7 @@ impl Log {
         let text = || text_of(content).unwrap_or_default();
         match word(message, "role").unwrap_or_default() {
             "user" => {
-                out.say(None, Source::User, text(), time);
+                out.add_message(None, Source::User, text(), time);
             }
             "system" | "developer" => {
                 self.prompted = true;
@@ -124,7 +125,7 @@ impl Log {
                 {
                     join(&mut said, section.as_str().unwrap_or_default());
                 }
-                out.say(None, Source::System, said, time);
+                out.add_message(None, Source::System, said, time);
             }
             "assistant" => self.reply(message, id, time, out),
             "toolResult" => {
@@ -134,7 +135,9 @@ impl Log {
             }
             "bashExecution" => {
                 let said = ["command", "output"].map(|key| word(message, key).unwrap_or_default()).join("\n");
-                out.say(None, Source::User, said, time).extra.insert("injected".to_owned(), true.into());
+                out.add_message(None, Source::User, said, time)
+                    .extra
+                    .insert("injected".to_owned(), true.into());
             }
             "custom" | "hookMessage" => injected(text(), time, out),
             "branchSummary" | "compactionSummary" => {
@@ -172,7 +175,7 @@ impl Log {
         }
         let Some(raw) = message.get("usage").filter(|raw| raw.is_object()) else { return };
         let field = |name: &str| raw.get(name).and_then(Value::as_u64);
-        let usage = Known {
+        let usage = KnownUsage {
             input: field("input"),
             output: field("output"),
             cache_read: field("cacheRead"),

@@ -74,12 +74,12 @@ impl Decoder for Log {
                     }
                 }
                 if !said.is_empty() {
-                    out.say(None, Source::User, said, time);
+                    out.add_message(None, Source::User, said, time);
                 }
             }
             "system" => {
                 if word(&record, "subtype") == Some("chat_compression") {
-                    let step = out.say(None, Source::System, "", time);
+                    let step = out.add_message(None, Source::System, "", time);
                     step.extra.insert("compacted".to_owned(), true.into());
                 }
             }

@@ -37,9 +37,9 @@ pub(crate) trait Decoder {
 }
 
 /// Decodes a format that is one JSON document, by a function that is given the document.
-pub(crate) struct Whole(pub(crate) fn(&Value, &mut Builder));
+pub(crate) struct DocumentDecoder(pub(crate) fn(&Value, &mut Builder));
 
-impl Decoder for Whole {
+impl Decoder for DocumentDecoder {
     fn record(&mut self, json: &[u8], out: &mut Builder) -> Result<(), serde_json::Error> {
         (self.0)(&serde_json::from_slice(json)?, out);
         Ok(())

@@ -31,7 +31,9 @@ pub(super) fn read_logs(
         for one in inner {
             let session = &one.trajectory.session_id;
             let at = all.iter().position(|known| known.trajectory.session_id == *session).unwrap_or_default();
-            if let Some(whole) = all.get_mut(at).filter(|whole| !holds(&whole.trajectory, &one.trajectory)) {
+            if let Some(whole) =
+                all.get_mut(at).filter(|whole| !contains_messages(&whole.trajectory, &one.trajectory))
+            {
                 attach(whole, one, beside);
             }
         }
@@ -40,7 +42,7 @@ pub(super) fn read_logs(
 }
 
 /// Whether all named messages of a sub-agent's log stand in a trajectory already.
-fn holds(whole: &Trajectory, one: &Trajectory) -> bool {
+fn contains_messages(whole: &Trajectory, one: &Trajectory) -> bool {
     let names = |one: &Trajectory| -> BTreeSet<String> {
         let inner = one.subagent_trajectories.iter().flat_map(|inner| &inner.steps);
         let steps = one.steps.iter().chain(inner);

@@ -215,21 +215,21 @@ fn logs(folder: &Path) -> Vec<PathBuf> {
 /// What a record of Claude Code's says of where it belongs.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Place {
+struct RecordOrigin {
     session_id: Option<String>,
     is_sidechain: Option<bool>,
     agent_id: Option<String>,
 }
 
 /// What the records of a log say of where they belong. Longer lines than any record are passed over.
-fn places(path: &Path, mut each: impl FnMut(usize, Place) -> bool) {
+fn places(path: &Path, mut each: impl FnMut(usize, RecordOrigin) -> bool) {
     let Ok(input) = open(path) else { return };
     let (mut input, mut buffer) = (BufReader::with_capacity(1 << 16, input), Vec::new());
     for number in 0.. {
         match lines::next(&mut input, &mut buffer, LINE_CAP) {
             Ok(Line::End) | Err(_) => return,
             Ok(Line::TooLong(_)) => {}
-            Ok(Line::Whole(_)) => {
+            Ok(Line::DocumentDecoder(_)) => {
                 let place = serde_json::from_slice(&buffer).unwrap_or_default();
                 if !each(number, place) {
                     return;

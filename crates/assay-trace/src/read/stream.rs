@@ -111,7 +111,7 @@ pub fn stream(
     }
     let mut parts = Parts::new(found, sink);
     parts.line = None;
-    parts.take(&whole, true);
+    parts.read_line(&whole, true);
     Ok(parts.finish(name))
 }
 
@@ -149,7 +149,7 @@ impl<'s> Parts<'s> {
     }
 
     /// Hands a line to its session: a record, or several that somebody joined.
-    fn take(&mut self, json: &[u8], ended: bool) {
+    fn read_line(&mut self, json: &[u8], ended: bool) {
         let text = String::from_utf8_lossy(json);
         if matches!(text, std::borrow::Cow::Owned(_)) {
             self.note("invalid-utf8", "this is not UTF-8; what is not stands as a replacement character");
@@ -190,27 +190,27 @@ impl<'s> Parts<'s> {
     }
 
     fn record(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
-        self.hand(json)?;
+        self.decode_record(json)?;
         if let Some(session) = self.sessions[self.current].1.elsewhere.take() {
-            self.turn_to(session);
-            self.hand(json)?;
+            self.select_session(session);
+            self.decode_record(json)?;
             self.sessions[self.current].1.elsewhere = None;
         }
         Ok(())
     }
 
     /// Hands a record to the session that is being read.
-    fn hand(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
+    fn decode_record(&mut self, json: &[u8]) -> Result<(), serde_json::Error> {
         let (decoder, out) = &mut self.sessions[self.current];
         out.line = self.line;
         out.bytes = json.len();
         let came = decoder.record(json, out);
-        self.pass_on();
+        self.forward_steps();
         came
     }
 
     /// The session of this name is read from here on.
-    fn turn_to(&mut self, session: String) {
+    fn select_session(&mut self, session: String) {
         if let Some(own) = &self.sessions[self.current].1.session {
             self.known.insert(own.clone(), self.current);
         }
@@ -229,7 +229,7 @@ impl<'s> Parts<'s> {
     }
 
     /// Hands on the steps that are whole.
-    fn pass_on(&mut self) {
+    fn forward_steps(&mut self) {
         for (lane, step) in self.sessions[self.current].1.ready.drain(..) {
             self.given = true;
             self.sink.step(self.current, lane.as_deref(), step);
@@ -249,12 +249,12 @@ impl<'s> Parts<'s> {
             out.line = None;
             decoder.end(out);
             out.finish();
-            self.pass_on();
+            self.forward_steps();
         }
         let format = self.reader.name();
         let done = |(_, out): (Box<dyn Decoder>, Builder)| {
             let Builder { head, tally, notes, .. } = out;
-            Streamed { format, head, tally, diagnostics: notes.told(name) }
+            Streamed { format, head, tally, diagnostics: notes.into_sorted(name) }
         };
         self.sessions.into_iter().map(done).collect()
     }
@@ -289,9 +289,9 @@ fn read_lines(input: &mut dyn BufRead, parts: &mut Parts<'_>) -> io::Result<()> 
                     format!("a line of {length} bytes is longer than {LINE_CAP}; it is passed over"),
                 );
             }
-            Line::Whole(ended) => {
+            Line::DocumentDecoder(ended) => {
                 if !buffer.iter().all(u8::is_ascii_whitespace) {
-                    parts.take(&buffer, ended);
+                    parts.read_line(&buffer, ended);
                 }
             }
         }

@@ -6,9 +6,9 @@ use std::collections::{HashMap, VecDeque};
 use serde_json::Value;
 
 use super::builder::Builder;
-use super::reader::{Decoder, Reader, Whole};
+use super::reader::{Decoder, DocumentDecoder, Reader};
 use super::text::{function_call, list, shell_call, text_of, word};
-use crate::usage::Known;
+use crate::usage::KnownUsage;
 use crate::{ObservationResult, Source};
 
 /// `<instance>.traj`.
@@ -36,7 +36,7 @@ impl Reader for Document {
     }
 
     fn decoder(&self) -> Box<dyn Decoder> {
-        Box::new(Whole(read))
+        Box::new(DocumentDecoder(read))
     }
 }
 
@@ -59,15 +59,19 @@ fn read(document: &Value, out: &mut Builder) {
     let steps = list(document, "trajectory");
     out.head.hidden.listing = !history.iter().any(|one| word(one, "role") == Some("system"));
     if steps.is_empty() {
-        told(&history, out);
+        read_history(&history, out);
     } else {
         let begin = history.iter().take_while(|one| word(one, "role") != Some("assistant"));
-        told(&begin.copied().collect::<Vec<_>>(), out);
-        done(steps, &history, out);
+        read_history(&begin.copied().collect::<Vec<_>>(), out);
+        read_steps(steps, &history, out);
     }
     if let Some(stats) = info.get("model_stats").filter(|stats| stats.is_object()) {
         let field = |key: &str| stats.get(key).and_then(Value::as_u64);
-        let sum = Known { input: field("tokens_sent"), output: field("tokens_received"), ..Known::default() };
+        let sum = KnownUsage {
+            input: field("tokens_sent"),
+            output: field("tokens_received"),
+            ..KnownUsage::default()
+        };
         let cost = stats.get("instance_cost").and_then(Value::as_f64);
         out.total(sum, cost, Some(stats));
     }
@@ -79,7 +83,7 @@ fn is_shown(message: &Value) -> bool {
 }
 
 /// The conversation as it was held.
-fn told(history: &[&Value], out: &mut Builder) {
+fn read_history(history: &[&Value], out: &mut Builder) {
     let mut asked = Vec::new();
     for (number, message) in history.iter().enumerate() {
         let text = message.get("content").and_then(text_of).unwrap_or_default();
@@ -87,17 +91,17 @@ fn told(history: &[&Value], out: &mut Builder) {
             "assistant" => asked = reply(message, word(message, "action"), &text, number, out),
             "tool" | "user" if !asked.is_empty() => answer(&std::mem::take(&mut asked), &text, out),
             "system" => {
-                out.say(None, Source::System, text, None);
+                out.add_message(None, Source::System, text, None);
             }
             _ => {
-                out.say(None, Source::User, text, None);
+                out.add_message(None, Source::User, text, None);
             }
         }
     }
 }
 
 /// The steps as they were taken. The messages name the tools and their arguments.
-fn done(steps: &[Value], history: &[&Value], out: &mut Builder) {
+fn read_steps(steps: &[Value], history: &[&Value], out: &mut Builder) {
     let replies: Vec<&Value> =
         history.iter().filter(|one| word(one, "role") == Some("assistant")).copied().collect();
     // Where replies with an action stand: a search from each step on would take time that grows with the square of their number.
@@ -126,7 +130,7 @@ fn done(steps: &[Value], history: &[&Value], out: &mut Builder) {
         if !asked.is_empty() {
             answer(&asked, &given, out);
         } else if !given.is_empty() {
-            out.say(None, Source::User, given, None);
+            out.add_message(None, Source::User, given, None);
         }
     }
 }

@@ -82,7 +82,7 @@ fn empty(folder: &Path, result: &Value) -> Transcript {
         is_partial: false,
         models: None,
         hidden: Hidden { listing: true, results: true },
-        diagnostics: notes.told(&folder.display().to_string()),
+        diagnostics: notes.into_sorted(&folder.display().to_string()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Streams of several processes and agents, and figures of which a part is unknown.
 
 use assay_trace::read;
-use assay_trace::{Cost, DatedPrice, Known, Price, Prices, Stats, Usage, stats};
+use assay_trace::{Cost, DatedPrice, KnownUsage, Price, Prices, Stats, Usage, stats};
 use serde_json::{Value, json};
 
 fn lines(records: &[Value]) -> String {
@@ -149,8 +149,8 @@ fn prices_of_the_user_are_not_mixed_with_those_of_the_log() {
 
 #[test]
 fn what_a_message_does_not_say_is_unknown() {
-    let known = |input, output, cache| Known { input, output, cache_read: cache, cache_write: cache };
-    let check = |log: &str, expected: Known, bounds: &[&str]| {
+    let known = |input, output, cache| KnownUsage { input, output, cache_read: cache, cache_write: cache };
+    let check = |log: &str, expected: KnownUsage, bounds: &[&str]| {
         let found = counted(log).tally;
         assert_eq!((found.known(), found.lower_bounds()), (expected, bounds.to_vec()), "{log}");
     };

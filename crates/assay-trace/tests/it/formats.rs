@@ -2,7 +2,7 @@
 //! counted by hand.
 
 use assay_trace::read::{self, Transcript};
-use assay_trace::{Known, Source, Usage};
+use assay_trace::{KnownUsage, Source, Usage};
 use serde_json::{Value, json};
 
 use crate::shared;
@@ -79,7 +79,7 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
     let agent = &found.trajectory.agent;
     assert_eq!((agent.model_name.as_deref(), agent.version.as_str()), (Some("gpt-4"), "1.1.0"));
     // Nothing is said of caches, so they are unknown.
-    let known = Known { input: Some(1200), output: Some(34), ..Known::default() };
+    let known = KnownUsage { input: Some(1200), output: Some(34), ..KnownUsage::default() };
     assert_eq!(found.tally.known(), known);
     assert_eq!(found.trajectory.final_metrics.unwrap().total_cost_usd, Some(0.25));
     // A demonstration has messages only, and a model that writes its commands as text has no calls in them.
@@ -87,7 +87,7 @@ fn swe_agent_has_its_steps_with_the_calls_of_its_messages() {
     bare["history"][3].as_object_mut().unwrap().remove("tool_calls");
     let found = read_as(&bare.to_string(), "swe-agent");
     assert_eq!(calls(&found), [call("bash", "a.py", None), call("open", "x = 1", None)]);
-    assert_eq!(found.tally.known(), Known::default());
+    assert_eq!(found.tally.known(), KnownUsage::default());
 }
 
 #[test]
@@ -270,7 +270,7 @@ fn lists_of_messages_are_read_in_either_shape() {
     let found = read_as(&mini.to_string(), "messages");
     let status = "<returncode>2</returncode>\n<output>\nno\n</output>";
     assert_eq!(calls(&found), [call("bash", status, Some(true)), call("bash", "", None)]);
-    assert_eq!(found.tally.known(), Known::default());
+    assert_eq!(found.tally.known(), KnownUsage::default());
 }
 
 #[test]

@@ -32,7 +32,7 @@ impl Dice {
 }
 
 /// One small file a format, so that all of them are spoilt also without the shared data.
-fn made() -> Vec<Vec<u8>> {
+fn written_transcripts() -> Vec<Vec<u8>> {
     let lines =
         |records: &[Value]| records.iter().map(|r| r.to_string() + "\n").collect::<String>().into_bytes();
     let time = "2026-01-01T00:00:00Z";
@@ -193,7 +193,7 @@ fn replace(node: &mut Value, depth: usize, dice: &mut Dice) {
     };
 }
 
-fn drive(bytes: &[u8], round: u64) {
+fn read_bytes(bytes: &[u8], round: u64) {
     let body = "A line of a body that has forty characters and some more.";
     let skill = OfferedSkill { name: "x", description: "d", body, mount: "", files: &[] };
     let reader = usize::try_from(round).unwrap() % (READERS.len() + 3);
@@ -210,7 +210,7 @@ fn drive(bytes: &[u8], round: u64) {
 #[test]
 fn no_spoilt_transcript_brings_a_reader_down() {
     let seconds = std::env::var("ASSAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
-    let mut files = made();
+    let mut files = written_transcripts();
     if let Some(root) = crate::shared("agents") {
         real(&root, &mut files);
     }
@@ -225,7 +225,7 @@ fn no_spoilt_transcript_brings_a_reader_down() {
         } else {
             spoil_value(&mut bytes, &mut dice);
         }
-        let outcome = catch_unwind(AssertUnwindSafe(|| drive(&bytes, round)));
+        let outcome = catch_unwind(AssertUnwindSafe(|| read_bytes(&bytes, round)));
         assert!(
             outcome.is_ok(),
             "round {round}: {}",

@@ -15,7 +15,7 @@ fn record(kind: &str, number: usize, message: &Value) -> Value {
     })
 }
 
-fn said(number: usize, text: &str) -> String {
+fn message_record(number: usize, text: &str) -> String {
     record("user", number, &json!({ "role": "user", "content": text })).to_string()
 }
 
@@ -39,7 +39,7 @@ fn check(log: &[u8], told: &[(&str, Option<usize>, usize)], said: &[&str]) {
 
 #[test]
 fn each_oddity_is_told_once_and_the_rest_is_read() {
-    let (do_it, done) = (said(0, "do"), replied(1, "done"));
+    let (do_it, done) = (message_record(0, "do"), replied(1, "done"));
     let log = |lines: &[&str]| lines.join("\n").into_bytes();
     check(&log(&[&do_it, &done]), &[], &["do", "done"]);
     // The last line is cut off.
@@ -48,7 +48,7 @@ fn each_oddity_is_told_once_and_the_rest_is_read() {
     // Lines that are no JSON, among them one that would be a cut-off line at the end.
     check(&log(&[&do_it, "nonsense", half, "", &done]), &[("invalid-json", Some(2), 2)], &["do", "done"]);
     // Bytes that are no text.
-    let mut bytes = log(&[&do_it, &said(1, "caf?")]);
+    let mut bytes = log(&[&do_it, &message_record(1, "caf?")]);
     let at = bytes.iter().position(|&byte| byte == b'?').unwrap();
     bytes[at] = 0xe9;
     check(&bytes, &[("invalid-utf8", Some(2), 1)], &["do", "caf\u{fffd}"]);
@@ -64,7 +64,11 @@ fn each_oddity_is_told_once_and_the_rest_is_read() {
     // The same record twice.
     check(&log(&[&do_it, &do_it, &done]), &[("duplicate-record", Some(2), 1)], &["do", "done"]);
     // A clock that runs back, by more than the processes that write a log differ.
-    check(&log(&[&said(2, "do"), &replied(1, "done")]), &[("clock-runs-back", Some(2), 1)], &["do", "done"]);
+    check(
+        &log(&[&message_record(2, "do"), &replied(1, "done")]),
+        &[("clock-runs-back", Some(2), 1)],
+        &["do", "done"],
+    );
     // A result whose call is nowhere.
     let result = json!({ "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "x" }] });
     check(
@@ -89,7 +93,7 @@ fn each_oddity_is_told_once_and_the_rest_is_read() {
 
 #[test]
 fn a_log_without_marks_of_sub_agents_is_one_of_claude_code() {
-    let log = [said(0, "do"), replied(1, "done")].join("\n");
+    let log = [message_record(0, "do"), replied(1, "done")].join("\n");
     let bare = log.replace("\"isSidechain\":false,", "");
     assert!(!bare.contains("isSidechain"), "{bare}");
     check(bare.as_bytes(), &[], &["do", "done"]);
@@ -97,8 +101,8 @@ fn a_log_without_marks_of_sub_agents_is_one_of_claude_code() {
 
 #[test]
 fn a_line_of_a_hundred_megabytes_is_passed_over() {
-    let long = said(1, &"x".repeat(100 << 20));
-    let log = [said(0, "do"), long, replied(2, "done")].join("\n");
+    let long = message_record(1, &"x".repeat(100 << 20));
+    let log = [message_record(0, "do"), long, replied(2, "done")].join("\n");
     check(log.as_bytes(), &[("line-too-long", Some(2), 1)], &["do", "done"]);
     assert!(log.len() > LINE_CAP);
 }
@@ -131,14 +135,14 @@ fn what_is_no_transcript_is_refused() {
     check(list, "atif", "it is not in the atif format; it looks like messages");
     check("{}", "atif", "it is not in the atif format");
     check("hello", "atif", "it is not in the atif format");
-    check(&said(0, "do"), "codex", "it is not in the codex format; it looks like claude-code");
+    check(&message_record(0, "do"), "codex", "it is not in the codex format; it looks like claude-code");
     check("hello", "codex", "it is not in the codex format");
     assert!(read::reader("morse").is_err());
 }
 
 #[test]
 fn a_bad_beginning_does_not_hide_the_format() {
-    let log = ["garbage".to_owned(), said(0, "do"), replied(1, "done")].join("\n");
+    let log = ["garbage".to_owned(), message_record(0, "do"), replied(1, "done")].join("\n");
     check(log.as_bytes(), &[("invalid-json", Some(1), 1)], &["do", "done"]);
 }
 
@@ -158,7 +162,7 @@ fn a_message_in_many_records_is_one_step_and_counts_once() {
         record("user", number, &json!({ "content": content })).to_string()
     };
     let log = [
-        said(0, "do"),
+        message_record(0, "do"),
         block(1, json!({ "type": "thinking", "thinking": "hm" })),
         block(2, json!({ "type": "tool_use", "id": "a", "name": "Bash", "input": { "command": "ls" } })),
         result(3, "a").replace("\"u3\"", "\"u3a\""),
@@ -193,7 +197,7 @@ fn sub_agents_stand_apart_and_are_tied_to_their_calls() {
         "usage": { "input_tokens": 3, "output_tokens": 4 } });
     let result = json!({ "content": [{ "type": "tool_result", "tool_use_id": "t", "content": "seen" }] });
     let log = [
-        said(0, "do"),
+        message_record(0, "do"),
         record("assistant", 1, &call).to_string(),
         with(record("user", 2, &json!({ "content": "look around" })), "a1"),
         with(record("assistant", 3, &inner), "a1"),

@@ -318,7 +318,7 @@ fn what_is_unknown_is_null_and_a_sum_with_it_is_a_lower_bound() {
         json!({ "type": "init", "session_id": "s", "model": "g" }),
         json!({ "type": "message", "role": "assistant", "content": "x" }),
     ]);
-    assert_eq!(counted(&silent)[0].tally.known(), assay_trace::Known::default());
+    assert_eq!(counted(&silent)[0].tally.known(), assay_trace::KnownUsage::default());
     // A log in which the model did nothing used nothing.
     let idle = lines(&[
         json!({ "type": "user", "uuid": "u", "sessionId": "s", "isSidechain": false, "message": { "content": "x" } }),

@@ -111,7 +111,7 @@ pub(super) fn network(wish: &NetworkWish, grant: &NetworkGrant) -> Result<Networ
         (NetworkWish::Allowlist(wished), NetworkGrant::Public) => hosts(wished)?,
         (NetworkWish::Public, NetworkGrant::Hosts(granted)) => hosts(granted)?,
         (NetworkWish::Allowlist(wished), NetworkGrant::Hosts(granted)) => {
-            hosts(wished)?.within(&hosts(granted)?)
+            hosts(wished)?.intersection(&hosts(granted)?)
         }
     };
     Ok(if allowed.is_empty() { NetworkPolicy::None } else { NetworkPolicy::Hosts(allowed.list()) })

@@ -361,7 +361,7 @@ impl Backend {
     /// Waits until nothing of trials is left there that only waits to be removed.
     pub(crate) fn wait_for_removals(&self) {
         if let BackendKind::Container { docker, .. } = &self.inner {
-            docker.settle();
+            docker.wait_for_removals();
         }
     }
 

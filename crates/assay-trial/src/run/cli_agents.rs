@@ -12,7 +12,7 @@ use assay_gateway::{
     CapKind, CapScope, Capped, Cassette, Exchange, Ledger, Listen, PauseSignal, Proxy, SessionConfig,
     WatchedSkill,
 };
-use assay_sandbox::{Hold, Mount, Network};
+use assay_sandbox::{FreezeSignal, Mount, Network};
 use assay_store::{Cause, Metered, Store, TrialId};
 use assay_trace::{DatedPrice, Exposure, Price, Prices, Source, Trajectory};
 
@@ -91,7 +91,7 @@ impl ProxyHandle {
     }
 
     /// Says when the sandbox is to stand still.
-    pub(crate) fn pause(&self) -> Arc<dyn Hold> {
+    pub(crate) fn pause(&self) -> Arc<dyn FreezeSignal> {
         Arc::new(PauseOnWait(self.proxy.pause_signal()))
     }
 
@@ -111,12 +111,12 @@ fn patience(time: Duration) -> Duration {
 #[derive(Debug)]
 struct PauseOnWait(PauseSignal);
 
-impl Hold for PauseOnWait {
-    fn is_held(&self) -> bool {
+impl FreezeSignal for PauseOnWait {
+    fn is_set(&self) -> bool {
         self.0.is_waiting()
     }
 
-    fn held(&self) -> Duration {
+    fn set_time(&self) -> Duration {
         self.0.waited()
     }
 
@@ -193,7 +193,11 @@ pub(crate) fn apply_ledger(run: &mut AgentRun, ledger: &Ledger, time: Duration) 
         run.ended = Ended::Broken { part: Part::AgentSetup, message };
         return;
     }
-    run.ended = ending::judge(run.ended.clone(), &provider_side(ledger, run.ended == Ended::Deadline), time);
+    run.ended = ending::classify_ending(
+        run.ended.clone(),
+        &provider_side(ledger, run.ended == Ended::Deadline),
+        time,
+    );
 }
 
 /// What an agent's provider did, read from what went through the proxy. Requests without tools are made beside the work, and so are

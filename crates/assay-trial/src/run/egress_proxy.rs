@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use assay_gateway::{Egress, EgressLedger, Hosts};
+use assay_gateway::{EgressLedger, EgressListener, Hosts};
 use assay_sandbox::{Exec, Exit, Mount, Session, Sink};
 use assay_store::{Cause, NetworkPolicy};
 
@@ -22,7 +22,7 @@ const PORT: u16 = 8791;
 /// A way out that is open for one phase of one attempt.
 #[derive(Debug)]
 pub(crate) struct EgressProxy {
-    egress: Egress,
+    egress: EgressListener,
     line: Vec<String>,
 }
 
@@ -61,8 +61,8 @@ impl EgressProxy {
         let cli_agents =
             trial.cli_agents.as_ref().ok_or_else(|| Broken::harness("there is no forwarder here"))?;
         let hosts = Hosts::parse(list).map_err(|error| Broken::harness(error.to_string()))?;
-        let egress =
-            Egress::open(&folder.join("socket"), hosts).map_err(|error| Broken::harness_error(&error))?;
+        let egress = EgressListener::open(&folder.join("socket"), hosts)
+            .map_err(|error| Broken::harness_error(&error))?;
         let mut line = vec![format!("{INSIDE}/assay")];
         line.extend(cli_agents.forwarder_args.iter().cloned());
         line.extend([PORT.to_string(), format!("{INSIDE}/way/socket")]);

@@ -158,7 +158,7 @@ impl ImageScan<'_> {
     pub(crate) fn run(&self) -> Result<ImageInventory, ScanError> {
         let mut spec = ContainerSpec::new(self.image.clone(), self.label);
         spec.user = Some("0".to_owned());
-        let mut container = self.docker.make(&spec)?;
+        let mut container = self.docker.create_stopped(&spec)?;
         let mut inventory = ImageInventory::default();
         let texts = self.search_texts();
         let lines = lines(&texts);
@@ -216,7 +216,7 @@ impl ImageScan<'_> {
         let passwd = container.read(Path::new("/etc/passwd"), PASSWD).ok().flatten().unwrap_or_default();
         inventory.passwd = String::from_utf8_lossy(&passwd).into_owned();
         inventory.loader_cache = container.read(Path::new(LOADER_CACHE), 4 << 20).ok().flatten();
-        container.leave();
+        container.remove_in_background();
         Ok(inventory)
     }
 

@@ -182,7 +182,7 @@ impl Attempt<'_> {
         let session = phase.session();
         findings.enforcement = Some(*session.enforcement());
         if let Some((proxy, _)) = &proxy {
-            session.hold(proxy.pause());
+            session.freeze_on(proxy.pause());
         }
         let catalogue = trial.catalogue(|path| session.path(path));
         let script_context = trial.script_context();

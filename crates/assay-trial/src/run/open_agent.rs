@@ -170,7 +170,7 @@ fn open_cli_agent(
     if context.disclosure == Disclosure::Eager && agent.placement() == Placement::Native {
         return Err(AgentError::Eager(name));
     }
-    let varies = harness.varies();
+    let varies = harness.varying_content();
     let varying = Varying::new(varies.fields, varies.texts)?;
     let cli_agents = cli_agents.clone();
     Ok((agent, ModelRoute { provider, model: named, caps, max_output_tokens: most, varying, cli_agents }))

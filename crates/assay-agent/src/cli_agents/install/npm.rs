@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::tool::{InstallError, run};
 
-pub(super) fn bring(package: &str, beside: &[&str], to: &Path) -> Result<(), InstallError> {
+pub(super) fn install_package(package: &str, beside: &[&str], to: &Path) -> Result<(), InstallError> {
     let mut npm = Command::new("npm");
     npm.args(["install", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error", "--prefix"])
         .arg(to)

@@ -19,7 +19,7 @@ const GLIBCS: [u8; 7] = [28, 27, 26, 24, 17, 12, 5];
 const YEARS: [&str; 3] = ["2014", "2010", "1"];
 
 /// Brings what the lock says; with `other`, a name and a version, that package in that version, and what the lock says of the rest.
-pub(super) fn bring(
+pub(super) fn install_package(
     package: &str,
     lock: &str,
     other: Option<(&str, &str)>,

@@ -164,7 +164,7 @@ fn plants_beneath_the_upper_layer_alone() {
     let from = dir.path().join("from");
     fs::create_dir_all(from.join("sub")).unwrap();
     fs::write(from.join("sub/file"), "x").unwrap();
-    let report = layers.plant(&from, Path::new("tests"), own, &Caps::default()).unwrap();
+    let report = layers.write_files(&from, Path::new("tests"), own, &Caps::default()).unwrap();
     assert_eq!((report.files, report.bytes), (1, 1));
     assert_eq!(fs::metadata(upper("tests/sub")).unwrap().uid(), 7);
 
@@ -173,6 +173,6 @@ fn plants_beneath_the_upper_layer_alone() {
         let planted = layers.plant_bytes(b"", Path::new(refused), 0o600, own);
         assert!(planted.is_err(), "{refused}");
     }
-    let missing = layers.plant(&dir.path().join("none"), Path::new("tests"), own, &Caps::default());
+    let missing = layers.write_files(&dir.path().join("none"), Path::new("tests"), own, &Caps::default());
     assert!(matches!(missing, Err(plant::Halt::Source(_))));
 }

@@ -25,22 +25,23 @@ fn puts_folders_and_files() {
     std::os::unix::fs::symlink("../run.sh", from.join("sub/link")).unwrap();
     std::os::unix::net::UnixListener::bind(from.join("socket")).unwrap();
     let mut container = container("put");
-    let report =
-        container.put(&from, Path::new("/a/b/tests"), Owner { uid: 7, gid: 8 }, &Caps::default()).unwrap();
+    let report = container
+        .copy_in(&from, Path::new("/a/b/tests"), Owner { uid: 7, gid: 8 }, &Caps::default())
+        .unwrap();
     assert_eq!((report.files, report.left_out.len()), (2, 1), "{report:?}");
     let script = "cd /a/b/tests && ./run.sh && stat -c '%a %u %g' run.sh . && cat sub/n* && readlink sub/link && ls sub | wc -l";
     assert_eq!(sh(&mut container, script), ok("ran\n755 7 8\n755 7 8\nlong\n../run.sh\n3\n"));
     // A folder that is there keeps what it is.
     container.put_bytes(b"x\n", Path::new("/tmp/new"), 0o640, ROOT).unwrap();
     assert_eq!(sh(&mut container, "stat -c %a /tmp /tmp/new; cat /tmp/new"), ok("1777\n640\nx\n"));
-    container.put(&from.join("run.sh"), Path::new("/solve"), ROOT, &Caps::default()).unwrap();
+    container.copy_in(&from.join("run.sh"), Path::new("/solve"), ROOT, &Caps::default()).unwrap();
     assert_eq!(sh(&mut container, "/solve"), ok("ran\n"));
     container.halt().unwrap();
     container.put_bytes(b"late\n", Path::new("/late"), 0o600, ROOT).unwrap();
     container.restart().unwrap();
     assert_eq!(sh(&mut container, "cat /late"), ok("late\n"));
     assert!(container.put_bytes(b"", Path::new("/"), 0o600, ROOT).is_err());
-    assert!(container.put(Path::new("/nonexistent"), Path::new("/x"), ROOT, &Caps::default()).is_err());
+    assert!(container.copy_in(Path::new("/nonexistent"), Path::new("/x"), ROOT, &Caps::default()).is_err());
 }
 
 #[test]
@@ -190,9 +191,9 @@ fn puts_the_same_before_its_start_as_after() {
         container.halt().unwrap();
         let own = Owner { uid: 7, gid: 8 };
         let caps = Caps::default();
-        container.put(dir.path(), Path::new("/new/a"), own, &caps).unwrap();
-        container.put(dir.path(), Path::new("/root/c"), ROOT, &caps).unwrap();
-        container.put(&dir.path().join("sub/file"), Path::new("/tmp/b"), ROOT, &caps).unwrap();
+        container.copy_in(dir.path(), Path::new("/new/a"), own, &caps).unwrap();
+        container.copy_in(dir.path(), Path::new("/root/c"), ROOT, &caps).unwrap();
+        container.copy_in(&dir.path().join("sub/file"), Path::new("/tmp/b"), ROOT, &caps).unwrap();
         container.put_bytes(b"root:x:0:0::/:/bin/sh\n", Path::new("/etc/passwd"), 0o644, ROOT).unwrap();
         // Through a link of the image.
         container.put_bytes(b"linked\n", Path::new("/bin/put"), 0o755, ROOT).unwrap();
@@ -203,7 +204,7 @@ fn puts_the_same_before_its_start_as_after() {
     assert_eq!(told[0], told[1]);
 
     let docker = docker("unstarted");
-    let mut container = docker.make(&ContainerSpec::new(base(&docker), "test")).unwrap();
+    let mut container = docker.create_stopped(&ContainerSpec::new(base(&docker), "test")).unwrap();
     container.put_bytes(b"early\n", Path::new("/logs/first/early"), 0o600, ROOT).unwrap();
     assert!(!container.is_running().unwrap());
     container.restart().unwrap();

@@ -12,9 +12,9 @@ mod builds;
 mod commands;
 mod daemon;
 mod files;
-mod hold;
+mod freeze;
 mod limits;
-mod still;
+mod owner;
 
 /// What tests start from; `scripts/base-image` makes it.
 pub(crate) const BASE: &str = "base:bookworm";

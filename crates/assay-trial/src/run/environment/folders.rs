@@ -348,7 +348,7 @@ impl<'a> StoppedAgent for StoppedFolders<'a> {
             if let Ok(after) = Manifest::scan(&mount.source, &Caps::default()) {
                 let agent = &folders.attempt.trial.agent;
                 let mut changes = Manifest::default().diff(&after);
-                changes.retain(|change| mount.target != Path::new(HOME) || !agent.keeps(&change.path));
+                changes.retain(|change| mount.target != Path::new(HOME) || !agent.is_own_state(&change.path));
                 found.add_outside(&mount.target, &changes);
             }
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use assay_report::{clean, seconds};
 use assay_skill::Package;
 use assay_trace::{
-    Cost, Counting, Known, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller,
+    Cost, Counting, KnownUsage, OfferedSkill, Prices, SkillUse, Stats, Tally, duplicate, fuller,
     partial_duplicate, repeated, stats_of,
 };
 use serde_json::{Value, json};
@@ -178,7 +178,7 @@ fn document(
             let cost = prices.and_then(|prices| prices.cost(one.model.as_deref()?, day, &one.usage));
             // What the session does not know, its models do not.
             let whole = stats.tally.known();
-            let tokens = Known {
+            let tokens = KnownUsage {
                 input: whole.input.map(|_| one.usage.input),
                 output: whole.output.map(|_| one.usage.output),
                 cache_read: whole.cache_read.map(|_| one.usage.cache_read),

@@ -79,7 +79,7 @@ impl ImageEnvironment<'_> {
         let paths = self.attempt.trial.task.lay_out_baked_skills(&laid);
         let planted = paths.map_err(|error| Broken::new(Cause::Image, chain(&error)))?;
         for path in &planted {
-            container.put(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
+            container.copy_in(&inside(&laid, path), path, Owner::default(), &Caps::default())?;
         }
         Ok(planted)
     }
@@ -152,7 +152,7 @@ impl<'a> Environment for ImageEnvironment<'a> {
         given.mounts.extend(egress_proxy::mounts(trial, &self.attempt.egress_folder()));
         let mut spec = self.spec(&self.prepared.image, &trial.network, "agent");
         spec.mounts.clone_from(&given.mounts);
-        let mut container = self.docker.make(&spec)?;
+        let mut container = self.docker.create_stopped(&spec)?;
         self.put_logs(&container, &["agent", "artifacts"])?;
         if self.keeps_baked() {
             given.planted = self.plant_skills(&container)?;

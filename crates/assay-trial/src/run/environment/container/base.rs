@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 use assay_diagnostic::clean;
 use assay_fs::Caps;
 use assay_sandbox::docker::{Changed, Container, ContainerSpec, Docker, DockerNetwork, Image, Owner};
-use assay_sandbox::{Enforcement, Exec, ExecOutcome, Exit, Hold, Mount, SandboxError, Session, Sink, Usage};
+use assay_sandbox::{
+    Enforcement, Exec, ExecOutcome, Exit, FreezeSignal, Mount, SandboxError, Session, Sink, Usage,
+};
 use assay_store::{Cause, NetworkPolicy};
 
 use super::account::{self, Account};
@@ -72,8 +74,8 @@ impl Session for ContainerSession {
         self.container.enforcement()
     }
 
-    fn hold(&mut self, hold: Arc<dyn Hold>) {
-        self.container.hold(hold);
+    fn freeze_on(&mut self, signal: Arc<dyn FreezeSignal>) {
+        self.container.freeze_on(signal);
     }
 
     fn stop(self: Box<Self>) -> Result<Usage, SandboxError> {
@@ -124,7 +126,7 @@ impl<'a> ImageEnvironment<'a> {
             let open = std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777));
             open.map_err(|error| Broken::harness(format!("cannot open {}: {error}", folder.display())))?;
         }
-        container.put(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
+        container.copy_in(&empty, Path::new("/logs"), Owner::default(), &Caps::default())?;
         Ok(())
     }
 

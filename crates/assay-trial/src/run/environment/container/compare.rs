@@ -140,7 +140,8 @@ impl<'a> StoppedAgent for StoppedContainer<'a> {
         let account = environment.account();
         let own_skills =
             trial.provision.writes_skills.then(|| account.path(Path::new(trial.agent.skills_dir())));
-        let is_state = |path: &Path| path.strip_prefix(&account.home).is_ok_and(|own| trial.agent.keeps(own));
+        let is_state =
+            |path: &Path| path.strip_prefix(&account.home).is_ok_and(|own| trial.agent.is_own_state(own));
         let is_work = |path: &Path| {
             environment.workdir != Path::new("/") && path.starts_with(&environment.workdir)
                 || task

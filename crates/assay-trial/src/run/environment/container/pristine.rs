@@ -30,7 +30,7 @@ impl<'a> Pristine<'a> {
     pub(super) fn get(&mut self) -> Result<&Docked, SandboxError> {
         let made = match self.made.take() {
             Some(made) => made,
-            None => self.docker.make(&self.spec)?,
+            None => self.docker.create_stopped(&self.spec)?,
         };
         Ok(self.made.insert(made))
     }
@@ -67,7 +67,7 @@ impl<'a> Pristine<'a> {
     /// Removes what was made, and says whether the daemon failed on the way: then nothing is known of whoever looks changed.
     pub(super) fn finish(self) -> Result<(), Broken> {
         if let Some(made) = self.made {
-            made.leave();
+            made.remove_in_background();
         }
         self.failed.map_or(Ok(()), |error| Err(error.into()))
     }

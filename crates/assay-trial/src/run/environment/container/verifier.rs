@@ -104,8 +104,8 @@ impl ImageEnvironment<'_> {
             .or_else(|| prepared.image.config.workdir.clone())
             .or_else(|| Some(self.workdir.clone()));
         spec.mounts = egress_proxy::mounts(trial, &self.attempt.egress_folder());
-        let container = self.docker.make(&spec)?;
-        container.put(
+        let container = self.docker.create_stopped(&spec)?;
+        container.copy_in(
             &self.logs.join("artifacts"),
             Path::new("/logs/artifacts"),
             Owner::default(),
@@ -115,7 +115,7 @@ impl ImageEnvironment<'_> {
             let kept = self.logs.join("artifacts").join(kept_as(artifact));
             if kept.exists() {
                 let target = self.workdir.join(&artifact.source);
-                container.put(&kept, &target, Owner::default(), &Caps::default())?;
+                container.copy_in(&kept, &target, Owner::default(), &Caps::default())?;
             }
         }
         Ok(container)
@@ -151,7 +151,7 @@ impl ComparedContainer<'_> {
         environment.remove(container, paths.into_iter())?;
         container.halt()?;
         for (path, kept) in &scan.verifier_copies {
-            container.put(kept, path, Owner::default(), &Caps::default())?;
+            container.copy_in(kept, path, Owner::default(), &Caps::default())?;
         }
         Ok(())
     }
@@ -184,16 +184,21 @@ impl<'a> Compared for ComparedContainer<'a> {
         }
         let Self { environment, container, verdict, .. } = self;
         let mut container = if separate {
-            container.leave();
+            container.remove_in_background();
             environment.own_environment()?
         } else {
             container
         };
-        container.put(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
+        container.copy_in(&tests, Path::new("/tests"), Owner::default(), &Caps::default())?;
         environment.put_logs(&container, &["verifier"])?;
         let last = environment.logs.join("agent/final.txt");
         if last.is_file() {
-            container.put(&last, Path::new("/logs/agent/final.txt"), Owner::default(), &Caps::default())?;
+            container.copy_in(
+                &last,
+                Path::new("/logs/agent/final.txt"),
+                Owner::default(),
+                &Caps::default(),
+            )?;
         }
         container.restart()?;
         let mut running = environment.run_in(&trial.verifier_network, container)?;
@@ -215,7 +220,7 @@ impl VerifierPhase for VerifierInContainer<'_> {
         let container = self.environment.halt(self.running, "verifier")?;
         let logs = self.environment.logs.join("verifier");
         container.fetch(Path::new("/logs/verifier"), &logs, &LOG_CAPS)?;
-        container.leave();
+        container.remove_in_background();
         Ok(Graded { logs })
     }
 }

@@ -16,7 +16,7 @@ use assay_sandbox::{
 use serde_json::{Value, json};
 
 /// A turn that says something and calls nothing.
-pub(crate) fn say(text: &str) -> ChatReply {
+pub(crate) fn text_reply(text: &str) -> ChatReply {
     ChatReply {
         text: text.to_owned(),
         tool_calls: Vec::new(),
@@ -37,7 +37,11 @@ pub(crate) fn run(commands: &[&str]) -> ChatReply {
         name: "bash".to_owned(),
         arguments: json!({ "command": command }),
     };
-    ChatReply { tool_calls: commands.iter().enumerate().map(call).collect(), stop: Stop::Tools, ..say("") }
+    ChatReply {
+        tool_calls: commands.iter().enumerate().map(call).collect(),
+        stop: Stop::Tools,
+        ..text_reply("")
+    }
 }
 
 /// A turn that calls one tool.
@@ -59,7 +63,7 @@ impl ChatModel for Model {
 
     fn chat(&self, request: &ChatRequest, _call: &Call<'_>) -> Result<ChatReply, ModelError> {
         self.asked.lock().unwrap().push(request.clone());
-        self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(say("done")))
+        self.turns.lock().unwrap().pop_front().unwrap_or_else(|| Ok(text_reply("done")))
     }
 }
 
@@ -106,7 +110,7 @@ impl Session for Memory {
 }
 
 /// What a conversation is to be held with.
-pub(crate) struct Desk {
+pub(crate) struct LoopFixture {
     pub(crate) turns: Vec<Result<ChatReply, ModelError>>,
     pub(crate) options: LoopOptions,
     pub(crate) shell: Box<Shell>,
@@ -143,7 +147,7 @@ impl RunBudget for Budget {
 }
 
 /// What came of it.
-pub(crate) struct Talk {
+pub(crate) struct LoopOutcome {
     pub(crate) run: AgentRun,
     /// What the model was asked, turn by turn.
     pub(crate) asked: Vec<ChatRequest>,
@@ -151,7 +155,7 @@ pub(crate) struct Talk {
     pub(crate) ran: Vec<String>,
 }
 
-impl Desk {
+impl LoopFixture {
     pub(crate) fn new(turns: Vec<ChatReply>) -> Self {
         Self {
             turns: turns.into_iter().map(Ok).collect(),
@@ -168,7 +172,7 @@ impl Desk {
     }
 
     /// Holds the conversation, and checks what holds for every trajectory.
-    pub(crate) fn talk(self) -> Talk {
+    pub(crate) fn run(self) -> LoopOutcome {
         let asked = Arc::new(Mutex::new(Vec::new()));
         let ran = Arc::new(Mutex::new(Vec::new()));
         let model = Model { turns: Mutex::new(self.turns.into()), asked: asked.clone() };
@@ -192,13 +196,14 @@ impl Desk {
             budget: self.budget.as_deref().map(|budget| budget as &dyn RunBudget),
         };
         let run = Loop::new(Arc::new(model), self.options).run(&job, &mut session);
-        let talk = Talk { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };
-        talk.check();
-        talk
+        let outcome =
+            LoopOutcome { run, asked: asked.lock().unwrap().clone(), ran: ran.lock().unwrap().clone() };
+        outcome.check();
+        outcome
     }
 }
 
-impl Talk {
+impl LoopOutcome {
     /// The rules of ATIF, and that a conversation answers every call before it goes on.
     fn check(&self) {
         let trajectory = &self.run.trajectory;

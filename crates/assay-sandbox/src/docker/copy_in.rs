@@ -9,7 +9,7 @@ use tokio::sync::mpsc::Receiver;
 
 use super::container::Container;
 use super::files::Owner;
-use super::pack::{Style, header, joined, pack, send, stream, unreadable};
+use super::pack::{Style, header, joined, pack, stream, stream_archive, unreadable};
 use super::plant::Halt;
 use crate::SandboxError;
 use crate::spec::{absolute, bad};
@@ -21,7 +21,7 @@ impl Container {
     /// Folders on the way are made. Links are put as links if `caps` has them; pipes, sockets and devices are left out, and
     /// so is what goes beyond `caps`. Permissions and times are kept, set-id bits are not. It works before and after
     /// [`Container::halt`] alike, but not in in-memory folders.
-    pub fn put(
+    pub fn copy_in(
         &self,
         from: &Path,
         target: &Path,
@@ -29,7 +29,7 @@ impl Container {
         caps: &Caps,
     ) -> Result<CopyReport, SandboxError> {
         let inside = beneath_root(target)?;
-        match self.layers().map(|layers| layers.plant(from, &inside, owner, caps)) {
+        match self.layers().map(|layers| layers.write_files(from, &inside, owner, caps)) {
             Some(Ok(report)) => return Ok(report),
             Some(Err(Halt::Source(error))) => return Err(unreadable(from, error)),
             Some(Err(Halt::Unsure)) | None => {}
@@ -37,7 +37,7 @@ impl Container {
         let (source, caps) = (from.to_owned(), *caps);
         let style = Style { owner, modified: None };
         let (pieces, writer) =
-            send(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
+            stream_archive(move |out| pack(&source, &inside, out, style, &caps, &|_, _| true, None))?;
         let sent = self.upload(Upload::Pieces(pieces));
         joined(writer, from, sent).map(|((), report)| report)
     }
@@ -71,7 +71,8 @@ impl Container {
             Upload::Pieces(pieces) => bollard::body_stream(stream(pieces)),
         };
         let api = &self.inner.api;
-        self.inner.ask("put files into a container", api.upload_to_container(&self.id, Some(options), body))
+        self.inner
+            .request("put files into a container", api.upload_to_container(&self.id, Some(options), body))
     }
 }
 

@@ -17,13 +17,13 @@ const HOLD: &str = "ASSAY_TEST_HOLD";
 fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
     needs_docker_beside!();
     if let Some(store) = std::env::var_os(HOLD) {
-        return hold(store.to_str().unwrap());
+        return keep_container(store.to_str().unwrap());
     }
     let store = format!("test-hold-{}", std::process::id());
     let mut holder = Command::new(std::env::current_exe().unwrap())
         .args([
             "--exact",
-            "docker::hold::nothing_outlives_its_holder_and_a_sweep_removes_the_rest",
+            "docker::owner::nothing_outlives_its_holder_and_a_sweep_removes_the_rest",
             "--nocapture",
         ])
         .env(HOLD, &store)
@@ -50,7 +50,7 @@ fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
     mine.remove().unwrap();
 }
 
-fn hold(store: &str) {
+fn keep_container(store: &str) {
     let docker = Docker::connect(DockerOptions::new(store, "holder")).unwrap();
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     sh(&mut container, "setsid sleep 302.25 & sleep 0.1");
@@ -77,9 +77,9 @@ fn a_container_that_is_left_is_removed_by_and_by() {
     let docker = docker("leave");
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     sh(&mut container, "setsid sleep 302.5 &");
-    let usage = container.leave();
+    let usage = container.remove_in_background();
     assert!(usage.cpu_seconds.is_none_or(|seconds| seconds > 0.0), "{usage:?}");
-    docker.settle();
+    docker.wait_for_removals();
     let swept = docker.sweep(&options("leave").store_label, &|_| false).unwrap();
     assert_eq!(swept.containers, Vec::<String>::new());
 }

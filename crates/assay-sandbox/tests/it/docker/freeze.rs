@@ -9,7 +9,7 @@ use assay_sandbox::{SandboxError, Session};
 
 use super::{base, container, docker, needs_docker, options};
 use crate::common::{command, mount, within};
-use crate::still::{Hand, ends_while_still, stands_still};
+use crate::freeze::{Hand, ends_while_still, stands_still};
 
 #[test]
 fn all_that_runs_in_a_container_stands_still_and_goes_on() {
@@ -38,7 +38,7 @@ fn a_container_that_stands_still_is_swept() {
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     let id = container.id().to_owned();
     let hand = Arc::new(Hand::default());
-    container.hold(Arc::<Hand>::clone(&hand));
+    container.freeze_on(Arc::<Hand>::clone(&hand));
     hand.close();
     std::thread::scope(|scope| {
         let running = scope.spawn(|| container.exec(&command(&["sleep", "1000"]), &AtomicBool::new(false)));

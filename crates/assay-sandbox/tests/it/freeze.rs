@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use assay_sandbox::{Exit, Hold, NoSandbox, Sandbox, Session};
+use assay_sandbox::{Exit, FreezeSignal, NoSandbox, Sandbox, Session};
 
 use crate::common::{command, mount, needs_bubblewrap, spec, start, within};
 
@@ -29,12 +29,12 @@ impl Hand {
     }
 }
 
-impl Hold for Hand {
-    fn is_held(&self) -> bool {
+impl FreezeSignal for Hand {
+    fn is_set(&self) -> bool {
         self.times.lock().unwrap().0.is_some()
     }
 
-    fn held(&self) -> Duration {
+    fn set_time(&self) -> Duration {
         let (since, before) = *self.times.lock().unwrap();
         before + since.map_or(Duration::ZERO, |since| since.elapsed())
     }
@@ -65,7 +65,7 @@ fn comes_to_a_stand<T: PartialEq>(counts: &dyn Fn() -> T) {
 /// The counters' command in a session, held for longer than its time.
 pub(crate) fn stands_still(session: &mut dyn Session, folder: &Path, out: &str) {
     let hand = Arc::new(Hand::default());
-    session.hold(Arc::<Hand>::clone(&hand));
+    session.freeze_on(Arc::<Hand>::clone(&hand));
     let mut counters = command(&["bash", "-c", COUNT]);
     counters.env = vec![("OUT".to_owned(), out.to_owned())];
     let held = Duration::from_secs(3);
@@ -110,7 +110,7 @@ fn time_that_is_held_is_not_a_commands() {
     needs_bubblewrap!();
     let mut session = start(&spec());
     let hand = Arc::new(Hand::default());
-    session.hold(Arc::<Hand>::clone(&hand));
+    session.freeze_on(Arc::<Hand>::clone(&hand));
     let mut late = command(&["sleep", "1000"]);
     late.deadline = Some(Instant::now() + Duration::from_secs(1));
     hand.close();
@@ -139,7 +139,7 @@ pub(crate) fn ends_while_still(make: &mut dyn FnMut() -> Box<dyn Session>) {
     let mut end = |act: &(dyn Fn(&Hand, &AtomicBool) + Sync)| {
         let mut session = make();
         let hand = Arc::new(Hand::default());
-        session.hold(Arc::<Hand>::clone(&hand));
+        session.freeze_on(Arc::<Hand>::clone(&hand));
         hand.close();
         let cancel = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
@@ -161,7 +161,7 @@ fn a_process_group_without_a_sandbox_stands_still_too() {
     let folder = tempfile::tempdir().unwrap();
     let mut session = NoSandbox.start(&spec()).unwrap();
     let hand = Arc::new(Hand::default());
-    session.hold(Arc::<Hand>::clone(&hand));
+    session.freeze_on(Arc::<Hand>::clone(&hand));
     let script = format!(
         "cd {}; i=0; while [ ! -e end ]; do i=$((i+1)); echo $i > n; sleep 0.01; done",
         folder.path().display()

@@ -5,35 +5,35 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Says when a sandbox is to stand still.
-pub trait Hold: fmt::Debug + Send + Sync {
+pub trait FreezeSignal: fmt::Debug + Send + Sync {
     /// Whether it is to stand still now.
-    fn is_held(&self) -> bool;
+    fn is_set(&self) -> bool;
 
     /// How long it was to so far, the present time included. The deadline of a command moves by what was added while it ran.
-    fn held(&self) -> Duration;
+    fn set_time(&self) -> Duration;
 
     /// Whether what runs is to be ended: what it waits for will not come.
     fn is_over(&self) -> bool;
 }
 
-/// The holds of a session, and how long it stood still.
+/// The state of a session, and how long it stood still.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Holds {
-    pub(crate) hold: Option<Arc<dyn Hold>>,
+pub(crate) struct FreezeState {
+    pub(crate) signal: Option<Arc<dyn FreezeSignal>>,
     pub(crate) frozen: Duration,
 }
 
-impl Holds {
+impl FreezeState {
     /// For [`crate::Usage::frozen_seconds`].
     pub(crate) fn seconds(&self) -> Option<f64> {
-        self.hold.as_ref().map(|_| self.frozen.as_secs_f64())
+        self.signal.as_ref().map(|_| self.frozen.as_secs_f64())
     }
 }
 
 /// The time of one command.
 #[derive(Debug)]
 pub(crate) struct Clock {
-    hold: Option<Arc<dyn Hold>>,
+    signal: Option<Arc<dyn FreezeSignal>>,
     deadline: Option<Instant>,
     /// What was held before it began.
     before: Duration,
@@ -42,31 +42,31 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    pub(crate) fn start(holds: &Holds, deadline: Option<Instant>) -> Self {
-        let hold = holds.hold.clone();
-        let before = hold.as_ref().map_or(Duration::ZERO, |hold| hold.held());
-        Self { hold, deadline, before, since: None, frozen: Duration::ZERO }
+    pub(crate) fn start(state: &FreezeState, deadline: Option<Instant>) -> Self {
+        let signal = state.signal.clone();
+        let before = signal.as_ref().map_or(Duration::ZERO, |signal| signal.set_time());
+        Self { signal, deadline, before, since: None, frozen: Duration::ZERO }
     }
 
     /// When its time is over, as far as is known now.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        let held = self.hold.as_ref().map_or(Duration::ZERO, |hold| hold.held());
-        Some(self.deadline? + held.saturating_sub(self.before))
+        let paused = self.signal.as_ref().map_or(Duration::ZERO, |signal| signal.set_time());
+        Some(self.deadline? + paused.saturating_sub(self.before))
     }
 
     /// Whether it is to be ended before.
     pub(crate) fn is_over(&self) -> bool {
-        self.hold.as_ref().is_some_and(|hold| hold.is_over())
+        self.signal.as_ref().is_some_and(|signal| signal.is_over())
     }
 
     /// Whether its sandbox is to stand still now.
-    pub(crate) fn is_held(&self) -> bool {
-        self.hold.as_ref().is_some_and(|hold| hold.is_held())
+    pub(crate) fn is_set(&self) -> bool {
+        self.signal.as_ref().is_some_and(|signal| signal.is_set())
     }
 
     /// What to do now: freeze, thaw, or nothing.
     pub(crate) fn turn(&mut self) -> Option<Turn> {
-        match (self.is_held(), self.since) {
+        match (self.is_set(), self.since) {
             (true, None) => {
                 self.since = Some(Instant::now());
                 Some(Turn::Freeze)
@@ -106,11 +106,11 @@ mod tests {
     #[derive(Debug, Default)]
     struct Hand(Mutex<(bool, Duration)>);
 
-    impl Hold for Hand {
-        fn is_held(&self) -> bool {
+    impl FreezeSignal for Hand {
+        fn is_set(&self) -> bool {
             self.0.lock().unwrap().0
         }
-        fn held(&self) -> Duration {
+        fn set_time(&self) -> Duration {
             self.0.lock().unwrap().1
         }
         fn is_over(&self) -> bool {
@@ -124,8 +124,8 @@ mod tests {
         let set = |held, seconds| *hand.0.lock().unwrap() = (held, Duration::from_secs(seconds));
         set(false, 40);
         let at = Instant::now() + Duration::from_secs(5);
-        let holds = Holds { hold: Some(hand.clone()), frozen: Duration::ZERO };
-        let mut clock = Clock::start(&holds, Some(at));
+        let state = FreezeState { signal: Some(hand.clone()), frozen: Duration::ZERO };
+        let mut clock = Clock::start(&state, Some(at));
         assert_eq!((clock.turn(), clock.deadline()), (None, Some(at)));
         set(true, 41);
         assert_eq!((clock.turn(), clock.turn()), (Some(Turn::Freeze), None));
@@ -134,6 +134,6 @@ mod tests {
         set(false, 43);
         assert_eq!((clock.turn(), clock.turn(), clock.thaw()), (Some(Turn::Thaw), None, None));
         assert!(clock.frozen() > Duration::ZERO);
-        assert_eq!(Clock::start(&Holds::default(), None).deadline(), None);
+        assert_eq!(Clock::start(&FreezeState::default(), None).deadline(), None);
     }
 }
