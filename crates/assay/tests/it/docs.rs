@@ -1,9 +1,11 @@
 //! What README.md and docs/ tell a reader to type is typed here. That every command also parses is tested beside the command line's
 //! definitions.
 
+mod architecture;
 pub(crate) mod blocks;
+mod guides;
+mod links;
 
-use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 use std::time::Duration;
@@ -44,8 +46,8 @@ const ROWS: &[(&str, How)] = &[
     ("ASSAY_FUZZ_SECONDS=60 cargo", Not(LONG)),
     ("cargo ", Not(LONG)),
     ("target/release/", Not(LONG)),
-    ("cd examples/quickstart", Elsewhere("first_run")),
-    ("sed 's/scripted", Elsewhere("first_run")),
+    ("OPENAI_API_KEY", Not(KEY)),
+    ("assay plan examples/real-model.toml", Elsewhere("first_run")),
     ("ANTHROPIC_API_KEY", Not(KEY)),
     ("assay run examples/docker/experiment.toml", Elsewhere("docs::the_example_in_docker_runs")),
     ("assay agent install", Not(NETWORK)),
@@ -53,17 +55,14 @@ const ROWS: &[(&str, How)] = &[
     ("assay agent doctor", Elsewhere("agents")),
     ("assay run examples/agents.toml", Elsewhere("docs::the_example_with_real_agents_runs")),
     ("assay --store again run examples/agents.toml", Elsewhere("agents")),
-    // The block of "Your own skills and tasks" has a test of its own.
-    ("assay init experiment my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("cd my-suite", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("cp -r ~/where/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("assay init task skills/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("assay task run tasks/my-skill", Elsewhere("docs::your_own_skills_and_tasks")),
-    ("assay run experiment.toml", Elsewhere("docs::your_own_skills_and_tasks")),
+    ("assay init experiment my-suite", Elsewhere("docs::guides")),
     ("assay lab self-test", Elsewhere("lint")),
+    ("assay lint examples/quickstart/skills", Runs(&[("examples/quickstart/skills", "skills")], 0)),
+    (
+        "assay search \"which hosts saw bursts of failed logins\" --library examples/quickstart/skills",
+        Runs(&[("examples/quickstart/skills", "skills")], 0),
+    ),
     ("assay lint --stats DIR", Runs(&[("DIR", "skills")], 0)),
-    ("assay lint PATH…", Runs(&[("PATH…", "skills")], 0)),
-    ("assay lab health DIR", Runs(&[("DIR", "skills")], 0)),
     (
         "assay lab health [DIR]",
         Runs(
@@ -80,7 +79,6 @@ const ROWS: &[(&str, How)] = &[
     ("assay lab corpus unpack", Runs(&[("DIR", "unpacked")], 0)),
     ("assay lint --stats --select safety", Not(WHOLE)),
     ("assay lab corpus funnel corpus_raw", Runs(&[], 0)),
-    ("assay lab corpus funnel FILE", Runs(&[("FILE", "corpus_raw.jsonl.zst")], 0)),
     (
         "assay lab corpus funnel IN",
         Runs(
@@ -100,7 +98,6 @@ const ROWS: &[(&str, How)] = &[
         "assay lab corpus stats IN",
         Runs(&[("IN", "corpus_raw.jsonl.zst"), ("--html FILE", "--html stats.html")], 0),
     ),
-    ("assay search \"REQUEST\" --library DIR", Runs(&[("REQUEST", "export a ledger"), ("DIR", "skills")], 0)),
     ("assay search serve", Elsewhere("search_serve")),
     ("assay search index --library skills --out skills.index --retriever dense", Elsewhere("search_models")),
     (
@@ -110,16 +107,6 @@ const ROWS: &[(&str, How)] = &[
     ("assay search index", Runs(&[], 0)),
     ("assay search \"make a pivot table from this export\" --library skills", Runs(&[], 0)),
     ("assay lab search bench … --retriever bm25 --retriever dense", Elsewhere("search_models")),
-    (
-        "assay lab search bench --corpus FILE",
-        Runs(
-            &[
-                ("--corpus FILE", "--corpus corpus_raw.jsonl.zst"),
-                ("--queries FILE", "--queries dev_queries.jsonl"),
-            ],
-            0,
-        ),
-    ),
     (
         "assay lab search bench --corpus … --queries …",
         Runs(
@@ -144,13 +131,11 @@ const ROWS: &[(&str, How)] = &[
     ("assay lab search bench --corpus corpus_raw", Runs(&[], 0)),
     ("assay lab search erase", Elsewhere("search")),
     ("assay lab search train", Elsewhere("search")),
-    ("assay lab route bench --prompts FILE", Runs(&[("FILE", "prompts.jsonl"), ("DIR", "skills")], 0)),
     ("assay lab route bench --prompts prompts.jsonl --library skills/ --model", Elsewhere("route")),
     ("assay lab route bench …", Elsewhere("route")),
     ("assay lab route bench", Runs(&[], 0)),
     ("assay trace show", Runs(&[], 0)),
     ("assay trace convert", Runs(&[], 0)),
-    ("assay trace stats logs/*.jsonl --skill skills/mine", Runs(&[], 0)),
     ("assay trace stats ~/.claude", Runs(&[], 0)),
     ("assay trace stats logs/*.jsonl.zst", Runs(&[], 0)),
     ("assay audit corpus RUN", Elsewhere("audit_runs")),
@@ -183,17 +168,6 @@ const ROWS: &[(&str, How)] = &[
         ),
     ),
     (
-        "assay audit show --with A",
-        Runs(
-            &[
-                ("--with A", "--with session.jsonl"),
-                ("--without B", "--without logs/b.jsonl"),
-                ("--skill S", "--skill skills/mine/SKILL.md"),
-            ],
-            0,
-        ),
-    ),
-    (
         "assay audit show --with FILE",
         Runs(
             &[
@@ -206,7 +180,6 @@ const ROWS: &[(&str, How)] = &[
         ),
     ),
     ("assay audit show", Elsewhere("audit_runs")),
-    ("assay import harbor DIR", Elsewhere("harbor")),
     ("assay lab bench", Not(LONG)),
 ];
 
@@ -287,7 +260,8 @@ fn desk() -> Lab {
 
 #[test]
 fn every_command_of_the_documents_runs_or_says_why_not() {
-    let lines = commands(project());
+    let mut lines = commands(project());
+    lines.retain(|line| !guides::TUTORIALS.contains(&line.document.as_str()));
     let unknown: Vec<&Line> = lines.iter().filter(|line| row(line).is_none()).collect();
     assert!(unknown.is_empty(), "a row in ROWS is missing for {unknown:#?}");
     let unused: Vec<&str> = ROWS
@@ -318,32 +292,6 @@ fn every_command_of_the_documents_runs_or_says_why_not() {
         .iter()
         .filter_map(|(_, how)| if let Not(reason) | Elsewhere(reason) = how { Some(reason) } else { None });
     assert!(reasons.clone().all(|reason| !reason.is_empty()));
-}
-
-/// README.md, "Your own skills and tasks", line by line, with a scripted model in place of one that costs money.
-#[test]
-fn your_own_skills_and_tasks() {
-    needs_bubblewrap!();
-    let lines: Vec<String> = commands(project())
-        .into_iter()
-        .filter(|line| line.document == "README.md" && line.section == "Your own skills and tasks")
-        .map(|line| line.text)
-        .collect();
-    assert!(lines.len() >= 6 && lines.last().unwrap() == "assay run experiment.toml", "{lines:#?}");
-    let lab = Lab::new()
-        .file("home/where/my-skill/SKILL.md", "---\nname: my-skill\ndescription: Writes results. Use for results.\n---\n# Results\n\nWrite the agreed words.\n")
-        .script(&[json!({"turn": 0, "run": ["echo 'the expected result' > /app/result.txt"]})]);
-    // The model is the reader's to choose.
-    let script = lines.join("\n").replace(
-        "assay run experiment.toml",
-        "sed -i 's#model = \"[^\"]*\"#model = \"scripted:../turns.jsonl\"#' experiment.toml\nassay run experiment.toml",
-    );
-    let output = shell(&lab, &script);
-    let told =
-        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{script}\n{told}");
-    assert!(told.contains("passed, reward 1") && told.contains("15 executed"), "{told}");
-    assert!(fs::exists(lab.path("my-suite/tasks/my-skill/task.toml")).unwrap());
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The first run with a real model, as the README describes it.
+//! The first run with a real model, as docs/guide/models.md describes it.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,21 +14,14 @@ use crate::fixture::{Lab, needs_bubblewrap, within};
 use crate::server::{Answer, Server};
 use crate::suite;
 
-const README: &str = include_str!("../../../../README.md");
+const GUIDE: &str = include_str!("../../../../docs/guide/models.md");
 
-/// The README's commands for a server of one's own: the two that make the experiment, and the one that runs it.
+/// The guide's commands that plan the experiment, and that run it with a server of one's own.
 fn recipe() -> (String, String) {
-    let (_, section) = README.split_once("## With a real model\n").unwrap();
-    let (section, _) = section.split_once("\n## ").unwrap();
-    let setup: Vec<&str> = section
-        .lines()
-        .skip_while(|line| !line.starts_with("    "))
-        .take_while(|line| line.starts_with("    "))
-        .map(str::trim)
-        .collect();
-    let row = section.lines().find(|line| line.starts_with("| any OpenAI-compatible server")).unwrap();
+    let row = GUIDE.lines().find(|line| line.starts_with("| any OpenAI-compatible server")).unwrap();
     let run = row.rsplit('`').nth(1).unwrap();
-    (setup.join("\n"), run.to_owned())
+    let plan = GUIDE.lines().find(|line| line.starts_with("assay plan ")).unwrap();
+    (plan.to_owned(), run.to_owned())
 }
 
 #[test]
@@ -43,10 +36,13 @@ fn the_recipe_for_a_real_model_ends_with_graded_trials() {
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let copied = Command::new("cp").arg("-r").arg(&examples).arg(lab.path("examples")).status().unwrap();
     assert!(copied.success());
-    let (setup, run) = recipe();
-    let fill =
-        |text: &str| text.replace("NAME", "test-1").replace("http://127.0.0.1:11434/v1", &server.url());
-    assert!(setup.contains("NAME") && run.contains("http://127.0.0.1:11434/v1"), "{setup}\n{run}");
+    let experiment = lab.path("examples/real-model.toml");
+    let text = std::fs::read_to_string(&experiment).unwrap();
+    assert!(text.contains("\"openai:NAME\""), "{text}");
+    std::fs::write(&experiment, text.replace("openai:NAME", "openai:test-1")).unwrap();
+    let (plan, run) = recipe();
+    assert!(run.contains("http://127.0.0.1:11434/v1"), "{run}");
+    let run = run.replace("http://127.0.0.1:11434/v1", &server.url());
     let shell = |script: &str| {
         let assay = PathBuf::from(env!("CARGO_BIN_EXE_assay"));
         let path =
@@ -62,14 +58,14 @@ fn the_recipe_for_a_real_model_ends_with_graded_trials() {
         assert!(output.status.success(), "{script}\n{output:#?}");
         String::from_utf8(output.stdout).unwrap()
     };
-    let plan = shell(&format!("{}\nOPENAI_BASE_URL={} assay plan real.toml", fill(&setup), server.url()));
+    let plan = shell(&format!("OPENAI_BASE_URL={} {plan}", server.url()));
     assert!(
         plan.contains("agent time limit: 600 s (set by the experiment, overrides the tasks' 60 s)\n"),
         "{plan}"
     );
     assert!(plan.contains("memory limit: 512 MB (set by the tasks)\n"), "{plan}");
 
-    let document = shell(&format!("{}\n{} --format json", fill(&setup), fill(&run)));
+    let document = shell(&format!("{run} --format json"));
     let document: Value = serde_json::from_str(&document).unwrap();
     let planned = document["planned"].as_u64().unwrap();
     assert!(planned > 0 && document["executed"] == planned, "{document:#}");
@@ -78,7 +74,7 @@ fn the_recipe_for_a_real_model_ends_with_graded_trials() {
     for arm in arms {
         assert_eq!((&arm["timed_out"], &arm["pass_rate"]), (&json!(0), &json!(0.0)), "{arm:#}");
     }
-    let limits: Vec<Value> = trial_limits(&lab.path("examples/quickstart/.assay/trials"));
+    let limits: Vec<Value> = trial_limits(&lab.path(".assay/trials"));
     assert!(!limits.is_empty() && limits.iter().all(|seconds| *seconds == 600.0), "{limits:?}");
 }
 
