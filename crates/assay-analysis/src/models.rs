@@ -1,4 +1,4 @@
-//! Responding models and requested models.
+//! Which models really replied, beside those that were asked for.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::names::is_same_model;
 pub struct RepliedModel {
     /// The harness.
     pub agent: String,
-    /// The requested model, as `provider:model`.
+    /// The model that was asked for, as `provider:model`.
     pub asked: String,
     /// The model that replied.
     pub replied: String,

@@ -1,20 +1,21 @@
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 use unicode_width::UnicodeWidthStr;
 
-/// Columns for a terminal. Tables wider than it are printed in several parts that repeat the first columns.
+/// Columns for a terminal. Where they are wider than it, they are printed in several parts, and each part begins with the first
+/// columns.
 pub(crate) struct Columns {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
     /// Whether a column is aligned to the right.
     right: Vec<bool>,
-    /// The number of columns that each part repeats.
+    /// How many columns each part begins with.
     keys: usize,
 }
 
-/// The width to which columns of words are wrapped if necessary.
+/// Words of a column may be broken into lines of this width where it does not fit otherwise.
 const WORDS: usize = 30;
 
-/// Padding of a column.
+/// Space that a column takes beside its cells.
 const PADDING: usize = 2;
 
 impl Columns {
@@ -55,7 +56,7 @@ impl Columns {
         lines
     }
 
-    /// The columns of each part.
+    /// Which columns stand beside each other.
     fn parts(&self, width: usize) -> Vec<Vec<usize>> {
         let wide = |at: usize| {
             let cells = self.rows.iter().filter_map(|row| row.get(at)).chain(self.header.get(at));
@@ -68,7 +69,7 @@ impl Columns {
         let mut used = least;
         for at in keys.len()..self.header.len() {
             let part = parts.last_mut().expect("there is a part from the beginning");
-            // A part has at least one column besides the repeated ones.
+            // A part holds at least one column beside the first ones, whatever it takes.
             if used + wide(at) > width && part.len() > keys.len() {
                 parts.push([&keys[..], &[at]].concat());
                 used = least + wide(at);

@@ -1,6 +1,7 @@
 //! A report as paragraphs, tables and plots, before any markup.
 //!
-//! assay's own text may have `code` between backticks. Names from skills, tasks and models are [`Cell::Name`].
+//! Strings of the report's own words may hold `code` between backticks; what comes from skills, tasks and models is a
+//! [`Cell::Name`] wherever it stands alone.
 
 use assay_analysis::VerdictKind;
 
@@ -10,46 +11,46 @@ use crate::plot::Plot;
 pub(crate) struct Document {
     /// The run's name.
     pub(crate) run: String,
-    /// The banner of a run that measures no model.
+    /// What stands above everything where no figure is about a model.
     pub(crate) demonstration: Option<&'static str>,
-    /// The run in one line.
+    /// What was run, in a line.
     pub(crate) facts: String,
-    /// Notes.
+    /// What a reader has to know.
     pub(crate) notes: Vec<String>,
     pub(crate) sections: Vec<Section>,
 }
 
-/// When a terminal shows a section. Pages show all.
+/// Where a section is shown. Pages show all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
-    /// Always.
+    /// A terminal shows it always.
     Summary,
-    /// With `--tests`.
+    /// A terminal shows it when asked for single tests.
     Tests,
-    /// With `--details`.
+    /// A terminal shows it when asked for details.
     Details,
 }
 
-/// A section.
+/// A part of it.
 pub(crate) struct Section {
     pub(crate) title: &'static str,
     pub(crate) level: Level,
     pub(crate) blocks: Vec<Block>,
 }
 
-/// An element of a section.
+/// What a section is made of.
 pub(crate) enum Block {
-    /// Agent, model and sandbox of the following results.
+    /// Whose results follow.
     Who(String),
-    /// A paragraph.
+    /// Words.
     Text(String),
-    /// Lines.
+    /// Words, one below the other.
     List(Vec<String>),
-    /// A verdict.
+    /// What was found.
     Verdict(Verdict),
-    /// A table.
+    /// Figures.
     Grid(Grid),
-    /// A plot. Its figures are in a table as well.
+    /// Figures, drawn. What it shows also stands in a table.
     Plot(Plot),
 }
 
@@ -64,7 +65,7 @@ pub(crate) struct Verdict {
 /// A table.
 #[derive(Default)]
 pub(crate) struct Grid {
-    /// The caption, unless the title of the section is enough.
+    /// What it shows, where the section's title does not say so.
     pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Vec<Cell>>,
@@ -74,7 +75,7 @@ pub(crate) struct Grid {
     pub(crate) detail: bool,
 }
 
-/// A column's heading, and whether it has numbers.
+/// A column's head, and whether numbers stand below it.
 pub(crate) struct Column {
     pub(crate) title: Cell,
     pub(crate) numbers: bool,
@@ -88,12 +89,12 @@ impl Column {
     }
 }
 
-/// A cell of a table.
+/// What stands in a table.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Cell {
     /// A name from outside.
     Name(String),
-    /// Text of assay, or a number.
+    /// Own words, or a number.
     Text(String),
 }
 
@@ -136,14 +137,14 @@ impl Grid {
     }
 }
 
-/// A part of a text.
+/// A piece of own words.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Span<'a> {
     Plain(&'a str),
     Code(&'a str),
 }
 
-/// Splits a text at backticks. Only plain names become code; other backticks are kept.
+/// Splits own words at backticks. Only what can be a plain name is code; any other backtick is a backtick.
 pub(crate) fn spans(text: &str) -> Vec<Span<'_>> {
     let mut spans = Vec::new();
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! Pages other than reports of runs, with the same style and content policy.
+//! Pages that are no reports of runs: words, tables and plots under the same style and the same policy.
 
 use crate::doc::{Block, Cell, Column, Document, Grid, Level, Section};
 use crate::html;
@@ -9,42 +9,42 @@ use crate::text::clean;
 /// A page.
 #[derive(Debug, Clone, Default)]
 pub struct Exhibit {
-    /// The title.
+    /// What it is about.
     pub title: String,
-    /// Facts in one line.
+    /// Its facts, in a line.
     pub facts: String,
-    /// Notes.
+    /// What a reader has to know.
     pub notes: Vec<String>,
-    /// Sections.
+    /// Its parts.
     pub parts: Vec<(&'static str, Vec<Piece>)>,
 }
 
-/// An element of a section.
+/// What a part is made of.
 #[derive(Debug, Clone)]
 pub enum Piece {
-    /// A paragraph.
+    /// Words of assay's own.
     Text(String),
-    /// A table: caption, columns and whether each has numbers, rows.
+    /// A table: its caption, its columns and whether numbers stand below each, its rows.
     Table(String, Vec<(&'static str, bool)>, Vec<Vec<String>>),
-    /// Horizontal bars: caption, and names with values in [0, 1] and labels.
+    /// Bars that lie: caption, and names with values in [0, 1] and what stands beside each.
     Bars(String, Vec<(String, f64, String)>),
-    /// A histogram with an optional curve: caption, label of the horizontal axis, and columns.
+    /// Bars that stand, with an optional curve over them: caption, what the horizontal axis shows, and the columns.
     Histogram(String, String, Vec<Bar>),
 }
 
 /// A column of a histogram.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// Its label; may be empty.
+    /// What stands below it; nothing where it is empty.
     pub label: String,
-    /// Its height.
+    /// How high it is.
     pub count: f64,
-    /// The height of the curve.
+    /// How high the curve is here.
     pub expected: Option<f64>,
 }
 
 impl Exhibit {
-    /// The page as self-contained HTML.
+    /// The page as HTML that needs nothing beside it.
     pub fn html(&self) -> String {
         let sections = self.parts.iter().map(|(title, pieces)| Section {
             title,

@@ -10,7 +10,7 @@ use assay_audit::corpus::Corpus;
 use assay_audit::cta::{self, PairLine};
 use serde_json::Value;
 
-use crate::shared::shared;
+use assay_test::shared;
 
 fn lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
@@ -32,8 +32,9 @@ fn audit(root: &Path) -> Vec<PairLine> {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn every_pair_and_every_record_equals_the_release() {
-    let Some(root) = shared("cta") else { return };
+    let root = shared("cta");
     let pairs = lines(&fs::read_to_string(root.join("reference_pairs.jsonl")).expect("the reference"));
     let mut text = String::new();
     let packed = fs::File::open(root.join("reference_divergences.jsonl.gz")).expect("the records");

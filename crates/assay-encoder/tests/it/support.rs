@@ -1,7 +1,7 @@
 //! Folders of small models, and the reference.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
 use assay_encoder::Encoder;
@@ -64,21 +64,9 @@ pub(crate) static REFERENCE: LazyLock<Reference> =
 pub(crate) const WORDPIECE: &str = include_str!("../data/wordpiece.json");
 pub(crate) const BPE: &str = include_str!("../data/bpe.json");
 
-/// The model that `scripts/fetch-minilm` has fetched, or `None` and a line that says so.
-pub(crate) fn minilm() -> Option<Encoder> {
-    let cache = std::env::var_os("ASSAY_CACHE").map(PathBuf::from);
-    let cache = cache.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cache/assay")));
-    let folder = cache?.join("models/all-MiniLM-L6-v2");
-    if !folder.exists() {
-        let required = std::env::var_os("ASSAY_REQUIRE_MINILM").is_some_and(|value| value == "1");
-        assert!(!required, "ASSAY_REQUIRE_MINILM=1, and {} is not there", folder.display());
-        #[expect(clippy::print_stdout, reason = "a skip has to be seen")]
-        {
-            println!("skipped: no {}: scripts/fetch-minilm fetches it", folder.display());
-        }
-        return None;
-    }
-    Some(Encoder::open(&folder).unwrap())
+/// The model that `scripts/fetch-minilm` has fetched.
+pub(crate) fn minilm() -> Encoder {
+    Encoder::open(&assay_test::minilm()).unwrap()
 }
 
 /// What a small model's folder is made of.

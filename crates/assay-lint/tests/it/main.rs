@@ -11,4 +11,3 @@ mod own_words;
 mod pages;
 mod policy;
 mod sarif;
-mod shared;

@@ -9,7 +9,7 @@ use std::path::Path;
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 
-use crate::shared::shared;
+use assay_test::shared;
 
 /// Hosts that are in the sets as they are in half of all skills, and that rules name for what they
 /// are: public forges, public indexes of packages, and the addresses of this machine.
@@ -88,8 +88,9 @@ fn sources() -> Vec<(String, String)> {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn no_word_of_the_sets_is_in_a_rule() {
-    let Some(archive) = shared("safety/sets.tar.zst") else { return };
+    let archive = shared("safety/sets.tar.zst");
     let sets = sets(&archive);
     assert!(sets.hosts.len() > 50 && sets.names.len() > 50 && sets.sentences.len() > 500);
     let hosts = sets.hosts.iter().filter(|host| !GENERIC.contains(&host.as_str()) && !reserved(host));

@@ -1,12 +1,12 @@
 use std::collections::BTreeSet;
 
 use assay_analysis::Report;
-use assay_report::{Style, find_renderer};
+use assay_report::{Style, find};
 
 use crate::runs::{HOSTILE, Run, poor, small, whole};
 
 fn page(report: &Report) -> String {
-    find_renderer("html").unwrap().render(report, Style::default())
+    find("html").unwrap().render(report, Style::default())
 }
 
 /// Elements that have no end.

@@ -1,10 +1,10 @@
 use assay_analysis::Report;
-use assay_report::{Style, find_renderer};
+use assay_report::{Style, find};
 
 use crate::runs::{Run, poor, small, whole};
 
 fn text(report: &Report) -> String {
-    find_renderer("markdown").unwrap().render(report, Style::default())
+    find("markdown").unwrap().render(report, Style::default())
 }
 
 #[test]

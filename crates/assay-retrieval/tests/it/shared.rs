@@ -2,31 +2,15 @@
 //! that they were skipped, and with `ASSAY_REQUIRE_SHARED=1` they fail.
 
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
 
 use assay_retrieval::bench::{OffTopic, Query, abstention, read_off_topic, read_query};
 use assay_retrieval::{Document, Searcher, read_document};
+use assay_test::shared;
 use serde_json::Value;
 
-/// A part of the shared data, or `None` after saying that the test is skipped.
-fn shared(part: &str) -> Option<PathBuf> {
-    let found = std::env::var_os("ASSAY_SHARED")
-        .map(|root| Path::new(&root).join("data").join(part))
-        .filter(|path| path.exists());
-    if found.is_none() {
-        let required = std::env::var_os("ASSAY_REQUIRE_SHARED").is_some_and(|value| value == "1");
-        assert!(!required, "shared data {part} are required and missing");
-        #[expect(clippy::print_stdout, reason = "a skip has to be seen")]
-        {
-            println!("skipped: no shared data {part} (ASSAY_SHARED)");
-        }
-    }
-    found
-}
-
 /// The skills of some repositories, those that the corpus's own funnel removed too if `all`.
-fn skills(repositories: &[&str], all: bool) -> Option<Vec<Document>> {
-    let file = std::fs::File::open(shared("skills/corpus_raw.jsonl.zst")?).unwrap();
+fn skills(repositories: &[&str], all: bool) -> Vec<Document> {
+    let file = std::fs::File::open(shared("skills/corpus_raw.jsonl.zst")).unwrap();
     let mut reader = zstd::Decoder::new(file).unwrap();
     reader.window_log_max(27).unwrap();
     let wanted: Vec<String> = repositories.iter().map(|name| format!("\"repo\": \"{name}\"")).collect();
@@ -45,7 +29,7 @@ fn skills(repositories: &[&str], all: bool) -> Option<Vec<Document>> {
             found.extend(read_document(&value.to_string()).unwrap());
         }
     }
-    Some(found)
+    found
 }
 
 fn off_topic() -> Vec<OffTopic> {
@@ -57,8 +41,9 @@ fn off_topic() -> Vec<OffTopic> {
 const EXAMPLE: &str = "make a pivot table from this export";
 
 #[test]
+#[ignore = "needs shared data"]
 fn the_documented_example_finds_its_skill() {
-    let Some(documents) = skills(&["anthropics/skills"], true) else { return };
+    let documents = skills(&["anthropics/skills"], true);
     assert!(documents.len() >= 10, "{}", documents.len());
     let searcher = Searcher::build(documents, &[]).unwrap();
     let answer = searcher.search(EXAMPLE, 5).unwrap();
@@ -73,10 +58,11 @@ fn the_documented_example_finds_its_skill() {
 
 /// The constants were fitted to none of these repositories' requests and to none of these off-topic ones. The bar is that of docs/lab/RETRIEVAL.md.
 #[test]
+#[ignore = "needs shared data"]
 fn off_topic_requests_are_declined_and_others_answered() {
     let mut queries: Vec<Query> =
         include_str!("../data/short-reporting.jsonl").lines().map(|line| read_query(line).unwrap()).collect();
-    let Some(long) = shared("retrieval/dev_queries.jsonl") else { return };
+    let long = shared("retrieval/dev_queries.jsonl");
     let houses =
         ["roapple10/Agent-Skills-for-Context-Engineering", "maybeanns/context-management-for-antigravity"];
     let long = std::fs::read_to_string(long).unwrap();
@@ -86,7 +72,7 @@ fn off_topic_requests_are_declined_and_others_answered() {
     let repositories: std::collections::BTreeSet<&str> =
         queries.iter().map(|own| own.house.as_str()).collect();
     let repositories: Vec<&str> = repositories.into_iter().collect();
-    let Some(documents) = skills(&repositories, false) else { return };
+    let documents = skills(&repositories, false);
     let found = abstention(documents, &queries, &off_topic());
     assert_eq!(found.sizes.len(), 3, "{found:#?}");
     for size in &found.sizes {

@@ -10,24 +10,7 @@ use assay_sandbox::{
 
 pub(crate) const INIT: &str = env!("CARGO_BIN_EXE_assay-sandbox-init");
 
-/// Whether tests that need bubblewrap run. Without it they fail, unless the environment says that this is known.
-pub(crate) fn bubblewrap_is_here() -> bool {
-    if std::env::var_os("ASSAY_TEST_NO_BWRAP").is_some_and(|value| value == "1") {
-        println!("skipped: ASSAY_TEST_NO_BWRAP=1");
-        return false;
-    }
-    true
-}
-
-/// Ends the test where bubblewrap is known to be missing.
-macro_rules! needs_bubblewrap {
-    () => {
-        if !crate::common::bubblewrap_is_here() {
-            return;
-        }
-    };
-}
-pub(crate) use needs_bubblewrap;
+pub(crate) use assay_test::needs_bubblewrap;
 
 pub(crate) fn bubblewrap() -> Bubblewrap {
     Bubblewrap::new(PathBuf::from(INIT), vec!["sandbox-init".to_owned()])

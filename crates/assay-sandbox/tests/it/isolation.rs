@@ -150,7 +150,7 @@ fn keyrings_are_out_of_reach() {
     // is nobody else's.
     let text = std::thread::spawn(|| {
         let Ok(mut session) = keyutils::Keyring::join_anonymous_session() else {
-            println!("skipped: there are no keyrings here");
+            assay_test::report_skip("there are no keyrings here");
             return None;
         };
         session.add_key::<keyutils::keytypes::User, _, _>("assay-test-secret", &b"password"[..]).unwrap();

@@ -210,7 +210,7 @@ fn in_memory_folders_count_as_memory_for_ordinary_users() {
         command.env("ASSAY_TEST_ORDINARY", "1").current_dir("/").output()
     };
     if !as_user(&this, &["--list"]).is_ok_and(|listed| listed.status.success()) {
-        println!("skipped: no other user can run {}", this.display());
+        assay_test::report_skip(&format!("no other user can run {}", this.display()));
         return;
     }
     let output = as_user(&this, &["--exact", "limits::ordinary_user", "--nocapture"]).unwrap();

@@ -68,7 +68,7 @@ fn a_session_from_outside_the_namespace_is_no_obstacle() {
         command.arg(program).args(args).output()
     };
     if !inside(Path::new("true"), &[]).is_ok_and(|output| output.status.success()) {
-        println!("skipped: this machine lets nobody make a PID namespace with unshare(1)");
+        assay_test::report_skip("this machine lets nobody make a PID namespace with unshare(1)");
         return;
     }
     let name = "none::kills_the_group_at_the_deadline_and_at_the_end";

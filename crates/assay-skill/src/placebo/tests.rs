@@ -267,25 +267,6 @@ fn files_keep_their_paths_order_and_executable_bit() {
     assert_eq!(placebo(&Original { files: &lower, ..one }, 1).unwrap()[0].path, "skill.md");
 }
 
-/// The folder of real data; `None` when it is not there and need not be.
-fn real_data() -> Option<PathBuf> {
-    let folder = std::env::var_os("ASSAY_SHARED").map(PathBuf::from).map(|folder| {
-        // A relative folder is relative to the workspace.
-        if folder.is_absolute() {
-            folder
-        } else {
-            PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(folder)
-        }
-    });
-    let folder = folder.map(|folder| folder.join("data")).filter(|folder| folder.is_dir());
-    let required = std::env::var_os("ASSAY_REQUIRE_SHARED").is_some_and(|value| value == "1");
-    assert!(folder.is_some() || !required, "ASSAY_REQUIRE_SHARED=1 and no data folder under ASSAY_SHARED");
-    if folder.is_none() {
-        eprintln!("skipped: ASSAY_SHARED names no data");
-    }
-    folder
-}
-
 /// Every `SKILL.md` below a folder, sorted.
 fn skills(folder: &std::path::Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -300,11 +281,11 @@ fn skills(folder: &std::path::Path, found: &mut Vec<PathBuf>) {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn real_skills_keep_their_shape_and_lose_their_content() {
-    let Some(data) = real_data() else { return };
     let mut found = Vec::new();
     for folder in ["health", "cta"] {
-        skills(&data.join(folder), &mut found);
+        skills(&assay_test::shared(folder), &mut found);
     }
     assert!(found.len() >= 30, "{}", found.len());
     for path in found {
@@ -317,15 +298,12 @@ fn real_skills_keep_their_shape_and_lose_their_content() {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn a_sample_of_the_public_corpus_keeps_its_shape_and_loses_its_content() {
     use std::io::BufRead as _;
-    let Some(data) = real_data() else { return };
     let mut unpack = std::process::Command::new("zstd");
-    unpack.args(["-dcq", "--long=27"]).arg(data.join("skills/corpus_raw.jsonl.zst"));
-    let Ok(mut unpack) = unpack.stdout(std::process::Stdio::piped()).spawn() else {
-        eprintln!("skipped: no zstd here to unpack the corpus with");
-        return;
-    };
+    unpack.args(["-dcq", "--long=27"]).arg(assay_test::shared("skills/corpus_raw.jsonl.zst"));
+    let mut unpack = unpack.stdout(std::process::Stdio::piped()).spawn().unwrap();
     let lines = std::io::BufReader::new(unpack.stdout.take().unwrap()).lines();
     let mut checked = 0;
     for line in lines.step_by(9).take(200) {

@@ -211,7 +211,7 @@ fn read_bytes(bytes: &[u8], round: u64) {
 fn no_spoilt_transcript_brings_a_reader_down() {
     let seconds = std::env::var("ASSAY_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok()).unwrap_or(2);
     let mut files = written_transcripts();
-    if let Some(root) = crate::shared("agents") {
+    if let Some(root) = assay_test::shared_if_present("agents") {
         real(&root, &mut files);
     }
     let until = Instant::now() + Duration::from_secs(seconds);

@@ -6,11 +6,11 @@ use std::io::Read;
 use assay_trace::{OfferedSkill, Trajectory, exposure};
 use serde_json::Value;
 
-use crate::shared;
+use assay_test::shared;
 
 /// The files of the run's store, by path.
-fn store() -> Option<BTreeMap<String, Vec<u8>>> {
-    let packed = shared("runs")?.join("twelve.tar.zst");
+fn store() -> BTreeMap<String, Vec<u8>> {
+    let packed = shared("runs").join("twelve.tar.zst");
     let mut archive = tar::Archive::new(zstd::Decoder::new(std::fs::File::open(packed).unwrap()).unwrap());
     let mut files = BTreeMap::new();
     for entry in archive.entries().unwrap() {
@@ -23,12 +23,13 @@ fn store() -> Option<BTreeMap<String, Vec<u8>>> {
         entry.read_to_end(&mut bytes).unwrap();
         files.insert(path.trim_start_matches("./").to_owned(), bytes);
     }
-    Some(files)
+    files
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn ten_of_twelve_opened_their_skill_and_no_trial_without_skills_was_told_of_one() {
-    let Some(files) = store() else { return };
+    let files = store();
     // Name, description and body of each skill.
     let skills: Vec<(String, String, String)> = files
         .iter()

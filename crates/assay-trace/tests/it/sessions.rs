@@ -8,7 +8,7 @@ use assay_trace::read::{self, Input, Transcript};
 use assay_trace::{Cost, DatedPrice, Price, Prices, Stats, Usage, fuller, repeated, stats, stats_of};
 use serde_json::{Value, json};
 
-use crate::shared;
+use assay_test::shared;
 
 fn lines(records: &[Value]) -> String {
     records.iter().map(|record| record.to_string() + "\n").collect()
@@ -363,8 +363,9 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn real_logs_in_one_file_are_told_apart_and_add_up() {
-    let Some(root) = shared("cta/traces") else { return };
+    let root = shared("cta/traces");
     let logs: Vec<PathBuf> = files(&root).into_iter().take(12).collect();
     let texts: Vec<String> = logs.iter().map(|log| fs::read_to_string(log).unwrap()).collect();
     let joined = counted(&texts.concat());
@@ -380,8 +381,9 @@ fn real_logs_in_one_file_are_told_apart_and_add_up() {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn what_an_agent_prints_is_the_session_that_it_keeps() {
-    let Some(root) = shared("agents") else { return };
+    let root = shared("agents");
     for (agent, kept) in [
         ("codex", "rollout"),
         ("gemini-cli", "session"),
@@ -576,8 +578,9 @@ fn lists_of_documents_and_deep_folders_are_left_and_told() {
 
 /// What each message of a real log used, counted here in another way: by session and name, the record that says it wrote most.
 #[test]
+#[ignore = "needs shared data"]
 fn a_folder_of_real_sessions_adds_up_with_each_once() {
-    let Some(root) = shared("cta/traces") else { return };
+    let root = shared("cta/traces");
     let mut messages: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
     for file in files(&root) {
         for line in fs::read_to_string(file).unwrap().lines() {
@@ -616,8 +619,9 @@ fn a_folder_of_real_sessions_adds_up_with_each_once() {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn each_real_trajectory_is_written_and_read_as_it_was() {
-    let (Some(traces), Some(agents)) = (shared("cta/traces"), shared("agents")) else { return };
+    let (traces, agents) = (shared("cta/traces"), shared("agents"));
     let mut count = 0;
     for file in files(&traces).into_iter().step_by(4).chain(files(&agents)) {
         let Ok(first) = read::read(&file, None) else { continue };

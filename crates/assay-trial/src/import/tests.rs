@@ -1,5 +1,5 @@
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use assay_agent::Ended;
 use assay_store::{Cause, Outcome};
@@ -610,34 +610,21 @@ fn benchflows_errors_are_judged_like_harbors() {
 }
 
 /// A folder of the archive of real jobs, unpacked.
-fn unpacked() -> Option<TempDir> {
-    let shared = std::env::var_os("ASSAY_SHARED").map(PathBuf::from)?;
-    let archive = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../..")
-        .join(shared)
-        .join("data/harbor/real-jobs.tar.zst");
+fn unpacked() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
-    let done = archive.is_file().then(|| {
-        std::process::Command::new("tar")
-            .arg("--use-compress-program=zstd -d")
-            .arg("-xf")
-            .arg(&archive)
-            .arg("-C")
-            .arg(folder.path())
-            .status()
-    });
-    match done {
-        Some(Ok(status)) if status.success() => Some(folder),
-        _ => None,
-    }
+    let mut unpack = std::process::Command::new("tar");
+    unpack
+        .arg("--use-compress-program=zstd -d")
+        .arg("-xf")
+        .arg(assay_test::shared("harbor/real-jobs.tar.zst"));
+    assert!(unpack.arg("-C").arg(folder.path()).status().unwrap().success());
+    folder
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn real_jobs_come_out_as_what_happened() {
-    let Some(real) = unpacked() else {
-        println!("skipped: ASSAY_SHARED holds no archive of real jobs, or nothing here unpacks it");
-        return;
-    };
+    let real = unpacked();
     let import = |folder: &str| {
         let fixture = Fixture::new();
         let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
@@ -677,24 +664,10 @@ fn real_jobs_come_out_as_what_happened() {
 }
 
 /// What Harbor itself wrote.
-fn real() -> Option<PathBuf> {
-    let Some(shared) = std::env::var_os("ASSAY_SHARED").map(PathBuf::from) else {
-        println!("skipped: set ASSAY_SHARED to the folder of the shared data");
-        return None;
-    };
-    // A relative folder is relative to the workspace.
-    let shared = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(shared);
-    let jobs = shared.join("data/harbor/jobs");
-    if !jobs.is_dir() {
-        println!("skipped: ASSAY_SHARED holds no jobs of Harbor");
-        return None;
-    }
-    Some(jobs)
-}
-
 #[test]
+#[ignore = "needs shared data"]
 fn harbors_own_jobs_are_read() {
-    let Some(jobs) = real() else { return };
+    let jobs = assay_test::shared("harbor/jobs");
     let fixture = Fixture::new();
     let options = ImportOptions { name: "run".into(), ..ImportOptions::default() };
     let imported = harbor(&fixture.store, &[jobs], &options).unwrap();

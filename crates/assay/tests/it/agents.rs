@@ -1,11 +1,9 @@
 //! Agents as their makers ship them, in trials of their own: the real command lines, and a script in the model's place.
 //!
-//! `assay agent install` brings them into the cache that `ASSAY_CACHE` names. Those that are not there are skipped, unless
-//! `ASSAY_REQUIRE_AGENTS` lists them.
+//! `assay agent install` brings them into the cache that `ASSAY_CACHE` names.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
@@ -25,8 +23,8 @@ fn provider(agent: &str) -> &'static str {
     }
 }
 
-/// The agents of a list that are installed here. Says which are skipped.
-#[expect(clippy::print_stdout, reason = "what is skipped is counted by what a test prints")]
+/// The agents of a list that are installed here: one of them at least, and those that `ASSAY_REQUIRE_AGENTS` lists. Reports
+/// the others.
 pub(crate) fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str> {
     let listed = lab.assay(&["agent", "list", "--format", "json"]).ok().json();
     let is_there = |name: &str| {
@@ -37,8 +35,9 @@ pub(crate) fn installed(lab: &Lab, wanted: &[&'static str]) -> Vec<&'static str>
     let required = std::env::var("ASSAY_REQUIRE_AGENTS").unwrap_or_default();
     for name in missing {
         assert!(!required.split_whitespace().any(|one| one == name), "{name} is required and not installed");
-        println!("skipped: {name} is not installed: `assay agent install {name}`");
+        assay_test::report_skip(&format!("{name} is not installed: `assay agent install {name}`"));
     }
+    assert!(!there.is_empty(), "none of these agents is installed: {}", wanted.join(", "));
     there
 }
 
@@ -96,9 +95,6 @@ pub(crate) fn records(lab: &Lab) -> Vec<Value> {
 fn see(agents: &[&'static str], sandbox: &str) {
     let lab = words(lab());
     let there = installed(&lab, agents);
-    if there.is_empty() {
-        return;
-    }
     experiment(&lab, sandbox, &there, "scripted:turns.jsonl");
     let (document, code) = lab.run(&["--no-checks"]);
     assert_eq!((code, &document["executed"]), (0, &json!(2 * there.len())), "{document:#}");
@@ -174,32 +170,24 @@ fn see(agents: &[&'static str], sandbox: &str) {
 }
 
 #[test]
+#[ignore = "needs agents"]
 fn they_find_skills_in_bubblewrap() {
     needs_bubblewrap!();
     see(&ALL, "\"bubblewrap\"");
 }
 
 #[test]
+#[ignore = "needs agents and Docker"]
 fn they_find_skills_in_docker() {
-    if UnixStream::connect("/var/run/docker.sock").is_err() {
-        println!("skipped: no Docker daemon answers");
-        return;
-    }
     see(&["claude-code", "codex"], "{ kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
 }
 
 /// An image's user with a home, and one without: skills and state lie in that home, and the door opens.
 #[test]
+#[ignore = "needs agents and Docker"]
 fn they_work_for_other_users_in_docker() {
-    if UnixStream::connect("/var/run/docker.sock").is_err() {
-        println!("skipped: no Docker daemon answers");
-        return;
-    }
     let lab = words(lab());
     let there = installed(&lab, &["claude-code", "codex"]);
-    if there.is_empty() {
-        return;
-    }
     let owned = |uid: &str| {
         format!(
             "[ \"$(stat -c %u /app/answer.txt)\" = {uid} ] && [ \"$(cat /app/answer.txt)\" = right ] && reward 1 || reward 0\n"
@@ -241,6 +229,7 @@ fn systems_text(body: &Value) -> String {
 /// Told of skills in the system's text, every agent tells its model the same words, and nothing of them twice. What stands
 /// there is no template, however much it looks like one.
 #[test]
+#[ignore = "needs agents"]
 fn skills_can_stand_in_the_systems_text() {
     needs_bubblewrap!();
     let server = Server::start(|_, _| Answer::of(401, json!({ "error": { "message": "no such key" } })));
@@ -285,12 +274,11 @@ fn skills_can_stand_in_the_systems_text() {
 
 /// What an agent takes by itself is told before it is killed for it.
 #[test]
+#[ignore = "needs agents"]
 fn too_little_memory_is_told() {
     needs_bubblewrap!();
     let lab = words(lab());
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     let with = |megabytes: u32| {
@@ -308,12 +296,11 @@ fn too_little_memory_is_told() {
 
 /// One agent with its own folder and with the system's text: two arms with names and trials of their own.
 #[test]
+#[ignore = "needs agents"]
 fn placements_are_arms() {
     needs_bubblewrap!();
     let lab = words(lab());
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex", "codex"], "scripted:turns.jsonl");
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write(
@@ -346,13 +333,12 @@ fn placements_are_arms() {
 
 /// One table of agents and one of models, in the example as it stands.
 #[test]
+#[ignore = "needs all agents"]
 fn agents_and_models_multiply() {
     needs_bubblewrap!();
     let lab = lab();
     let three = ["codex", "qwen-code", "opencode"];
-    if installed(&lab, &three).len() < 3 {
-        return;
-    }
+    installed(&lab, &three);
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples");
     let matrix = examples.join("matrix.toml").canonicalize().unwrap();
     let matrix = matrix.to_str().unwrap();
@@ -403,14 +389,13 @@ fn agents_and_models_multiply() {
 
 /// A provider that refuses the key makes no result, and the key stays outside.
 #[test]
+#[ignore = "needs agents"]
 fn a_refused_key_is_infrastructure() {
     needs_bubblewrap!();
     let secret = "sk-do-not-keep-me-77aa01c3";
     let server = Server::start(|_, _| Answer::of(401, json!({ "error": { "message": "no such key" } })));
     let lab = words(lab()).env("OPENAI_API_KEY", secret);
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex"], "openai:test-1");
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     let served = format!("timeout = 240\nbase_url = \"{}\"\n", server.url());
@@ -430,12 +415,11 @@ fn a_refused_key_is_infrastructure() {
 
 /// What an agent may spend is held at the door, and what it did until then is graded.
 #[test]
+#[ignore = "needs agents"]
 fn a_cap_on_tokens_stops_an_agent() {
     needs_bubblewrap!();
     let lab = words(lab());
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write("experiment.toml", text.replace("timeout = 240\n", "timeout = 240\nmax_tokens = 100\n"));
@@ -449,14 +433,13 @@ fn a_cap_on_tokens_stops_an_agent() {
 
 /// Eight ways in which an agent is there and cannot be measured with, and what is said of each.
 #[test]
+#[ignore = "needs all agents"]
 fn broken_set_ups_are_told_apart() {
     needs_bubblewrap!();
     let lab = lab();
     let claude = "node_modules/@anthropic-ai/claude-code-linux-x64/claude";
     let check = |agent: &'static str, broken: &dyn Fn(&Path), what: &str, says: &str| {
-        if installed(&lab, &[agent]).is_empty() {
-            return;
-        }
+        installed(&lab, &[agent]);
         let cache = lab.path(&format!("cache-{what}"));
         copy(&lab, agent, &cache);
         broken(&cache);
@@ -550,6 +533,7 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// Each example's file can be planned, with the trials that its comments promise.
 #[test]
+#[ignore = "needs all agents"]
 fn the_examples_of_agents_can_be_planned() {
     needs_bubblewrap!();
     let lab = lab();
@@ -558,9 +542,7 @@ fn the_examples_of_agents_can_be_planned() {
     for (file, agents, trials) in
         [("agents.toml", &ALL[..], 24), ("agents-docker.toml", &two, 8), ("claude-code.toml", &two[..1], 4)]
     {
-        if installed(&lab, agents).len() < agents.len() {
-            continue;
-        }
+        assert_eq!(installed(&lab, agents).len(), agents.len());
         let file = examples.join(file).canonicalize().unwrap();
         let plan = lab.assay(&["plan", file.to_str().unwrap(), "--format", "json"]).json();
         assert_eq!(plan["trials"], trials, "{}: {plan:#}", file.display());

@@ -126,12 +126,9 @@ fn trace(root: &Path, run: &str) -> PathBuf {
 }
 
 #[test]
+#[ignore = "needs shared data"]
 fn a_run_that_read_its_skill_shows_where_the_text_went() {
-    let Some(root) = std::env::var_os("ASSAY_SHARED").map(|root| Path::new(&root).join("data/cta")) else {
-        assert!(std::env::var_os("ASSAY_REQUIRE_SHARED").is_none_or(|v| v != "1"), "shared data is required");
-        println!("skipped: no shared data cta (ASSAY_SHARED)");
-        return;
-    };
+    let root = assay_test::shared("cta");
     let task = "bash-defensive-patterns";
     let with = trace(&root, &format!("{task}/with/r3"));
     let without = trace(&root, &format!("{task}/without/r1"));

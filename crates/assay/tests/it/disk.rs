@@ -40,7 +40,7 @@ fn outcomes(document: &Value) -> Vec<(String, String)> {
 fn a_full_disk_is_said_and_nothing_is_lost() {
     needs_bubblewrap!();
     if !can_mount() {
-        println!("skipped: only root may mount the small disk that is filled here");
+        assay_test::report_skip("only root may mount the small disk that is filled here");
         return;
     }
     let mut rules = suite::diligent();

@@ -12,26 +12,6 @@ use serde_json::{Value, json};
 
 use crate::fixture::{Design, Lab, Ran, attempt, read_json, within};
 
-/// Ends the test where no Docker daemon answers.
-macro_rules! needs_docker {
-    () => {
-        if !$crate::docker::daemon_answers() {
-            assert!(
-                std::env::var_os("ASSAY_REQUIRE_DOCKER").is_none_or(|value| value != "1"),
-                "ASSAY_REQUIRE_DOCKER=1, and no Docker daemon answers"
-            );
-            println!("skipped: no Docker daemon answers");
-            return;
-        }
-    };
-}
-
-pub(crate) use needs_docker;
-
-pub(crate) fn daemon_answers() -> bool {
-    UnixStream::connect("/var/run/docker.sock").is_ok()
-}
-
 /// What `docker` prints, line by line. The program is the tests' own way to the daemon.
 fn docker(args: &[&str]) -> Vec<String> {
     let output = Command::new("docker").args(args).output().unwrap();
@@ -65,8 +45,8 @@ fn outcome(record: &Value) -> &str {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn work_in_a_container_is_graded_in_it() {
-    needs_docker!();
     let write = "echo right > answer.txt; echo note > /logs/agent/note; echo art > /logs/artifacts/a.txt; id -u; ls /tests /logs/verifier /solution 2>&1; env | grep -c TOKEN";
     let lab = built(
         Lab::new(),
@@ -130,8 +110,8 @@ const CHEATS: [(&str, &str, &str); 16] = [
 ];
 
 #[test]
+#[ignore = "needs Docker"]
 fn nothing_but_the_work_passes_in_docker() {
-    needs_docker!();
     let rules: Vec<Value> =
         CHEATS.iter().map(|(name, run, _)| json!({ "task": name, "turn": 0, "run": run })).collect();
     let lab = CHEATS
@@ -152,8 +132,8 @@ fn nothing_but_the_work_passes_in_docker() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn to_make_the_verifiers_folder_is_no_tampering_in_docker() {
-    needs_docker!();
     let lab = Lab::new()
         .task("careful", |task| {
             task.dockerfile(FIXED).solve_sh(crate::cheating::SOLVES_WITH_REWARD).test_sh(
@@ -169,8 +149,8 @@ fn to_make_the_verifiers_folder_is_no_tampering_in_docker() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn what_an_agent_adds_is_work() {
-    needs_docker!();
     let install = "echo right > answer.txt; mkdir -p /opt/tool /usr/local/lib/python3.11/dist-packages/thing; \
         printf '#!/bin/sh\\necho hi\\n' > /usr/local/bin/thing; chmod +x /usr/local/bin/thing; \
         echo 'x = 1' > /usr/local/lib/python3.11/dist-packages/thing/__init__.py; useradd -m worker 2>/dev/null; ldconfig";
@@ -185,8 +165,8 @@ fn what_an_agent_adds_is_work() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn what_is_as_the_image_has_it_is_not_tampered_with() {
-    needs_docker!();
     // A folder in which something came and went; programs that got a second name; a program that was written with what it held.
     let act = "echo right > answer.txt; touch /usr/bin/.w /usr/lib/.w /.w; rm /usr/bin/.w /usr/lib/.w /.w; \
         ln /usr/bin/python3 x; ln \"$(readlink -f /usr/bin/python3)\" y; cp -p /usr/bin/env /tmp/e; cp /tmp/e /usr/bin/env";
@@ -200,8 +180,8 @@ fn what_is_as_the_image_has_it_is_not_tampered_with() {
 
 /// Every shape a public suite has gets one verdict, and runs or is said not to.
 #[test]
+#[ignore = "needs Docker"]
 fn tasks_in_every_shape_run_or_are_named() {
-    needs_docker!();
     let compose = "services:\n  main:\n    build:\n      context: ${CONTEXT_DIR}\n    image: ${MAIN_IMAGE_NAME}\n    command: [\"sh\", \"-c\", \"sleep infinity\"]\n    \
         environment:\n      - FROM_COMPOSE=${NOBODY:-yes}\n    volumes:\n      - ${HOST_VERIFIER_LOGS_PATH}:${ENV_VERIFIER_LOGS_PATH}\n";
     let lab = Lab::new()
@@ -286,8 +266,8 @@ const SKILL: &str = "---\nname: ledger\ndescription: Writes ledgers in the house
 
 /// A skill that is baked into the image in whatever way is not there for the baseline, and is there once for the arm that has it.
 #[test]
+#[ignore = "needs Docker"]
 fn baked_skills_are_taken_out() {
-    needs_docker!();
     let shapes = [
         ("folder", "COPY skills /root/.claude/skills\n"),
         ("bracket", "COPY skill[s] /root/.codex/skills\n"),
@@ -340,8 +320,8 @@ fn baked_skills_are_taken_out() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_killed_run_leaves_nothing_alive_and_is_swept() {
-    needs_docker!();
     let lab = ["a", "b", "c"]
         .iter()
         .fold(Lab::new(), |lab, name| built(lab, name, FIXED))
@@ -361,8 +341,8 @@ fn a_killed_run_leaves_nothing_alive_and_is_swept() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn an_interrupted_run_leaves_no_container() {
-    needs_docker!();
     let lab = built(Lab::new(), "a", FIXED)
         .script(&[json!({ "turn": 0, "run": "sleep 30" })])
         .experiment(in_docker);
@@ -420,8 +400,8 @@ impl Proxy {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_daemon_that_goes_away_is_no_result_and_one_that_comes_back_is_used() {
-    needs_docker!();
     let lab = built(Lab::new(), "a", FIXED)
         .script(&[json!({ "turn": 0, "run": "sleep 6; echo right > answer.txt" })])
         .experiment(in_docker);
@@ -462,8 +442,8 @@ fn without_a_daemon_tasks_are_left_out_and_said() {
 
 /// A public suite's image has its skills baked in, and its solution uses them.
 #[test]
+#[ignore = "needs Docker"]
 fn the_oracle_has_the_tasks_own_skills_in_docker() {
-    needs_docker!();
     let look = "ls -d /root/.claude/skills/* /root/verifier-skills/* /opt/tools/* /app/* 2>&1";
     let skill = "---\nname: mail\ndescription: Sends mail.\n---\nEvery message that is sent is signed with the word of the house.\n";
     let dockerfile = "FROM python:3.12-slim\nWORKDIR /app\nCOPY skills /root/.claude/skills\nCOPY skills/mail /root/verifier-skills/mail\nRUN echo built > /root/verifier-skills/mail/built\nCOPY . .\n";

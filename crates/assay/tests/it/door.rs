@@ -11,16 +11,14 @@ use crate::agents::{experiment, files, installed, lab, records, words};
 use crate::fixture::{Lab, Running, attempt, needs_bubblewrap, read_json, within};
 use crate::server::{Answer, Server};
 
-/// A laboratory with Codex, the quickest of them; `None` where it is not installed.
-fn codex(more: &str) -> Option<Lab> {
+/// A laboratory with Codex, the quickest of them.
+fn codex(more: &str) -> Lab {
     let lab = words(lab());
-    if installed(&lab, &["codex"]).is_empty() {
-        return None;
-    }
+    installed(&lab, &["codex"]);
     experiment(&lab, "\"bubblewrap\"", &["codex"], "scripted:turns.jsonl");
     let text = fs::read_to_string(lab.path("experiment.toml")).unwrap();
     lab.write("experiment.toml", text.replace("timeout = 240\n", more));
-    Some(lab)
+    lab
 }
 
 /// The one record of a run under the condition `curated`.
@@ -33,9 +31,10 @@ fn curated(lab: &Lab, arguments: &[&str]) -> Value {
 /// A limit of the provider is waited out for longer than the agent has time: it passes, and what it left behind did not
 /// move meanwhile.
 #[test]
+#[ignore = "needs agents"]
 fn a_wait_is_nobodys_time_and_everything_stands_still() {
     needs_bubblewrap!();
-    let Some(lab) = codex("timeout = 20\n") else { return };
+    let lab = codex("timeout = 20\n");
     let count = "setsid sh -c 'while :; do date +%s.%N >> /app/ticks; sleep 0.05; done' > /dev/null 2>&1 &";
     let lab = lab.script(&[
         json!({ "tools": false, "say": "A report" }),
@@ -63,9 +62,10 @@ fn a_wait_is_nobodys_time_and_everything_stands_still() {
 
 /// A reply that breaks off costs what came of it, and the trial goes on: with the default cap on tokens, and one on the run's cost.
 #[test]
+#[ignore = "needs agents"]
 fn a_dropped_connection_is_no_result_of_the_agent() {
     needs_bubblewrap!();
-    let Some(lab) = codex("timeout = 240\nprice = { input = 1.0, output = 10.0 }\n") else { return };
+    let lab = codex("timeout = 240\nprice = { input = 1.0, output = 10.0 }\n");
     let lab = lab.script(&[
         json!({ "tools": false, "say": "A report" }),
         json!({ "turn": 0, "fault": "break", "times": 1 }),
@@ -92,10 +92,11 @@ fn a_dropped_connection_is_no_result_of_the_agent() {
 
 /// Each cap has a word of its own.
 #[test]
+#[ignore = "needs agents"]
 fn what_stopped_an_agent_is_told() {
     needs_bubblewrap!();
     let check = |cap: &str, kind: &str, of: &str| {
-        let Some(lab) = codex(&format!("timeout = 240\n{cap}\n")) else { return };
+        let lab = codex(&format!("timeout = 240\n{cap}\n"));
         let record = curated(&lab, &[]);
         assert_eq!(
             (&record["outcome"], &record["ended"]["kind"]),
@@ -111,9 +112,10 @@ fn what_stopped_an_agent_is_told() {
 
 /// What a run may spend ends in the middle of a trial: that trial is no result, and the next run makes it anew.
 #[test]
+#[ignore = "needs agents"]
 fn a_cap_of_the_run_stops_trials_at_work() {
     needs_bubblewrap!();
-    let Some(lab) = codex("timeout = 240\nprice = { input = 1000.0, output = 1000.0 }\n") else { return };
+    let lab = codex("timeout = 240\nprice = { input = 1000.0, output = 1000.0 }\n");
     let one = curated(&lab, &[]);
     let tokens = one["metered"]["tokens"].as_u64().unwrap();
     let usd = one["cost_usd"].as_f64().unwrap();
@@ -149,12 +151,11 @@ fn a_cap_of_the_run_stops_trials_at_work() {
 
 /// One table for the built-in loop and for agents behind the gateway: the same error makes the same of a trial.
 #[test]
+#[ignore = "needs agents"]
 fn equal_errors_are_classified_equally() {
     needs_bubblewrap!();
     let lab = words(lab()).env("OPENAI_API_KEY", "sk-loopback-0123456789");
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     let check = |status: u16, error: Value, expected: [&str; 2], reason: &str| {
         let server = Server::start(move |_, _| Answer::of(status, json!({ "error": error })));
         experiment(&lab, "\"bubblewrap\"", &["codex", "loop"], "openai:test-1");
@@ -190,12 +191,13 @@ fn equal_errors_are_classified_equally() {
 
 /// What broke at the provider is told in its words, and not in the last ones that an agent printed.
 #[test]
+#[ignore = "needs agents"]
 fn a_broken_reply_is_the_providers_doing() {
     needs_bubblewrap!();
     for (fault, says) in
         [("break", "the provider's last reply is broken"), ("not-json", "the reply is not JSON")]
     {
-        let Some(lab) = codex("timeout = 240\nmax_output_tokens = 8000\n") else { return };
+        let lab = codex("timeout = 240\nmax_output_tokens = 8000\n");
         let lab = lab.script(&[json!({ "fault": fault })]);
         let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
         assert_eq!(code, 3, "{document:#}");
@@ -227,9 +229,10 @@ fn processes_with(text: &str, but: &[u32]) -> (Vec<String>, BTreeSet<String>) {
 /// A key is in assay's environment and at the provider, and nowhere else. The provider here is another gateway, and the key
 /// the token without which it says nothing.
 #[test]
+#[ignore = "needs agents"]
 fn a_key_is_found_nowhere_after_a_full_run() {
     needs_bubblewrap!();
-    let Some(lab) = codex("timeout = 240\n") else { return };
+    let lab = codex("timeout = 240\n");
     // The agent looks for it too.
     let look = "cat /proc/[0-9]*/environ /proc/[0-9]*/cmdline | tr '\\0' '\\n' > seen.txt; env >> seen.txt; set >> seen.txt";
     let lab = lab.script(&[

@@ -2,7 +2,6 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
-use std::os::unix::net::UnixStream;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -106,11 +105,8 @@ fn a_task_reaches_what_it_lists_and_nothing_else() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_task_in_docker_reaches_what_it_lists_and_nothing_else() {
-    if UnixStream::connect("/var/run/docker.sock").is_err() {
-        println!("skipped: no Docker daemon answers");
-        return;
-    }
     reaches_what_is_listed("sandbox = { kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
 }
 
@@ -120,24 +116,32 @@ fn far_away(lab: &Lab) -> String {
     store.to_str().unwrap().to_owned()
 }
 
-/// The way to hosts and the way to a model open wherever the store lies, and the doctor looks there too.
+fn works_at_any_depth(sandbox: &str) {
+    let (lab, _) = lab(sandbox);
+    let (document, code) = lab.run(&["--store", &far_away(&lab)]);
+    assert_eq!((code, &document["report"]["arms"][0]["pass_rate"]), (0, &json!(1.0)), "{document:#}");
+}
+
+/// Sockets to hosts open wherever the store is.
 #[test]
 fn a_store_may_lie_at_any_depth() {
     needs_bubblewrap!();
-    let docker = "sandbox = { kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }";
-    for sandbox in ["sandbox = \"bubblewrap\"", docker] {
-        if sandbox == docker && UnixStream::connect("/var/run/docker.sock").is_err() {
-            println!("skipped: no Docker daemon answers");
-            continue;
-        }
-        let (lab, _) = lab(sandbox);
-        let (document, code) = lab.run(&["--store", &far_away(&lab)]);
-        assert_eq!((code, &document["report"]["arms"][0]["pass_rate"]), (0, &json!(1.0)), "{document:#}");
-    }
+    works_at_any_depth("sandbox = \"bubblewrap\"");
+}
+
+#[test]
+#[ignore = "needs Docker"]
+fn a_store_in_docker_may_lie_at_any_depth() {
+    works_at_any_depth("sandbox = { kind = \"docker\", images = { \"*\" = \"base:bookworm\" } }");
+}
+
+/// The socket to a model opens wherever the store is, and the doctor looks there too.
+#[test]
+#[ignore = "needs agents"]
+fn a_model_is_reached_from_a_store_at_any_depth() {
+    needs_bubblewrap!();
     let lab = words(agents::lab());
-    if installed(&lab, &["codex"]).is_empty() {
-        return;
-    }
+    installed(&lab, &["codex"]);
     let store = far_away(&lab);
     let doctor = lab.assay(&["agent", "doctor", "codex", "--store", &store]).ok();
     assert!(doctor.stdout.contains("ok  transcript"), "{doctor:?}");
@@ -168,6 +172,7 @@ fn an_experiment_grants_fewer_hosts_or_none() {
 
 /// What is said of a proxy leads no agent's own requests astray.
 #[test]
+#[ignore = "needs agents"]
 fn agents_find_their_models_beside_a_list_of_hosts() {
     needs_bubblewrap!();
     let lab = words(agents::lab());
@@ -176,9 +181,6 @@ fn agents_find_their_models_beside_a_list_of_hosts() {
         "version = \"1.0\"\n[environment]\nnetwork_mode = \"allowlist\"\nallowed_hosts = [\"example.org\"]\n",
     );
     let there = installed(&lab, &["claude-code", "codex", "gemini-cli", "opencode", "qwen-code"]);
-    if there.is_empty() {
-        return;
-    }
     experiment(&lab, "\"bubblewrap\"\nnetwork = \"public\"", &there, "scripted:turns.jsonl");
     let (document, code) = lab.run(&["--no-checks", "--only", "condition=curated"]);
     assert_eq!((code, &document["executed"]), (0, &json!(there.len())), "{document:#}");

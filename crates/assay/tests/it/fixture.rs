@@ -12,16 +12,7 @@ use tempfile::TempDir;
 /// The longest that a command may take before its test fails. The machine may be busy with other things.
 const PATIENCE: Duration = Duration::from_mins(3);
 
-/// Ends the test where bubblewrap is known to be missing.
-macro_rules! needs_bubblewrap {
-    () => {
-        if std::env::var_os("ASSAY_TEST_NO_BWRAP").is_some_and(|value| value == "1") {
-            println!("skipped: ASSAY_TEST_NO_BWRAP=1");
-            return;
-        }
-    };
-}
-pub(crate) use needs_bubblewrap;
+pub(crate) use assay_test::needs_bubblewrap;
 
 /// A folder of its own for each test. Store and home lie in it too.
 pub(crate) struct Lab {

@@ -118,7 +118,7 @@ fn colour_is_where_it_is_wanted() {
 fn a_terminal_gets_colour_unless_it_is_told_not_to() {
     needs_bubblewrap!();
     if !["/usr/bin/script", "/bin/script"].iter().any(|path| fs::exists(path).unwrap()) {
-        println!("skipped: no program `script`, which plays the terminal");
+        assay_test::report_skip("no program `script`, which plays the terminal");
         return;
     }
     let lab = done();

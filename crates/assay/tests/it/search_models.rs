@@ -338,16 +338,9 @@ fn models_in_a_folder_rank() {
 /// The model that `scripts/fetch-minilm` has fetched finds what shares no word with the request.
 #[cfg(feature = "local-models")]
 #[test]
+#[ignore = "needs MiniLM"]
 fn minilm_finds_what_is_meant() {
-    let cache = std::env::var("ASSAY_CACHE")
-        .or_else(|_| std::env::var("HOME").map(|home| format!("{home}/.cache/assay")));
-    let model = std::path::PathBuf::from(cache.unwrap()).join("models/all-MiniLM-L6-v2");
-    if !model.exists() {
-        let required = std::env::var("ASSAY_REQUIRE_MINILM").is_ok_and(|value| value == "1");
-        assert!(!required, "ASSAY_REQUIRE_MINILM=1, and {} is not there", model.display());
-        println!("skipped: no {}: scripts/fetch-minilm fetches it", model.display());
-        return;
-    }
+    let model = assay_test::minilm();
     let lab = lab();
     for text in ["name-description", "full", "chunks", "fields"] {
         let of = alone(&lab, &format!("dense:text={text},model={}", model.display()));

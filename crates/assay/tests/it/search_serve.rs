@@ -198,14 +198,12 @@ fn every_version_of_the_protocol_is_spoken() {
 
 /// The reference client of the protocol's authors, where `scripts/fetch-mcp` has put it.
 #[test]
+#[ignore = "needs the network"]
 fn a_client_made_elsewhere_searches() {
     let lab = lab();
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/fetch-mcp");
     let fetched = Command::new(script).stdin(Stdio::null()).output().unwrap();
-    if !fetched.status.success() {
-        println!("skipped: no MCP client: {}", String::from_utf8_lossy(&fetched.stderr).trim());
-        return;
-    }
+    assert!(fetched.status.success(), "{}", String::from_utf8_lossy(&fetched.stderr));
     let python = String::from_utf8(fetched.stdout).unwrap();
     let client = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/search_serve/mcp_client.py");
     let assay = lab.command(&[]).get_program().to_owned();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use assay_sandbox::docker::{ContainerSpec, Docker, Image, ImageError, ImageSource};
 
-use super::{BASE, needs_docker, ok, options, sh};
+use super::{BASE, ok, options, sh};
 use crate::common::{processes_with, within};
 
 fn with_map(test: &str) -> Docker {
@@ -37,8 +37,8 @@ fn run(docker: &Docker, image: &Image, script: &str) -> (assay_sandbox::Exit, St
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn builds_with_the_image_map_and_once() {
-    needs_docker!();
     let docker = with_map("build");
     let unique = format!("RUN echo {} > /unique\n", std::process::id());
     let dockerfile = format!(
@@ -83,8 +83,8 @@ fn builds_with_the_image_map_and_once() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn says_why_there_is_no_image() {
-    needs_docker!();
     let docker = with_map("missing");
     let never = AtomicBool::new(false);
     let source = ImageSource::Prebuilt { name: "no-such-image:1".to_owned() };
@@ -120,8 +120,8 @@ fn says_why_there_is_no_image() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn builds_without_a_network() {
-    needs_docker!();
     let docker = with_map("closed");
     let dockerfile = format!("FROM debian:12-slim\nRUN ls /sys/class/net > /net; : {}\n", std::process::id());
     let dir = context(&[("Dockerfile", &dockerfile)]);
@@ -131,8 +131,8 @@ fn builds_without_a_network() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn ends_a_build_at_its_time_and_on_cancel() {
-    needs_docker!();
     let docker = with_map("slow");
     let dockerfile = format!("FROM debian:12-slim\nRUN echo begun; sleep 303.5; : {}\n", std::process::id());
     let dir = context(&[("Dockerfile", &dockerfile)]);
@@ -159,8 +159,8 @@ fn ends_a_build_at_its_time_and_on_cancel() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn builds_equal_contexts_at_once_only_once() {
-    needs_docker!();
     let docker = with_map("at-once");
     let dockerfile = format!("FROM debian:12-slim\nRUN sleep 1; echo at once {}\n", std::process::id());
     let dir = context(&[("Dockerfile", &dockerfile)]);
@@ -174,8 +174,8 @@ fn builds_equal_contexts_at_once_only_once() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn has_the_program_build_what_only_buildkit_can() {
-    needs_docker!();
     let mut options = options("buildkit");
     options.image_map = BTreeMap::from([("*".to_owned(), BASE.to_owned())]);
     // Debian's client brings along what newer ones need a plug-in for.

@@ -9,10 +9,11 @@ use assay_fs::ChangeKind;
 use assay_sandbox::docker::ContainerSpec;
 use assay_sandbox::{Exit, SandboxError, Session, Sink};
 
-use super::{base, container, docker, needs_docker, needs_docker_beside, ok, sh};
+use super::{base, container, docker, needs_docker_beside, ok, sh};
 use crate::common::{command, exec, processes_with};
 
 #[test]
+#[ignore = "needs Docker"]
 fn runs_commands_and_tells_how_they_ended() {
     needs_docker_beside!();
     let mut container = container("exec");
@@ -43,8 +44,8 @@ fn runs_commands_and_tells_how_they_ended() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn takes_environment_folder_and_user() {
-    needs_docker!();
     let docker = docker("env");
     let mut spec = ContainerSpec::new(base(&docker), "test");
     spec.env = vec![("A".to_owned(), "from the container".to_owned()), ("B".to_owned(), "x=y z".to_owned())];
@@ -65,8 +66,8 @@ fn takes_environment_folder_and_user() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn streams_output_with_caps() {
-    needs_docker!();
     let dir = tempfile::tempdir().unwrap();
     let mut container = container("caps");
     let mut both = command(&["sh", "-c", "head -c 3000000 /dev/zero; echo err >&2"]);
@@ -81,6 +82,7 @@ fn streams_output_with_caps() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn kills_at_the_deadline_and_on_cancel() {
     needs_docker_beside!();
     let mut container = container("deadline");
@@ -113,8 +115,8 @@ fn kills_at_the_deadline_and_on_cancel() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn waits_for_a_command_that_closes_its_output() {
-    needs_docker!();
     let mut container = container("closed");
     let begin = Instant::now();
     let closed = "exec >&- 2>&-; sleep 1.5; exit 4";
@@ -126,6 +128,7 @@ fn waits_for_a_command_that_closes_its_output() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn starts_again_with_its_files_and_without_its_processes() {
     needs_docker_beside!();
     let mut container = container("restart");
@@ -150,8 +153,8 @@ fn starts_again_with_its_files_and_without_its_processes() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn tells_what_was_changed() {
-    needs_docker!();
     let mut container = container("changes");
     sh(&mut container, "rm /etc/issue; echo x >> /etc/passwd; mkdir /new; touch /new/a");
     let changes = container.changes().unwrap();
@@ -167,8 +170,8 @@ fn tells_what_was_changed() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn cannot_be_ended_from_inside_but_by_its_shell() {
-    needs_docker!();
     let mut container = container("inside");
     // The first process and the one that waits in it, again and again.
     assert_eq!(

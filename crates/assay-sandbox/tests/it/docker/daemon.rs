@@ -8,7 +8,7 @@ use std::time::Duration;
 use assay_sandbox::docker::{ContainerSpec, Docker};
 use assay_sandbox::{Exit, SandboxError, Session};
 
-use super::{BASE, base, needs_docker, needs_docker_beside, ok, options, sh};
+use super::{BASE, base, needs_docker_beside, ok, options, sh};
 use crate::common::{command, exec, processes_with, within};
 
 /// A daemon with a folder, a socket and a containerd of its own.
@@ -96,10 +96,10 @@ impl Drop for Daemon {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
-    needs_docker!();
     let Some(mut daemon) = Daemon::start() else {
-        println!("skipped: a second daemon needs root and /usr/sbin/dockerd");
+        assay_test::report_skip("a second daemon needs root and /usr/sbin/dockerd");
         return;
     };
     daemon.load();
@@ -137,6 +137,7 @@ fn a_daemon_that_dies_is_told_from_a_command_and_used_again() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_container_that_is_killed_by_others_is_not_the_commands_doing() {
     needs_docker_beside!();
     let mut container = super::container("killed");

@@ -8,13 +8,13 @@ use assay_fs::{Caps, ChangeKind, Manifest};
 use assay_sandbox::Session;
 use assay_sandbox::docker::{Container, ContainerSpec, Owner};
 
-use super::{base, both, container, docker, needs_docker, ok, sh};
+use super::{base, both, container, docker, ok, sh};
 
 const ROOT: Owner = Owner { uid: 0, gid: 0 };
 
 #[test]
+#[ignore = "needs Docker"]
 fn puts_folders_and_files() {
-    needs_docker!();
     let dir = tempfile::tempdir().unwrap();
     let from = dir.path().join("from");
     fs::create_dir_all(from.join("sub/empty")).unwrap();
@@ -45,8 +45,8 @@ fn puts_folders_and_files() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn fetches_and_follows_nothing() {
-    needs_docker!();
     let dir = tempfile::tempdir().unwrap();
     let mut container = container("fetch");
     let hostile = "mkdir -p /out/sub && cd /out && echo plain > plain && echo deep > sub/deep && ln plain twin && \
@@ -88,8 +88,8 @@ fn fetches_and_follows_nothing() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn tells_what_a_path_is() {
-    needs_docker!();
     let mut container = container("stat");
     sh(&mut container, "echo 12345 > /f; chmod 640 /f; ln -s /f /l; mkdir -m 700 /d; mkfifo /p");
     let stat = |path: &str| container.stat(Path::new(path)).unwrap();
@@ -115,8 +115,8 @@ fn listing(container: &Container) -> Vec<(String, ChangeKind)> {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn the_daemons_folder_says_what_the_daemon_says() {
-    needs_docker!();
     let dir = tempfile::tempdir().unwrap();
     let mut told = Vec::new();
     for (number, mut container) in both("same").into_iter().enumerate() {
@@ -162,8 +162,8 @@ fn the_daemons_folder_says_what_the_daemon_says() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_folder_made_anew_hides_what_it_held() {
-    needs_docker!();
     let mut container = container("opaque");
     assert_eq!(sh(&mut container, "rm -r /etc/skel; mkdir /etc/skel; echo 1 > /etc/skel/own"), ok(""));
     container.halt().unwrap();
@@ -176,8 +176,8 @@ fn a_folder_made_anew_hides_what_it_held() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn puts_the_same_before_its_start_as_after() {
-    needs_docker!();
     let dir = tempfile::tempdir().unwrap();
     fs::create_dir_all(dir.path().join("sub/open")).unwrap();
     fs::set_permissions(dir.path().join("sub/open"), fs::Permissions::from_mode(0o777)).unwrap();

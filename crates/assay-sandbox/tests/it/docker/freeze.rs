@@ -7,13 +7,13 @@ use std::time::Duration;
 use assay_sandbox::docker::ContainerSpec;
 use assay_sandbox::{SandboxError, Session};
 
-use super::{base, container, docker, needs_docker, options};
+use super::{base, container, docker, options};
 use crate::common::{command, mount, within};
 use crate::freeze::{Hand, ends_while_still, stands_still};
 
 #[test]
+#[ignore = "needs Docker"]
 fn all_that_runs_in_a_container_stands_still_and_goes_on() {
-    needs_docker!();
     let docker = docker("still");
     let folder = tempfile::tempdir().unwrap();
     let mut spec = ContainerSpec::new(base(&docker), "test");
@@ -25,15 +25,15 @@ fn all_that_runs_in_a_container_stands_still_and_goes_on() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_command_in_a_container_that_stands_still_can_be_ended() {
-    needs_docker!();
     ends_while_still(&mut || Box::new(container("still-ended")));
 }
 
 /// Whoever held it died meanwhile.
 #[test]
+#[ignore = "needs Docker"]
 fn a_container_that_stands_still_is_swept() {
-    needs_docker!();
     let docker = docker("still-swept");
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     let id = container.id().to_owned();

@@ -1,6 +1,5 @@
 //! Containers of a real daemon.
 
-use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
 use assay_sandbox::Exit;
@@ -19,41 +18,11 @@ mod owner;
 /// What tests start from; `scripts/base-image` makes it.
 pub(crate) const BASE: &str = "base:bookworm";
 
-/// Whether a daemon and the base image are here. Without them tests are skipped, unless the environment says that they are
-/// required.
-pub(crate) fn docker_is_here() -> bool {
-    static FOUND: OnceLock<Result<(), String>> = OnceLock::new();
-    let found = FOUND.get_or_init(|| {
-        let docker = Docker::connect(options("probe")).map_err(|error| error.to_string())?;
-        image_of(&docker, BASE).map(|_| ())
-    });
-    match found {
-        Ok(()) => true,
-        Err(reason) => {
-            let required = std::env::var_os("ASSAY_REQUIRE_DOCKER").is_some_and(|value| value == "1");
-            assert!(!required, "ASSAY_REQUIRE_DOCKER=1, and {reason}");
-            println!("skipped: {reason}");
-            false
-        }
-    }
-}
-
-/// Ends the test where there is no Docker.
-macro_rules! needs_docker {
-    () => {
-        if !crate::docker::docker_is_here() {
-            return;
-        }
-    };
-}
-pub(crate) use needs_docker;
-
 /// Ends the test where the daemon's processes cannot be seen: it runs in another process namespace than this one.
 macro_rules! needs_docker_beside {
     () => {
-        needs_docker!();
         if !crate::docker::daemon_is_seen() {
-            println!("skipped: the Docker daemon runs in another process namespace");
+            assay_test::report_skip("the Docker daemon runs in another process namespace");
             return;
         }
     };

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use assay_sandbox::docker::{ContainerSpec, Docker, DockerOptions};
 
-use super::{base, docker, needs_docker, needs_docker_beside, options, sh};
+use super::{base, docker, needs_docker_beside, options, sh};
 use crate::common::{processes_with, within};
 
 /// Names the store of the process that this test starts of itself, to be killed.
 const HOLD: &str = "ASSAY_TEST_HOLD";
 
 #[test]
+#[ignore = "needs Docker"]
 fn nothing_outlives_its_holder_and_a_sweep_removes_the_rest() {
     needs_docker_beside!();
     if let Some(store) = std::env::var_os(HOLD) {
@@ -62,8 +63,8 @@ fn keep_container(store: &str) {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_dropped_container_is_removed() {
-    needs_docker!();
     let docker = docker("drop");
     let container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     drop(container);
@@ -72,8 +73,8 @@ fn a_dropped_container_is_removed() {
 }
 
 #[test]
+#[ignore = "needs Docker"]
 fn a_container_that_is_left_is_removed_by_and_by() {
-    needs_docker!();
     let docker = docker("leave");
     let mut container = docker.create(&ContainerSpec::new(base(&docker), "test")).unwrap();
     sh(&mut container, "setsid sleep 302.5 &");

@@ -479,12 +479,9 @@ fn suites_hold_both_kinds() {
 
 /// The one that its authors published, with a verifier put beside it where there is none.
 #[test]
+#[ignore = "needs shared data"]
 fn a_published_task_is_read() {
-    let Some(shared) = std::env::var_os("ASSAY_SHARED") else {
-        println!("skipped: set ASSAY_SHARED to the folder of the shared data");
-        return;
-    };
-    let health = Path::new(&shared).join("data/health");
+    let health = assay_test::shared("health");
     let inside = "researcher/benchmarks/effectiveness/tasks/001-filesystem-context-offload";
     let found: Vec<PathBuf> = fs::read_dir(&health)
         .into_iter()
@@ -493,10 +490,7 @@ fn a_published_task_is_read() {
         .map(|entry| entry.path().join(inside))
         .filter(|folder| folder.is_dir())
         .collect();
-    if found.is_empty() {
-        println!("skipped: ASSAY_SHARED holds no such task");
-        return;
-    }
+    assert!(!found.is_empty());
     for folder in found {
         let temp = TempDir::new().unwrap();
         let root = temp.path().join("001");

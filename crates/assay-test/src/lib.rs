@@ -1,0 +1,82 @@
+//! What the tests of several crates share: the data, models and programs that some of them need.
+//!
+//! A test that needs one of these says so in its attribute, `#[ignore = "needs shared data"]`, so that `cargo test` shows it
+//! as ignored. `scripts/test` runs ignored tests whose needs are met on the machine: it reads the reasons. [`NEEDS`] lists
+//! them. Once such a test is run, a missing need is a failure and not a skip.
+
+use std::env;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+/// The reasons for which a test is ignored, as they stand after `needs ` in its attribute.
+pub const NEEDS: [&str; 7] =
+    ["Docker", "MiniLM", "agents", "agents and Docker", "all agents", "shared data", "the network"];
+
+/// A part of the shared data: a path below `data` in the folder that `ASSAY_SHARED` names.
+///
+/// # Panics
+/// It is missing.
+pub fn shared(part: &str) -> PathBuf {
+    shared_if_present(part)
+        .unwrap_or_else(|| panic!("{part} is missing from the shared data: ASSAY_SHARED names their folder"))
+}
+
+/// The same, for a test that also works without it.
+pub fn shared_if_present(part: &str) -> Option<PathBuf> {
+    let root = PathBuf::from(env::var_os("ASSAY_SHARED")?);
+    // Tests run in the folders of their crates. A relative path is meant from the workspace.
+    let workspace = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    Some(workspace.join(root).join("data").join(part)).filter(|path| path.exists())
+}
+
+/// The folder that agents, models and tools are installed into: `ASSAY_CACHE`, by default `~/.cache/assay`.
+///
+/// # Panics
+/// Neither `ASSAY_CACHE` nor `HOME` is set.
+pub fn cache() -> PathBuf {
+    let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".cache/assay"));
+    env::var_os("ASSAY_CACHE").map(PathBuf::from).or_else(home).expect("ASSAY_CACHE or HOME is set")
+}
+
+/// The folder of the model all-MiniLM-L6-v2.
+///
+/// # Panics
+/// It is missing.
+pub fn minilm() -> PathBuf {
+    let folder = cache().join("models/all-MiniLM-L6-v2");
+    assert!(folder.exists(), "{} is missing: scripts/fetch-minilm fetches it", folder.display());
+    folder
+}
+
+/// Fails the test where no Docker daemon answers.
+///
+/// # Panics
+/// No daemon answers.
+pub fn require_docker() {
+    const SOCKET: &str = "/var/run/docker.sock";
+    assert!(UnixStream::connect(SOCKET).is_ok(), "no Docker daemon answers at {SOCKET}");
+}
+
+/// Marks a test that needs bubblewrap: `scripts/test` leaves it out where `ASSAY_TEST_NO_BWRAP=1`.
+#[macro_export]
+macro_rules! needs_bubblewrap {
+    () => {
+        $crate::require_bubblewrap()
+    };
+}
+
+/// Fails the test where bubblewrap is known to be missing.
+///
+/// # Panics
+/// `ASSAY_TEST_NO_BWRAP=1`.
+pub fn require_bubblewrap() {
+    let is_missing = env::var_os("ASSAY_TEST_NO_BWRAP").is_some_and(|value| value == "1");
+    assert!(!is_missing, "this test needs bubblewrap, and ASSAY_TEST_NO_BWRAP=1; scripts/test leaves it out");
+}
+
+/// Reports that a test cannot check something on this machine. For what only the running test can find out; `scripts/test`
+/// counts these lines.
+#[expect(clippy::print_stdout, reason = "a skip has to be seen")]
+pub fn report_skip(reason: &str) {
+    println!("skipped: {reason}");
+}
